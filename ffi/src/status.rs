@@ -332,10 +332,10 @@ pub(crate) fn message(status: i32) -> &'static CStr {
             c"the ledger has a version that this library does not read; use the newer of the two programs"
         }
         UNDERTONE_STATUS_LEDGER_DAMAGED => {
-            c"no record of the ledger is intact, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
+            c"no record of the ledger is intact; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
         }
         UNDERTONE_STATUS_LEDGER_MIXED => {
-            c"the records are not of one ledger, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
+            c"the records are not of one ledger; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
         }
         UNDERTONE_STATUS_LEDGER_CHANGED => {
             c"another program wrote to the ledger's file; lock the file, read it and initialise the ledger again"
@@ -364,7 +364,7 @@ pub(crate) fn message(status: i32) -> &'static CStr {
             c"the ledger is for another unit; every unit has a ledger of its own (UNDERTONE_UNIT_)"
         }
         UNDERTONE_STATUS_LEDGER_SET_BACK => {
-            c"the ledger was set back or exchanged, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
+            c"the ledger was set back or exchanged; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
         }
         UNDERTONE_STATUS_LEDGER_NOT_RAISED => {
             c"the platform's counter is not where it was raised to, so nothing is granted; does something else use it?"

@@ -1,57 +1,77 @@
-//! Times text → scores on a device: `cargo bench -p undertone-tests --bench text -- PACK` reads sentences from standard
-//! input, one on each line, and prints the processor's time for one of them, as the median and the range of 25 samples.
+//! Times text → release on a device: `cargo bench -p undertone-tests --bench text -- PACK SENTENCES` reads sentences from a file,
+//! one on each line. For each line on standard input, the name of a step, it runs that step and prints one line of JSON: seconds of
+//! processor time for a sentence. `../peers/text.py` runs it beside other programs.
+//!
+//! - `push`: a sentence to its scores.
+//! - `release`: a text of [`TEXT`] sentences to its release, splitting into sentences included.
 
 use std::env;
 use std::fs;
+use std::hint::black_box;
 use std::io;
+use std::process::ExitCode;
 
 use rustix::time::{ClockId, clock_gettime};
 use undertone_core::document::Document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
+use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
+use undertone_tests::FixedEntropy;
 
-/// Samples.
-const SAMPLES: usize = 25;
+/// Bytes that are not zero; what they are does not matter for time.
+const KEY: [u8; 32] = [7; 32];
 
-fn main() {
+/// Sentences of a text.
+const TEXT: usize = 20;
+
+fn main() -> ExitCode {
     // Cargo adds `--bench`.
-    let Some(path) = env::args().skip(1).find(|argument| argument != "--bench") else {
-        eprintln!("wanted: PACK, and sentences on standard input");
-        return;
+    let arguments: Vec<String> = env::args().skip(1).filter(|a| a != "--bench").collect();
+    let [pack, sentences] = &arguments[..] else {
+        eprintln!("wanted: PACK SENTENCES; text.py gives them");
+        return ExitCode::SUCCESS;
     };
-    let bytes = fs::read(&path).expect("a pack");
+    let bytes = fs::read(pack).expect("a pack");
     let pack = Pack::parse(&bytes).expect("a pack");
-    let sentences: Vec<String> = io::stdin()
-        .lines()
-        .map(|line| line.expect("text"))
-        .collect();
+    let sentences = fs::read_to_string(sentences).expect("sentences");
+    let sentences: Vec<&str> = sentences.lines().collect();
+    let texts: Vec<String> = sentences.chunks(TEXT).map(|text| text.join(" ")).collect();
     let mut document: Document<'_> = Document::new(&pack).expect("a pack with candidates");
-    let mut samples: Vec<f64> = (0..SAMPLES)
-        .map(|_| {
-            let start = seconds();
-            for batch in sentences.chunks(100) {
-                for sentence in batch {
-                    document
-                        .push_sentence(sentence)
-                        .expect("a pack that reads text");
+    let epsilon: Epsilon = "3".parse().expect("an epsilon");
+
+    for line in io::stdin().lines() {
+        let start = seconds();
+        match line.expect("text").as_str() {
+            "push" => {
+                for batch in sentences.chunks(100) {
+                    for sentence in batch {
+                        let pushed = document.push_sentence(black_box(sentence));
+                        pushed.expect("a pack that reads text");
+                    }
+                    document.clear();
                 }
-                document.clear();
             }
-            (seconds() - start) / sentences.len() as f64
-        })
-        .collect();
-    samples.sort_by(f64::total_cmp);
-    let words: usize = sentences
-        .iter()
-        .map(|sentence| sentence.split_whitespace().count())
-        .sum();
-    let at = |place: usize| samples[place] * 1e6;
-    println!(
-        "{:.2} µs a sentence of {:.1} words ({:.2} to {:.2})",
-        at(SAMPLES / 2),
-        words as f64 / sentences.len() as f64,
-        at(0),
-        at(SAMPLES - 1)
-    );
+            "release" => {
+                for text in &texts {
+                    document
+                        .push_text(black_box(text.as_bytes()))
+                        .expect("a pack that reads text");
+                    let release = document.release(
+                        Grant::unrecorded(Unit::Sentence, epsilon),
+                        Rule::PermuteAndFlip,
+                        &mut FixedEntropy::new(&KEY),
+                    );
+                    black_box(release).expect("entropy");
+                }
+            }
+            other => panic!("there is no step {other}"),
+        }
+        let taken = (seconds() - start) / sentences.len() as f64;
+        println!("{{\"seconds\": {taken}}}");
+    }
+    ExitCode::SUCCESS
 }
 
 /// What the process has used of a processor.

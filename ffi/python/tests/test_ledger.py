@@ -195,7 +195,12 @@ def test_whatever_ends_a_call_has_what_was_paid_for(pack: ut.Pack, tmp_path: Pat
         raise Stop
 
     def interrupt(*_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
+        # A program that a shell started in the background ignores the signal otherwise.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def broken() -> Iterator[str]:
         yield from ["a"] * 2048
