@@ -83,10 +83,10 @@ fn counts(data: &[u8]) {
     match Counts::read(&path) {
         Ok(counts) => again(&counts),
         Err(error) => {
-            assert!(
-                [ErrorKind::Input, ErrorKind::Argument].contains(&error.kind()),
-                "{error}"
-            );
+            // Gzipped input that is damaged cannot be read at all.
+            let gzipped = data.starts_with(&[0x1f, 0x8b]) && error.kind() == ErrorKind::Io;
+            let refused = [ErrorKind::Input, ErrorKind::Argument].contains(&error.kind());
+            assert!(gzipped || refused, "{error}");
         }
     }
 }
