@@ -679,16 +679,21 @@ pub(super) mod avx512 {
             add!(2, c);
             add!(3, d);
         }
-        let halves = |(a, b, c, d): (__m512i, __m512i, __m512i, __m512i)| {
-            // A lane is 2^16·high + low, so that sums of each fit.
-            let mask = _mm512_set1_epi32(0xffff);
-            let low = |v| _mm512_and_si512(v, mask);
-            let high = |v| _mm512_srai_epi32::<16>(v);
-            let low = sums_of_four((low(a), low(b), low(c), low(d)));
-            let high = sums_of_four((high(a), high(b), high(c), high(d)));
-            _mm256_add_epi64(_mm256_slli_epi64::<16>(high), low)
+        // The lanes of both halves together are one of AVX2, which fits: four of the first sentence, four of the second.
+        let both = |x, y| {
+            let low = _mm512_inserti64x4::<1>(x, _mm512_castsi512_si256(y));
+            let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(x, y);
+            widened_sums(_mm512_add_epi32(low, high))
         };
-        [transmute!(halves(x_sums)), transmute!(halves(y_sums))]
+        let (a, b) = (both(x_sums.0, y_sums.0), both(x_sums.1, y_sums.1));
+        let (c, d) = (both(x_sums.2, y_sums.2), both(x_sums.3, y_sums.3));
+        // Transposed as they are added.
+        let ab = _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        let cd = _mm512_add_epi64(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
+        let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(ab, cd);
+        let odd = _mm512_shuffle_i64x2::<0b11_01_11_01>(ab, cd);
+        let sums = _mm512_add_epi64(even, odd);
+        transmute!(_mm512_shuffle_i64x2::<0b11_01_10_00>(sums, sums))
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]

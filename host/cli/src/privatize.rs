@@ -154,10 +154,12 @@ impl Arguments {
         let lines = ReleaseLines::resume(&self.out, &kinds, &run, total, is_whole)?;
         let kept = lines.kept();
         let mut releasing = Releasing {
-            encoder: PrivateEncoder::new(opened.encoder.as_ref()),
-            pack: &pack,
-            epsilon: self.epsilon,
-            method,
+            releaser: Releaser {
+                encoder: PrivateEncoder::new(opened.encoder.as_ref()),
+                pack: &pack,
+                epsilon: self.epsilon,
+                method,
+            },
             ledger,
             lines,
             released: kept,
@@ -218,12 +220,41 @@ const AHEAD: usize = 2;
 /// Documents that a thread releases at a time.
 const PART: usize = 8;
 
-/// A run of `privatize`.
-struct Releasing<'a> {
+/// What a release is made with.
+struct Releaser<'a> {
     encoder: PrivateEncoder<'a>,
     pack: &'a Pack<'a>,
     epsilon: Epsilon,
     method: Method,
+}
+
+impl Releaser<'_> {
+    /// Releases that no ledger pays for, made on all cores.
+    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<Release>> {
+        let grant = || Grant::unrecorded(self.method.unit(), self.epsilon);
+        let part = |part: &[CorpusDocument]| {
+            let mut document = document::empty(self.pack)?;
+            let release = |source| self.release(&mut document, source, grant());
+            part.iter().map(release).collect::<Result<Vec<Release>>>()
+        };
+        let parts = batch.par_chunks(PART).map(part);
+        Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    fn release(
+        &self,
+        document: &mut HostDocument<'_>,
+        source: &CorpusDocument,
+        grant: Grant,
+    ) -> Result<Release> {
+        document::fill_text(document, &self.encoder, &source.text)?;
+        document::draw(document, grant, self.method)
+    }
+}
+
+/// A run of `privatize`.
+struct Releasing<'a> {
+    releaser: Releaser<'a>,
     ledger: Option<LedgerFile>,
     lines: ReleaseLines,
     /// By this run and those before.
@@ -242,55 +273,30 @@ impl Releasing<'_> {
             // Ends early where releasing has failed, and nobody takes what is read.
             scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
             for batch in batches_read {
-                let batch = batch?;
-                match self.ledger.is_some() {
-                    true => self.pay_for_each(&batch, progress)?,
-                    false => self.release_all(&batch, progress)?,
-                }
+                self.batch(&batch?, progress)?;
             }
             Ok(())
         })
     }
 
-    /// On all cores.
-    fn release_all(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
-        let grant = || Grant::unrecorded(self.method.unit(), self.epsilon);
-        let part = |part: &[CorpusDocument]| {
-            let mut document = document::empty(self.pack)?;
-            let release = |source| self.release(&mut document, source, grant());
-            part.iter().map(release).collect::<Result<Vec<Release>>>()
+    fn batch(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
+        let Some(mut ledger) = self.ledger.take() else {
+            let releases = self.releaser.unrecorded(batch)?;
+            for (source, release) in batch.iter().zip(releases) {
+                self.write(source, release, progress)?;
+            }
+            return Ok(());
         };
-        let releases = batch.par_chunks(PART).map(part);
-        let releases = releases.collect::<Result<Vec<_>>>()?;
-        for (source, release) in batch.iter().zip(releases.concat()) {
-            self.write(source, release, progress)?;
-        }
-        Ok(())
-    }
-
-    /// One after the other: a killed process must not lose what was paid for.
-    fn pay_for_each(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
-        let mut document = document::empty(self.pack)?;
+        let mut document = document::empty(self.releaser.pack)?;
         for source in batch {
-            let grant = match &mut self.ledger {
-                Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
-                None => Grant::unrecorded(self.method.unit(), self.epsilon),
-            };
-            let release = self.release(&mut document, source, grant)?;
+            let grant = ledger.spend(self.releaser.epsilon, utc_day())?;
+            let release = self.releaser.release(&mut document, source, grant)?;
             self.write(source, release, progress)?;
+            // A killed process must not lose what was paid for.
             self.lines.flush()?;
         }
+        self.ledger = Some(ledger);
         Ok(())
-    }
-
-    fn release(
-        &self,
-        document: &mut HostDocument<'_>,
-        source: &CorpusDocument,
-        grant: Grant,
-    ) -> Result<Release> {
-        document::fill_text(document, &self.encoder, &source.text)?;
-        document::draw(document, grant, self.method)
     }
 
     fn write(
