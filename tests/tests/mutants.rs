@@ -77,7 +77,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "heads of the level before count",
         "select.rs",
-        "heads &= !done;",
+        "heads &= !done as u32;",
         "{}",
     ),
     mutant(
