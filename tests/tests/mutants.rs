@@ -83,8 +83,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a level has the first coin of the next",
         "select.rs",
-        "let coin = end.wrapping_sub(1).wrapping_sub(start);",
-        "let coin = end.wrapping_sub(start);",
+        "end.wrapping_sub(1).wrapping_sub(start)",
+        "end.wrapping_sub(start)",
     ),
     mutant(
         "the levels of coins are those of the stretch before, too",
