@@ -182,10 +182,12 @@ class Releases(Framed):
             file.write(self._data)
 
     def _write_lines(self, path: str) -> None:
+        # One for all lines: `json.dumps` makes one for each.
+        encode = json.JSONEncoder(default=str, allow_nan=False).encode
         with open(path, "w", encoding="utf-8") as file:
             for place, release in enumerate(self.to_dict()["release"]):
                 values = {name: _plain(values[place]) for name, values in self.columns.items()}
-                file.write(json.dumps({**values, "release": release}, default=str, allow_nan=False) + "\n")
+                file.write(encode({**values, "release": release}) + "\n")
 
     def _write_csv(self, path: str) -> None:
         with open(path, "w", encoding="utf-8", newline="") as file:
