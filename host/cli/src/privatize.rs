@@ -161,19 +161,24 @@ impl Arguments {
                 method,
             },
             ledger,
-            lines,
-            released: kept,
-            rate: Rate::start(),
+            written: Written {
+                lines,
+                released: kept,
+                rate: Rate::start(),
+            },
         };
         let progress = Progress::new("releasing documents", (total - kept) as u64);
         note!("{}", said(&empty, method, self.epsilon));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
-        let status = releasing
-            .lines
-            .end(done, releasing.released, total, &self.out)?;
+        let Written {
+            lines,
+            released,
+            rate,
+        } = releasing.written;
+        let status = lines.end(done, released, total, &self.out)?;
         if status == ExitCode::SUCCESS {
-            releasing.rate.report("released");
+            rate.report("released");
         }
         Ok(status)
     }
@@ -217,8 +222,8 @@ fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String
 /// Batches that are read while others are released.
 const AHEAD: usize = 2;
 
-/// Documents that a thread releases at a time.
-const PART: usize = 8;
+/// Parts of a batch for each thread, so that none waits long for another.
+const PARTS: usize = 4;
 
 /// What a release is made with.
 struct Releaser<'a> {
@@ -237,7 +242,8 @@ impl Releaser<'_> {
             let release = |source| self.release(&mut document, source, grant());
             part.iter().map(release).collect::<Result<Vec<Release>>>()
         };
-        let parts = batch.par_chunks(PART).map(part);
+        let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
+        let parts = batch.par_chunks(size.max(1)).map(part);
         Ok(parts.collect::<Result<Vec<_>>>()?.concat())
     }
 
@@ -256,10 +262,7 @@ impl Releaser<'_> {
 struct Releasing<'a> {
     releaser: Releaser<'a>,
     ledger: Option<LedgerFile>,
-    lines: ReleaseLines,
-    /// By this run and those before.
-    released: usize,
-    rate: Rate,
+    written: Written,
 }
 
 impl Releasing<'_> {
@@ -280,10 +283,10 @@ impl Releasing<'_> {
     }
 
     fn batch(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
-        let Some(mut ledger) = self.ledger.take() else {
+        let Some(ledger) = &mut self.ledger else {
             let releases = self.releaser.unrecorded(batch)?;
             for (source, release) in batch.iter().zip(releases) {
-                self.write(source, release, progress)?;
+                self.written.push(source, release, progress)?;
             }
             return Ok(());
         };
@@ -291,15 +294,24 @@ impl Releasing<'_> {
         for source in batch {
             let grant = ledger.spend(self.releaser.epsilon, utc_day())?;
             let release = self.releaser.release(&mut document, source, grant)?;
-            self.write(source, release, progress)?;
+            self.written.push(source, release, progress)?;
             // A killed process must not lose what was paid for.
-            self.lines.flush()?;
+            self.written.lines.flush()?;
         }
-        self.ledger = Some(ledger);
         Ok(())
     }
+}
 
-    fn write(
+/// What a run writes.
+struct Written {
+    lines: ReleaseLines,
+    /// By this run and those before.
+    released: usize,
+    rate: Rate,
+}
+
+impl Written {
+    fn push(
         &mut self,
         source: &CorpusDocument,
         release: Release,
