@@ -46,6 +46,33 @@ pub(super) fn has_avx512() -> bool {
     found == 1
 }
 
+/// As [`portable::count_by`]; of four sentences `four` counts all at a direction in one pass.
+#[inline(always)]
+fn count_in_fours(
+    reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
+    four: impl Fn(&mut [u8; 256], &[I32; BOUNDARIES], [i32; 4]),
+    sums: [&[i64]; GROUP],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    let [a, b, c, d] = sums;
+    if d.is_empty() {
+        let up_to = portable::count_up_to;
+        return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
+    }
+    let sums = a.iter().zip(b).zip(c).zip(d);
+    for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
+        let inputs = [
+            bucket_input(*a, shift),
+            bucket_input(*b, shift),
+            bucket_input(*c, shift),
+            bucket_input(*d, shift),
+        ];
+        four(counts, boundaries, inputs);
+    }
+}
+
 /// As [`lookup::bits`].
 #[inline]
 #[target_feature(enable = "bmi2,popcnt")]
@@ -250,23 +277,11 @@ pub(super) mod avx2 {
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        let [a, b, c, d] = sums;
-        if d.is_empty() {
-            // Fewer than four.
-            let reached = |boundaries: &_, input| reached(boundaries, input);
-            let up_to = portable::count_up_to;
-            return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
-        }
-        let sums = a.iter().zip(b).zip(c).zip(d);
-        for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
-            let inputs = [
-                bucket_input(*a, shift),
-                bucket_input(*b, shift),
-                bucket_input(*c, shift),
-                bucket_input(*d, shift),
-            ];
+        let reached = |boundaries: &_, input| reached(boundaries, input);
+        let four = |counts: &mut _, boundaries: &_, inputs| {
             count_up_to_four(counts, four_reached::<4>(boundaries, inputs));
-        }
+        };
+        count_in_fours(reached, four, sums, shift, boundaries, rows);
     }
 
     /// How many boundaries each of the first `N` of four inputs reaches; they share the loads.
@@ -834,23 +849,11 @@ pub(super) mod avx512 {
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        let [a, b, c, d] = sums;
-        if d.is_empty() {
-            // Fewer than four.
-            let reached = |boundaries: &_, input| reached(boundaries, input);
-            let up_to = portable::count_up_to;
-            return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
-        }
-        let sums = a.iter().zip(b).zip(c).zip(d);
-        for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
-            let inputs = [
-                bucket_input(*a, shift),
-                bucket_input(*b, shift),
-                bucket_input(*c, shift),
-                bucket_input(*d, shift),
-            ];
+        let reached = |boundaries: &_, input| reached(boundaries, input);
+        let four = |counts: &mut _, boundaries: &_, inputs| {
             count_up_to_four(counts, four_reached(boundaries, inputs));
-        }
+        };
+        count_in_fours(reached, four, sums, shift, boundaries, rows);
     }
 
     /// [`reached`] for each of four inputs, which share the loads.
