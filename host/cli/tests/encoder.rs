@@ -296,6 +296,55 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
     assert!(error.to_string().contains("tokenizer.json"), "{error}");
 }
 
+/// An engine would ask for the memory that a string claims to need, and follow types into types until the stack ends.
+#[test]
+fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
+    let field = |number: u8, inside: &[u8]| {
+        [&[number << 3 | 2][..], &varint(inside.len()), inside].concat()
+    };
+    const GIGABYTE: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0x04];
+    // A dimension with a name, both of a gigabyte, in a shape, in a type.
+    let dimension = [&[0x0a][..], &GIGABYTE, &[0x12], &GIGABYTE, b"d"].concat();
+    let claims = field(1, &field(2, &dimension));
+
+    // Sequences of sequences, from the inside out and backwards.
+    let mut sequences = Vec::new();
+    for tag in [0x0a, 0x22].repeat(20_000) {
+        let length = varint(sequences.len());
+        sequences.extend(length.iter().rev());
+        sequences.push(tag);
+    }
+    sequences.reverse();
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_encoder(
+        folder.path(),
+        "tiny",
+        &Model::default(),
+        &fitting_tokenizer(),
+    );
+    for of_type in [claims, sequences] {
+        // The type of an input of the graph.
+        let model = field(7, &field(11, &field(2, &of_type)));
+        fs::write(path.join("model.onnx"), model).unwrap();
+        for runtime in runtimes() {
+            let error = open_error(&path, &runtime).to_string();
+            assert!(error.contains("not a whole ONNX file"), "{error}");
+        }
+    }
+}
+
+/// A number of the format: seven bits a byte, the lowest first.
+fn varint(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 0x7f {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
 #[test]
 fn refuses_weights_that_the_digest_does_not_cover() {
     let folder = tempfile::tempdir().unwrap();

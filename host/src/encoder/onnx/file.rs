@@ -1,10 +1,11 @@
 //! A look at an ONNX file before an engine reads it.
 //!
-//! It checks two things. `rten` 0.27 never returns from a number of more than ten
-//! bytes, which any file of another kind may contain. And weights in a second file are not covered by
-//! the digest that names the encoder; ONNX Runtime would take them from the working directory.
+//! It checks two things. A number has at most ten bytes, and what is inside a message ends where the message
+//! does: `rten` 0.27 never returns from a longer number, which any file of another kind may contain, and asks for
+//! as much memory as a string claims to need. And weights in a second file are not covered by the digest that
+//! names the encoder; ONNX Runtime would take them from the working directory.
 
-/// The messages of the format that lead to tensors.
+/// The messages of the format that `rten` reads or that lead to tensors.
 #[derive(Clone, Copy)]
 enum Message {
     Model,
@@ -14,6 +15,13 @@ enum Message {
     Attribute,
     Tensor,
     SparseTensor,
+    Value,
+    Type,
+    TensorType,
+    SequenceType,
+    Shape,
+    /// One without messages inside: names, numbers.
+    Names,
 }
 
 impl Message {
@@ -28,6 +36,12 @@ impl Message {
                 Self::Tensor
             }
             (Self::Graph, 15) | (Self::Attribute, 22 | 23) => Self::SparseTensor,
+            (Self::Graph, 11..=13) => Self::Value,
+            (Self::Value, 2) | (Self::SequenceType, 1) => Self::Type,
+            (Self::Type, 1) => Self::TensorType,
+            (Self::Type, 4) => Self::SequenceType,
+            (Self::TensorType, 2) => Self::Shape,
+            (Self::Shape, 1) | (Self::Model, 8 | 14) | (Self::Tensor, 13) => Self::Names,
             _ => return None,
         })
     }
