@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use csv::{QuoteStyle, WriterBuilder};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
@@ -442,7 +443,15 @@ fn write_parquet(
 }
 
 fn write_csv(lines: &mut File, columns: &[Column], file: &mut AtomicFile) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(file);
+    // Readers leave out a byte order mark at the start of a file, so one in the first name is put in quotation marks.
+    let marked = columns
+        .first()
+        .is_some_and(|first| first.name.starts_with('\u{feff}'));
+    let quotes = match marked {
+        true => QuoteStyle::Always,
+        false => QuoteStyle::Necessary,
+    };
+    let mut writer = WriterBuilder::new().quote_style(quotes).from_writer(file);
     writer.write_record(columns.iter().map(|column| &column.name))?;
     each(lines, |fields, _| {
         let cells = columns

@@ -340,6 +340,13 @@ fn lines_become_tables_and_lines_again() {
         "release,words,epsilon,numbers\n"
     );
     assert!(lines(&table(&folder, "e.parquet", &kinds, "")).is_empty());
+    // A byte order mark that belongs to the first name.
+    let marked = table(&folder, "b.csv", &[], "{\"\u{feff}a\":1,\"b\":null}\n");
+    let found: Vec<_> = lines(&marked)
+        .into_iter()
+        .map(|own| own.1.unwrap())
+        .collect();
+    assert_eq!(found, ["{\"\u{feff}a\":\"1\"}"]);
     // Numbers of a column in which one has a fraction.
     let path = table(
         &folder,
