@@ -1,7 +1,8 @@
-//! Attackers on obfuscated bags of words, made by selection.
+//! Attackers on obfuscated bags of words, made by selection or, as published, by noise and the nearest word.
 //!
-//! The law of one word, Pr\[w | x\], is public and computed exactly, so the posterior of a word is exact, too. Words of one
-//! message go together, so the whole bag says more about each word than its own release does. What limits an attacker on whole
+//! The law of one word, Pr\[w | x\], is public. That of selection is computed exactly, so the posterior of a word is exact, too. That of
+//! the nearest word to noise in many dimensions has no form to compute; attackers estimate it, as anybody can, from releases of each
+//! word. Words of one message go together, so the whole bag says more about each word than its own release does. What limits an attacker on whole
 //! bags is the [`Bound`] for somebody who knows the very message and only not which of its words was drawn: given the message,
 //! the draws are independent, and the other words of the bag say nothing more.
 
@@ -27,6 +28,19 @@ use undertone::release::document::epsilon_f64;
 /// The rule by which words are selected.
 const RULE: Rule = Rule::PermuteAndFlip;
 
+/// How the words of bags are made private.
+const MECHANISMS: [WordMechanism; 2] = [
+    WordMechanism::Selection(RULE),
+    WordMechanism::LaplaceNearest,
+];
+
+/// Releases of each word from which a law is estimated. A probability is then off by 1 % of all releases at most, as a rule.
+const DRAWS: usize = 2000;
+
+/// The attackers that see more than a word's own release.
+const DECODER: &str = "trained decoder";
+const WHOLE_BAG: &str = "whole bag";
+
 /// How much of a message's own words an attacker on whole bags puts into its model of the message; the rest is the prior.
 const OWN: [f64; 3] = [0.25, 0.5, 0.75];
 
@@ -41,6 +55,8 @@ pub struct Channel {
     /// `[x][w]`.
     law: Vec<f64>,
     words: usize,
+    /// Whether it was computed, not estimated.
+    exact: bool,
 }
 
 impl Channel {
@@ -57,7 +73,40 @@ impl Channel {
         Self {
             law: law.collect(),
             words: n,
+            exact: true,
         }
+    }
+
+    /// The law of a mechanism at this ε, estimated from [`DRAWS`] releases of each word.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at this ε.
+    fn estimated(
+        vocabulary: &Vocabulary<'_>,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        seed: u64,
+    ) -> Result<Self> {
+        let n = vocabulary.word_count() as usize;
+        let what = format!("law {epsilon}");
+        // What was never seen may happen: one release more, of any word.
+        let rest = 1.0 / n as f64;
+        let of_word = |x: usize| -> Result<Vec<f64>> {
+            let rng = &mut stream(seed, &what, x as u64);
+            let mut counts = vec![rest; n];
+            for _ in 0..DRAWS {
+                let w = hazmat::draw_word(vocabulary, x as u32, mechanism, epsilon, rng);
+                counts[w.map_err(Error::from)? as usize] += 1.0;
+            }
+            let all = DRAWS as f64 + 1.0;
+            Ok(counts.into_iter().map(|count| count / all).collect())
+        };
+        let law = (0..n).into_par_iter().map(of_word);
+        Ok(Self {
+            law: law.collect::<Result<Vec<Vec<f64>>>>()?.concat(),
+            words: n,
+            exact: false,
+        })
     }
 
     /// Pr\[w | x\] for each w.
@@ -81,6 +130,15 @@ impl Channel {
         let terms = prior.iter().enumerate().map(|(x, p)| p * self.of(x)[w]);
         terms.map(|score| score as f32).collect()
     }
+}
+
+/// How bags are made.
+#[derive(Clone, Copy)]
+struct Way {
+    mechanism: WordMechanism,
+    /// Words of a bag.
+    size: u16,
+    epsilon: Epsilon,
 }
 
 /// A bag before and after.
@@ -155,23 +213,35 @@ impl<'a> Bags<'a> {
         self.prior.len()
     }
 
-    /// The law of one word.
-    pub fn channel(&self, epsilon: Epsilon) -> Channel {
-        Channel::new(&self.words, self.vocabulary.unit_exponent(), epsilon)
+    /// The law of one word; `seed` is for those that are estimated.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at this ε.
+    pub fn channel(
+        &self,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        seed: u64,
+    ) -> Result<Channel> {
+        match mechanism {
+            WordMechanism::Selection(RULE) => {
+                let exponent = self.vocabulary.unit_exponent();
+                Ok(Channel::new(&self.words, exponent, epsilon))
+            }
+            other => Channel::estimated(&self.vocabulary, other, epsilon, seed),
+        }
     }
 
-    /// Draws `size` words from each message of a part as a device does, and exchanges them.
+    /// Draws words from each message of a part as a device does, and exchanges them.
     ///
     /// A release also forgets the order of its words. That is post-processing, which these attackers make no use of; here
     /// the order stays, so that it is known which word came from which.
-    fn draw(
-        &self,
-        part: usize,
-        size: u16,
-        epsilon: Epsilon,
-        trial: usize,
-        seed: u64,
-    ) -> Result<Vec<Drawn>> {
+    fn draw(&self, part: usize, way: Way, trial: usize, seed: u64) -> Result<Vec<Drawn>> {
+        let Way {
+            mechanism,
+            size,
+            epsilon,
+        } = way;
         let what = format!("bags {part} {size} {trial} {epsilon}");
         let of_message = |(number, message): (usize, &Message)| -> Result<Drawn> {
             let rng = &mut stream(seed, &what, number as u64);
@@ -179,7 +249,6 @@ impl<'a> Bags<'a> {
             for _ in 0..size {
                 let uniform = below(rng, 1 << 53) as f64 / (1u64 << 53) as f64;
                 let word = pick(message, uniform);
-                let mechanism = WordMechanism::Selection(RULE);
                 let released =
                     hazmat::draw_word(&self.vocabulary, word as u32, mechanism, epsilon, rng);
                 drawn.private.push(word);
@@ -191,20 +260,22 @@ impl<'a> Bags<'a> {
         messages.map(of_message).collect()
     }
 
-    /// What attackers find in bags of the messages to report on, drawn at `epsilon`, who take them for ones at `promised`.
+    /// Bags of the messages to report on.
+    fn tested(&self, way: Way, options: &Options) -> Result<Vec<Drawn>> {
+        let trials = 0..options.trials;
+        let bags = trials.map(|trial| self.draw(2, way, trial, options.seed));
+        Ok(bags.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// What attackers find in bags of the messages to report on, who take them for ones of this law and this way.
     fn attack(
         &self,
-        size: u16,
-        epsilon: Epsilon,
-        promised: Epsilon,
+        bags: &[Drawn],
+        channel: &Channel,
+        way: Way,
         options: &Options,
     ) -> Result<Vec<Tally>> {
-        let channel = self.channel(promised);
         let n = channel.words;
-        let mut bags = Vec::new();
-        for trial in 0..options.trials {
-            bags.extend(self.draw(2, size, epsilon, trial, options.seed)?);
-        }
         let prior: Vec<f32> = self.prior.iter().map(|p| *p as f32).collect();
         let by_word =
             |scores: &dyn Fn(usize) -> Vec<f32>| -> Vec<Vec<f32>> { (0..n).map(scores).collect() };
@@ -219,7 +290,10 @@ impl<'a> Bags<'a> {
                 }),
             ),
             (
-                "exact posterior",
+                match channel.exact {
+                    true => "exact posterior",
+                    false => "estimated posterior",
+                },
                 by_word(&|w| channel.posterior(&self.prior, w)),
             ),
         ];
@@ -231,14 +305,16 @@ impl<'a> Bags<'a> {
                     pairs.map(|(w, x)| place(&table[*w], *x)).collect()
                 };
                 let groups: Vec<Vec<usize>> = bags.iter().map(of_bag).collect();
-                Tally::new(name, &groups, Some(self.expected(&channel, table)))
+                // What an estimate expects has an error of its own.
+                let expected = channel.exact.then(|| self.expected(channel, table));
+                Tally::new(name, &groups, expected)
             })
             .collect();
-        tallies.insert(2, self.decode(size, &bags, promised, options)?);
-        if size > 1 {
-            let chosen = self.model(size, promised, &channel, options)?;
+        tallies.insert(2, self.decode(bags, way, options)?);
+        if way.size > 1 {
+            let chosen = self.model(way, channel, options)?;
             let groups: Vec<Vec<usize>> = bags.par_iter().map(|bag| chosen.places(bag)).collect();
-            tallies.push(Tally::new("whole bag", &groups, None));
+            tallies.push(Tally::new(WHOLE_BAG, &groups, None));
         }
         Ok(tallies)
     }
@@ -255,13 +331,8 @@ impl<'a> Bags<'a> {
     }
 
     /// A decoder that sees a word and the counts of its bag, of which the sum of the bag's vectors is a linear function.
-    fn decode(
-        &self,
-        size: u16,
-        bags: &[Drawn],
-        epsilon: Epsilon,
-        options: &Options,
-    ) -> Result<Tally> {
+    fn decode(&self, bags: &[Drawn], way: Way, options: &Options) -> Result<Tally> {
+        let size = way.size;
         let n = self.prior.len();
         let [learned, ..] = &self.messages;
         // Words of each bag that are learned from, so that all messages are.
@@ -270,7 +341,7 @@ impl<'a> Bags<'a> {
         let mut lessons = Vec::new();
         // It may obfuscate public messages as often as it likes.
         for trial in 0..options.lessons.div_ceil(each * learned.len()) {
-            for bag in self.draw(0, size, epsilon, trial, options.seed)? {
+            for bag in self.draw(0, way, trial, options.seed)? {
                 inputs(&bag, each, n, &mut rows);
                 lessons.extend(&bag.private[..each]);
             }
@@ -286,18 +357,12 @@ impl<'a> Bags<'a> {
         };
         let of_bags = logits.chunks_exact(n * usize::from(size)).zip(bags);
         let groups: Vec<Vec<usize>> = of_bags.map(of_bag).collect();
-        Ok(Tally::new("trained decoder", &groups, None))
+        Ok(Tally::new(DECODER, &groups, None))
     }
 
     /// The model of messages that finds most words in bags of the messages to choose by.
-    fn model<'c>(
-        &'c self,
-        size: u16,
-        epsilon: Epsilon,
-        channel: &'c Channel,
-        options: &Options,
-    ) -> Result<Model<'c>> {
-        let bags = self.draw(1, size, epsilon, 0, options.seed)?;
+    fn model<'c>(&'c self, way: Way, channel: &'c Channel, options: &Options) -> Result<Model<'c>> {
+        let bags = self.draw(1, way, 0, options.seed)?;
         let mut best: Option<(usize, Model<'c>)> = None;
         for own in OWN {
             let model = Model::new(self, channel, own);
@@ -329,10 +394,9 @@ impl<'a> Bags<'a> {
     }
 
     /// The best that an attacker on single words can do who knows how frequent words are in the messages to report on.
-    fn best_alone(&self, epsilon: Epsilon) -> f64 {
+    fn best_alone(&self, channel: &Channel) -> f64 {
         let [.., tested] = &self.messages;
-        self.channel(epsilon)
-            .vulnerability(&mixture(tested, self.prior.len()))
+        channel.vulnerability(&mixture(tested, self.prior.len()))
     }
 }
 
@@ -447,43 +511,73 @@ impl<'a> Model<'a> {
     }
 }
 
-/// What was found in bags of one size at one ε.
+/// What was found in bags of one mechanism and size at one ε.
 pub struct Measured {
+    /// How words were made private.
+    pub mechanism: WordMechanism,
     /// Words of a bag.
     pub size: u16,
     /// The privacy parameter.
     pub epsilon: Epsilon,
     /// The attackers, the strongest last.
     pub tallies: Vec<Tally>,
-    /// The best that an attacker on single words can do, by the law.
-    pub best_alone: f64,
+    /// The best that an attacker on single words can do, by the law; none if that was estimated.
+    pub best_alone: Option<f64>,
     /// What no attacker on single words exceeds by one guess, and what none exceeds that sees whole bags.
     pub bounds: [f64; 2],
 }
 
-/// Releases and attacks bags of every size at every ε.
-///
-/// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of training.
-pub fn measure(bags: &Bags<'_>, options: &Options) -> Result<Vec<Measured>> {
-    let steps = options.sizes.len() * options.epsilons.len();
-    let progress = Progress::new("attacking bags", steps as u64);
-    let mut measured = Vec::new();
-    for epsilon in &options.epsilons {
-        let bounds = bags.bounds(epsilon_f64(*epsilon));
-        let best_alone = bags.best_alone(*epsilon);
-        for size in &options.sizes {
-            measured.push(Measured {
-                size: *size,
-                epsilon: *epsilon,
-                tallies: bags.attack(*size, *epsilon, *epsilon, options)?,
-                best_alone,
-                bounds,
-            });
-            progress.advance(1);
+impl Measured {
+    /// How words were made private, as a name.
+    pub fn mechanism_name(&self) -> &'static str {
+        match self.mechanism {
+            WordMechanism::LaplaceNearest => "Laplace noise and the nearest word",
+            _ => "selection",
         }
     }
-    measured.sort_by_key(|found| (found.size, found.epsilon));
+
+    /// The bound for this attacker's first guess.
+    pub fn bound(&self, tally: &Tally) -> f64 {
+        let sees_bags = self.size > 1 && [DECODER, WHOLE_BAG].contains(&tally.attacker);
+        self.bounds[usize::from(sees_bags)]
+    }
+}
+
+/// Releases and attacks bags by every mechanism, of every size, at every ε.
+///
+/// # Errors
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of training;
+/// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for an ε below 0.1.
+pub fn measure(bags: &Bags<'_>, options: &Options) -> Result<Vec<Measured>> {
+    let steps = MECHANISMS.len() * options.sizes.len() * options.epsilons.len();
+    let progress = Progress::new("attacking bags", steps as u64);
+    let mut measured = Vec::new();
+    for mechanism in MECHANISMS {
+        for epsilon in options.epsilons.iter().copied() {
+            let bounds = bags.bounds(epsilon_f64(epsilon));
+            let channel = bags.channel(mechanism, epsilon, options.seed)?;
+            let best_alone = channel.exact.then(|| bags.best_alone(&channel));
+            for size in options.sizes.iter().copied() {
+                let way = Way {
+                    mechanism,
+                    size,
+                    epsilon,
+                };
+                let drawn = bags.tested(way, options)?;
+                measured.push(Measured {
+                    mechanism,
+                    size,
+                    epsilon,
+                    tallies: bags.attack(&drawn, &channel, way, options)?,
+                    best_alone,
+                    bounds,
+                });
+                progress.advance(1);
+            }
+        }
+    }
+    let order = |found: &Measured| MECHANISMS.iter().position(|own| *own == found.mechanism);
+    measured.sort_by_key(|found| (order(found), found.size, found.epsilon));
     Ok(measured)
 }
 
@@ -536,9 +630,28 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn attack(bags: &Bags<'_>, drawn: &str, promised: &str) -> Vec<Tally> {
-        bags.attack(8, epsilon(drawn), epsilon(promised), &options())
-            .unwrap()
+    const SELECTION: WordMechanism = MECHANISMS[0];
+
+    fn channel(bags: &Bags<'_>, mechanism: WordMechanism, text: &str) -> Channel {
+        bags.channel(mechanism, epsilon(text), 1).unwrap()
+    }
+
+    /// What attackers find in bags drawn at one ε who take them for ones at another.
+    fn attack(
+        bags: &Bags<'_>,
+        mechanism: WordMechanism,
+        drawn: &str,
+        promised: &str,
+    ) -> Vec<Tally> {
+        let way = |text: &str| Way {
+            mechanism,
+            size: 8,
+            epsilon: epsilon(text),
+        };
+        let drawn = bags.tested(way(drawn), &options()).unwrap();
+        let channel = channel(bags, mechanism, promised);
+        let found = bags.attack(&drawn, &channel, way(promised), &options());
+        found.unwrap()
     }
 
     #[test]
@@ -547,12 +660,12 @@ mod tests {
         let bags = bags(&pack);
         let mut last = 0.0;
         for text in ["0.0001", "0.5", "1", "2", "4", "60"] {
-            let found = attack(&bags, text, text);
+            let found = attack(&bags, SELECTION, text, text);
             let [chance, released, decoder, exact, whole] = &found[..] else {
                 panic!("five attackers");
             };
             let bounds = bags.bounds(text.parse().unwrap());
-            let best = bags.best_alone(epsilon(text));
+            let best = bags.best_alone(&channel(&bags, SELECTION, text));
             assert!(
                 best <= bounds[0] + 1e-9 && bounds[0] <= 1.0,
                 "{text}: {best} {bounds:?}"
@@ -603,19 +716,89 @@ mod tests {
         let n = bags.word_count();
         let uniform = vec![1.0 / n as f64; n];
         let allowed = bags.bound.at(2.0, &uniform, 1);
-        assert!(bags.channel(epsilon("2")).vulnerability(&uniform) < allowed);
-        assert!(bags.channel(epsilon("4")).vulnerability(&uniform) > allowed);
+        let vulnerability = |text| channel(&bags, SELECTION, text).vulnerability(&uniform);
+        assert!(vulnerability("2") < allowed);
+        assert!(vulnerability("4") > allowed);
 
-        let exact = |drawn| attack(&bags, drawn, "2")[3];
+        let exact = |drawn| attack(&bags, SELECTION, drawn, "2")[3];
         assert!(exact("2").as_expected());
         assert!(!exact("4").as_expected());
+    }
+
+    /// On a line the law of noise and the nearest word is known: words are half a unit apart, so boundaries are a quarter away.
+    #[test]
+    fn an_estimated_law_is_that_of_the_noise() {
+        let pack = pack();
+        let bags = bags(&pack);
+        for text in ["0.5", "2", "4"] {
+            let estimated = channel(&bags, WordMechanism::LaplaceNearest, text);
+            assert!(!estimated.exact);
+            let rate: f64 = text.parse().unwrap();
+            // Pr[noise <= t].
+            let below = |t: f64| match t < 0.0 {
+                true => 0.5 * (rate * t).exp(),
+                false => 1.0 - 0.5 * (-rate * t).exp(),
+            };
+            let n = DRAWS as f64;
+            let doubt = ((2.0 * (WORDS * WORDS) as f64 / 1e-9).ln() / (2.0 * n)).sqrt();
+            for x in 0..WORDS {
+                let own = estimated.of(x);
+                assert!((own.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+                for (w, found) in own.iter().enumerate() {
+                    let centre = 0.5 * (w as f64 - x as f64);
+                    let from = if w == 0 { 0.0 } else { below(centre - 0.25) };
+                    let to = if w == WORDS - 1 {
+                        1.0
+                    } else {
+                        below(centre + 0.25)
+                    };
+                    assert!(
+                        (found - (to - from)).abs() < doubt + 1.0 / n,
+                        "{text} {x} {w}: {found} {}",
+                        to - from
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn attackers_on_noise_are_below_the_bounds_and_find_everything() {
+        let pack = pack();
+        let bags = bags(&pack);
+        let mut last = 0.0;
+        for text in ["0.5", "2", "60"] {
+            let found = attack(&bags, WordMechanism::LaplaceNearest, text, text);
+            let [chance, released, decoder, posterior, whole] = &found[..] else {
+                panic!("five attackers");
+            };
+            let bounds = bags.bounds(text.parse().unwrap());
+            for tally in [chance, released, posterior] {
+                assert!(!tally.above(bounds[0]), "{text}: {tally:?} {bounds:?}");
+                assert!(tally.expected.is_none());
+                assert!(
+                    tally.first.mean < posterior.first.mean + posterior.doubt(),
+                    "{text}: {tally:?} {posterior:?}"
+                );
+            }
+            for tally in [decoder, whole] {
+                assert!(!tally.above(bounds[1]), "{text}: {tally:?} {bounds:?}");
+                assert!(
+                    tally.first.mean > 0.85 * posterior.first.mean,
+                    "{text}: {tally:?} {posterior:?}"
+                );
+            }
+            assert!(posterior.first.mean > last);
+            last = posterior.first.mean;
+        }
+        assert!(last > 0.999, "{last}");
     }
 
     #[test]
     fn laws_are_laws_and_messages_are_shares() {
         let pack = pack();
         let bags = bags(&pack);
-        let channel = bags.channel(epsilon("1.5"));
+        let channel = channel(&bags, SELECTION, "1.5");
         for x in 0..WORDS {
             assert!((channel.of(x).iter().sum::<f64>() - 1.0).abs() < 1e-9);
         }

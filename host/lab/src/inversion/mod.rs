@@ -8,7 +8,8 @@
 //!   perturbation and on embeddings (Feyisetan, Balle, Drake and Diethe 2020; Song and Raghunathan 2020).
 //! - *Exact posterior*: Bayes' rule with the public law and the public prior. For a known vocabulary it can be computed, and
 //!   no attacker that sees one release of one word is better on average. It is the yardstick. Tong, Chen, Yuan, Liu, Zhang, Yu
-//!   and Zhang (2025) attack sanitised text so; the measure is the Bayes vulnerability of quantitative information flow.
+//!   and Zhang (2025) attack sanitised text so; the measure is the Bayes vulnerability of quantitative information flow. Where the law has
+//!   no form to compute, it is estimated from releases, and the posterior with it.
 //! - *Trained decoder*: a perceptron that learned from its own releases of public words, as inverters of sentence embeddings do
 //!   (Morris, Kuleshov, Shmatikov and Rush 2023). It needs no law.
 //! - For bags, *whole bag*: the words of a message go together. A posterior over public messages, each a distribution of

@@ -73,12 +73,11 @@ impl Report {
                 .flat_map(move |tally| alarms(tally, found.bounds[0], &what))
         });
         let of_bags = self.bags.iter().flat_map(|found| {
-            let what = format!("bags of {}, ε = {}", found.size, found.epsilon);
-            let bound = move |tally: &Tally| found.bounds[usize::from(found.sees_bags(tally))];
+            let what = format!("{}, ε = {}", heading(found), found.epsilon);
             found
                 .tallies
                 .iter()
-                .flat_map(move |tally| alarms(tally, bound(tally), &what))
+                .flat_map(move |tally| alarms(tally, found.bound(tally), &what))
         });
         of_vectors.chain(of_bags).collect()
     }
@@ -111,11 +110,12 @@ impl Report {
 
     fn bag_table(&self) -> String {
         let mut csv = Csv::new(
-            "size,epsilon,attacker,bags,found,found_sd,found_by_ten,expected,best_on_words,bound",
+            "mechanism,size,epsilon,attacker,bags,found,found_sd,found_by_ten,expected,best_on_words,bound",
         );
         for found in &self.bags {
             for tally in &found.tallies {
                 csv.row(&[
+                    &found.mechanism_name(),
                     &found.size,
                     &found.epsilon,
                     &tally.attacker,
@@ -127,8 +127,11 @@ impl Report {
                         .expected
                         .map(|x| format!("{x:.5}"))
                         .unwrap_or_default(),
-                    &format!("{:.6}", found.best_alone),
-                    &format!("{:.6}", found.bounds[usize::from(found.sees_bags(tally))]),
+                    &found
+                        .best_alone
+                        .map(|x| format!("{x:.6}"))
+                        .unwrap_or_default(),
+                    &format!("{:.6}", found.bound(tally)),
                 ]);
             }
         }
@@ -207,30 +210,36 @@ impl Report {
     fn bag_sections(&self, page: &mut Page) -> Result<(), DrawError> {
         page.heading(2, "Obfuscated bags");
         page.paragraph(
-            "Words are drawn from test messages and exchanged by selection. An attacker on the <b>whole bag</b> knows public \
-             messages of the same kind. The first bound is for attackers on single words, with the frequencies of the test \
+            "Words are drawn from test messages and exchanged by selection or, as published, by Laplace noise and the nearest \
+             word. The law of the latter is estimated from releases of each word, so the posterior is, too. An attacker on the \
+             <b>whole bag</b> knows public messages of the same kind. The first bound is for attackers on single words, with the frequencies of the test \
              messages. The second is for those who see the whole bag: what somebody could do at most who knows the message and \
              has to guess which of its words was drawn. The best on single words follows from the law.",
         );
-        for of_size in self.bags.chunk_by(|a, b| a.size == b.size) {
+        for of_size in self
+            .bags
+            .chunk_by(|a, b| (a.mechanism, a.size) == (b.mechanism, b.size))
+        {
             let mut rows = rows(of_size, |found| (found.epsilon, &found.tallies));
-            type Of = fn(&bags::Measured) -> f64;
+            type Of = fn(&bags::Measured) -> Option<f64>;
             let lines: [(&str, Of); 3] = [
                 ("best on single words", |found| found.best_alone),
-                ("bound on single words", |found| found.bounds[0]),
-                ("bound on whole bags", |found| found.bounds[1]),
+                ("bound on single words", |found| Some(found.bounds[0])),
+                ("bound on whole bags", |found| Some(found.bounds[1])),
             ];
             for (name, of) in lines {
                 let cells = of_size
                     .iter()
-                    .map(|found| (found.epsilon, of(found), 0.0, String::new()));
-                rows.push(Row {
-                    name: name.to_owned(),
-                    look: Look::Bound,
-                    cells: cells.collect(),
-                });
+                    .map(|found| Some((found.epsilon, of(found)?, 0.0, String::new())));
+                if let Some(cells) = cells.collect() {
+                    rows.push(Row {
+                        name: name.to_owned(),
+                        look: Look::Bound,
+                        cells,
+                    });
+                }
             }
-            self.section(page, &format!("Bags of {}", of_size[0].size), &rows)?;
+            self.section(page, &heading(&of_size[0]), &rows)?;
         }
         Ok(())
     }
@@ -282,11 +291,9 @@ impl Report {
     }
 }
 
-impl bags::Measured {
-    /// Whether this attacker looks at more than a word's own release.
-    fn sees_bags(&self, tally: &Tally) -> bool {
-        self.size > 1 && tally.expected.is_none()
-    }
+/// What is made how.
+fn heading(found: &bags::Measured) -> String {
+    format!("Bags of {}, by {}", found.size, found.mechanism_name())
 }
 
 /// What is wrong with one tally.
@@ -325,7 +332,7 @@ fn rows<M>(measured: &[M], of: impl Fn(&M) -> (Epsilon, &Vec<Tally>)) -> Vec<Row
             name: name.to_owned(),
             look: match name {
                 "chance" => Look::Bound,
-                "exact posterior" => Look::Default,
+                "exact posterior" | "estimated posterior" => Look::Default,
                 "trained decoder" => Look::Published,
                 _ => Look::Plain,
             },
