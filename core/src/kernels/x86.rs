@@ -8,7 +8,7 @@ use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
 use super::limits::{GROUP, WIDTH};
-use super::lookup::{self, FEW_KEYS, Table, add_row, word};
+use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
@@ -114,8 +114,54 @@ pub(super) mod avx2 {
                 _mm256_movemask_epi8(equal).trailing_zeros()
             },
             |bytes, count| bits(bytes, count),
-            |bitmap, weights| add_row(bitmap, bytes, weights, sums),
+            |bitmap, mut weights| {
+                let eights = sums.as_chunks_mut::<8>().0.iter_mut();
+                for (used, sums) in bitmap.iter().take(bytes).zip(eights) {
+                    let more = expand(*used, weights);
+                    *sums = transmute!(_mm256_add_epi32(transmute!(*sums), more));
+                    let rest = weights.get(used.count_ones() as usize..);
+                    weights = rest.unwrap_or_default();
+                }
+            },
         )
+    }
+
+    /// The first weights, each in the lane of a bit that is set, and 0 in the others. A table, because `pdep` takes some
+    /// processors hundreds of cycles.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn expand(used: u8, weights: &[i8]) -> __m256i {
+        /// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
+        #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
+        const PLACES: [[u8; 8]; 256] = {
+            let mut places = [[128; 8]; 256];
+            let mut byte = 0;
+            while byte < places.len() {
+                let mut bit = 0;
+                let mut below = 0;
+                while bit < 8 {
+                    if byte >> bit & 1 == 1 {
+                        places[byte][bit] = below;
+                        below += 1;
+                    }
+                    bit += 1;
+                }
+                byte += 1;
+            }
+            places
+        };
+        let weights = weights.first_chunk().copied().unwrap_or_else(|| {
+            let mut eight = [0; 8];
+            for (to, from) in eight.iter_mut().zip(weights) {
+                *to = *from;
+            }
+            eight
+        });
+        let weights = _mm_cvtsi64_si128(transmute!(weights));
+        // There is one for each byte.
+        let places = PLACES.get(usize::from(used)).copied().unwrap_or_default();
+        let places = _mm_cvtsi64_si128(transmute!(places));
+        _mm256_cvtepi8_epi32(_mm_shuffle_epi8(weights, places))
     }
 
     #[target_feature(enable = "avx2")]
