@@ -442,3 +442,28 @@ fn made_up_outcomes_take_no_more_room_than_they_are() {
     assert_eq!(found.counts.total(), 10_000);
     assert_eq!(found.counts.groups().count(), 10_000);
 }
+
+/// Found by fuzzing: such a file was read as CSV and written as Parquet, which was refused then.
+#[test]
+fn counts_have_no_longer_values_in_csv_than_in_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("counts.csv");
+    let table = |day: &str| {
+        let names = "pack,mechanism,rule,epsilon,order,day,outcome,count";
+        format!("{names}\n7061636b7061636b,7,2,0.5,0,{day},1,9\n")
+    };
+    fs::write(&path, table(&"d".repeat(256))).unwrap();
+    let counts = Counts::read(&path).unwrap();
+    let written = folder.path().join("counts.parquet");
+    counts.write(&written).unwrap();
+    assert_eq!(Counts::read(&written).unwrap(), counts);
+
+    fs::write(&path, table(&"d".repeat(257))).unwrap();
+    let error = Counts::read(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Input);
+    let said = error.to_string();
+    assert!(
+        said.contains("line 2: the day is longer than 256 bytes"),
+        "{said}"
+    );
+}

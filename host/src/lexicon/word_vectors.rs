@@ -478,7 +478,7 @@ fn check_dimension(path: &Path, found: u64, most: u32) -> Result<()> {
 /// The longest header of a `.npy` file; that of a matrix takes 128 bytes.
 const NPY_HEADER: usize = 4096;
 
-/// Refuses headers that the crate takes gigabytes for, or years: it makes as much room as a file says that its header
+/// Refuses headers that the crate takes gigabytes for, or years, or panics at: it makes as much room as a file says that its header
 /// needs, and twice as long over every bracket within another.
 fn check_header(start: &[u8]) -> std::result::Result<(), String> {
     let (length, header) = match start {
@@ -517,6 +517,19 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
             "a header with {brackets} opening brackets, where that of a matrix has 2; save a matrix of float16, \
              float32 or float64"
         ));
+    }
+    // The crate multiplies without looking, and then again by the size of a number: where overflow is checked, it panics.
+    let shape = header.split(|byte| *byte == b'(').nth(1);
+    let shape = shape.and_then(|rest| rest.split(|byte| *byte == b')').next());
+    let sizes = shape.unwrap_or_default().split(|byte| *byte == b',');
+    let sizes =
+        sizes.filter_map(|size| str::from_utf8(size.trim_ascii()).ok()?.parse::<u64>().ok());
+    let bytes = sizes.fold(8u64, |bytes, size| bytes.saturating_mul(size.max(1)));
+    if bytes > i64::MAX as u64 {
+        return Err(
+            "a header of a shape that no file is long enough for; was the file cut off or changed?"
+                .to_owned(),
+        );
     }
     Ok(())
 }
@@ -868,10 +881,12 @@ mod tests {
             let length = (text.len() as u16).to_le_bytes();
             [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes()].concat()
         };
-        // Sizes whose product overflows are refused too, but where overflow is checked npyz panics before.
         for shape in [
             "(2, 300)",
             "(4611686018427387904, 3)",
+            "(007766279631452241919, 3)",
+            "(4294967296, 4294967296)",
+            "(0, 4294967296, 4294967296)",
             "(2, -1)",
             "(1e9, 1)",
         ] {

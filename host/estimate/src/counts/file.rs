@@ -20,7 +20,7 @@ use undertone_tables::columns::{guarded, open, place};
 use undertone_tables::unwritten;
 
 use super::columns::Column;
-use super::{COLUMNS, Counts, Kind, Row};
+use super::{COLUMNS, Counts, Kind, LONGEST_VALUE, Reason, Row};
 
 /// Rows of a row group that we write.
 const GROUP: usize = 1 << 20;
@@ -109,6 +109,10 @@ impl Layout {
         let count = number(count, "count")?;
         let slice = self.slices.iter().map(|place| text(*place));
         let slice = slice.collect::<std::result::Result<Vec<String>, String>>()?;
+        let mut values = counts.slices().iter().zip(&slice);
+        if let Some((name, _)) = values.find(|(_, value)| value.len() > LONGEST_VALUE) {
+            return Err(too_long(name));
+        }
         Ok(counts.add(kind, slice, outcome, count))
     }
 }
@@ -138,6 +142,11 @@ fn said(text: &str) -> String {
         true => format!("`{text}`"),
         false => "no number".to_owned(),
     }
+}
+
+/// What is said of a value that no file of counts may have. The value is not: it may be a private text.
+fn too_long(name: &str) -> String {
+    format!("the {name} is longer than {LONGEST_VALUE} bytes; count by something shorter")
 }
 
 fn read_csv(path: &Path) -> Result<Counts> {
@@ -216,7 +225,10 @@ fn read_parquet(path: &Path) -> Result<Counts> {
                 number += 1;
                 let text = |place: usize| {
                     let text = columns[place].text(row);
-                    text.map_err(|_| format!("the {} is missing or no text", names[place]))
+                    text.map_err(|reason| match reason {
+                        Reason::LongValue => too_long(&names[place]),
+                        _ => format!("the {} is missing or no text", names[place]),
+                    })
                 };
                 let added = layout.add(&mut counts, text);
                 added.map_err(|problem| wrong(path, format!("row {number}: {problem}")))??;
