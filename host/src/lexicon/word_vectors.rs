@@ -478,8 +478,8 @@ fn check_dimension(path: &Path, found: u64, most: u32) -> Result<()> {
 /// The longest header of a `.npy` file; that of a matrix takes 128 bytes.
 const NPY_HEADER: usize = 4096;
 
-/// Refuses headers that the crate takes gigabytes for, or years, or panics at: it makes as much room as a file says that its header
-/// needs, and twice as long over every bracket within another.
+/// Refuses headers that the crate takes gigabytes for, or years, or that it panics at: it makes as much room as a file
+/// says that its header needs, and takes twice as long over every bracket within another.
 fn check_header(start: &[u8]) -> std::result::Result<(), String> {
     let (length, header) = match start {
         [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, rest @ ..] => {
@@ -518,16 +518,22 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
              float32 or float64"
         ));
     }
-    // The crate multiplies without looking, and then again by the size of a number: where overflow is checked, it panics.
-    let shape = header.split(|byte| *byte == b'(').nth(1);
-    let shape = shape.and_then(|rest| rest.split(|byte| *byte == b')').next());
+    // The crate multiplies sizes without looking, and panics where overflow is checked. It reads lists and hexadecimal
+    // numbers, too; nobody writes those here.
+    let shape = header.split(|byte| b"([".contains(byte)).nth(1);
+    let shape = shape.and_then(|rest| rest.split(|byte| b")]".contains(byte)).next());
     let sizes = shape.unwrap_or_default().split(|byte| *byte == b',');
-    let sizes =
-        sizes.filter_map(|size| str::from_utf8(size.trim_ascii()).ok()?.parse::<u64>().ok());
-    let bytes = sizes.fold(8u64, |bytes, size| bytes.saturating_mul(size.max(1)));
-    if bytes > i64::MAX as u64 {
+    let mut sizes = sizes
+        .map(<[u8]>::trim_ascii)
+        .filter(|size| !size.is_empty());
+    let elements = sizes.try_fold(1u64, |product, size| {
+        let size: u64 = str::from_utf8(size).ok()?.parse().ok()?;
+        product.checked_mul(size.max(1))
+    });
+    if elements.is_none() {
         return Err(
-            "a header of a shape that no file is long enough for; was the file cut off or changed?"
+            "a header whose shape is not of whole numbers, or of more elements than 64 bits can count; save a matrix of \
+             float16, float32 or float64"
                 .to_owned(),
         );
     }
@@ -887,6 +893,8 @@ mod tests {
             "(007766279631452241919, 3)",
             "(4294967296, 4294967296)",
             "(0, 4294967296, 4294967296)",
+            "[4294967296, 4294967296]",
+            "(0x100000000, 4294967296)",
             "(2, -1)",
             "(1e9, 1)",
         ] {

@@ -109,10 +109,6 @@ impl Layout {
         let count = number(count, "count")?;
         let slice = self.slices.iter().map(|place| text(*place));
         let slice = slice.collect::<std::result::Result<Vec<String>, String>>()?;
-        let mut values = counts.slices().iter().zip(&slice);
-        if let Some((name, _)) = values.find(|(_, value)| value.len() > LONGEST_VALUE) {
-            return Err(too_long(name));
-        }
         Ok(counts.add(kind, slice, outcome, count))
     }
 }
@@ -187,7 +183,10 @@ pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
     for record in reader.records() {
         let record = record.map_err(problem)?;
         let line = record.position().map_or(0, csv::Position::line);
-        let text = |place: usize| Ok(record.get(place).unwrap_or_default().to_owned());
+        let text = |place: usize| match record.get(place).unwrap_or_default() {
+            text if text.len() > LONGEST_VALUE => Err(too_long(&names[place])),
+            text => Ok(text.to_owned()),
+        };
         let added = layout.add(&mut counts, text);
         added.map_err(|problem| wrong(path, format!("line {line}: {problem}")))??;
     }
