@@ -2,19 +2,21 @@
 # Runs the README's test command again and again, and stops at the first failure: no test may fail by chance, nor because a
 # machine is slow.
 #
-#     tests/repeat.sh N                                      N times in a row
+#     tests/repeat.sh N                                      until N runs in a row have passed
 #     tests/repeat.sh N --one-core-under-load                on one processor, beside a program that is never idle
 #     tests/repeat.sh N [--one-core-under-load] -- --test words     with more arguments for cargo
 #
-# Builds once, prints the time of each run, and keeps the log of the last one in build/repeat.log.
+# Builds once, prints the time of each run, and keeps the log of the last one in build/repeat.log. Runs of the whole command
+# with everything committed are written to tests/notes/repeats.md. Those of the same sources count on, so a series may be
+# interrupted and continued, on another machine too; a failure starts it anew. Sources are all files but tests/notes.
 set -euo pipefail
 usage() { sed -n '5,7s/^# *//p' "$0" >&2; exit 2; }
 [[ ${1-} =~ ^[1-9][0-9]*$ ]] || usage
 times=$1
 shift
-load=
+load= mode="all processors"
 if [ "${1-}" = --one-core-under-load ]; then
-    load=1
+    load=1 mode="one processor under load"
     shift
 fi
 [ $# = 0 ] || [ "$1" = -- ] || usage
@@ -26,6 +28,25 @@ mkdir -p build
 log=build/repeat.log
 "${command[@]}" --no-run "$@"
 
+notes=tests/notes/repeats.md
+if [ $# = 0 ] && [ -z "$(git status --porcelain -- . ":!tests/notes")" ]; then
+    sources=$(git ls-tree -r HEAD | grep -v $'\ttests/notes/' | git hash-object --stdin | cut -c -12)
+else
+    sources=
+    echo "not written to $notes: not the whole command, or something is not committed"
+fi
+# How many of the last runs in this mode passed with these sources.
+in_a_row() {
+    [ -n "$sources" ] || { echo "$passed"; return; }
+    awk -F' *[|] *' -v sources="$sources" -v mode="$mode" '
+        $4 == mode { row = $3 == sources && $6 == "passed" ? row + 1 : 0 }
+        END { print row + 0 }' "$notes"
+}
+record() { # RESULT
+    [ -n "$sources" ] || return 0
+    echo "| $(date -u +%Y-%m-%dT%H:%MZ) | $sources | $mode | $SECONDS | $1 |" >>"$notes"
+}
+
 if [ -n "$load" ]; then
     # One that this process may use: all its children stay there.
     processor=$(taskset -cp $$ | sed 's/.*: //; s/[^0-9].*//')
@@ -33,12 +54,17 @@ if [ -n "$load" ]; then
     while :; do :; done &
     trap 'kill $!' EXIT
 fi
-for run in $(seq "$times"); do
+passed=0
+while row=$(in_a_row) && [ "$row" -lt "$times" ]; do
     SECONDS=0
     if ! "${command[@]}" "$@" >"$log" 2>&1; then
+        record failed
         grep -E '^test .* FAILED$|panicked at|^error' "$log" || tail -n 20 "$log"
-        echo "run $run of $times failed after $SECONDS s; see $log"
+        echo "run $((row + 1)) of $times failed after $SECONDS s; see $log"
         exit 1
     fi
-    echo "run $run of $times passed in $SECONDS s"
+    passed=$((passed + 1))
+    record passed
+    echo "run $((row + 1)) of $times passed in $SECONDS s"
 done
+echo "$row in a row have passed"
