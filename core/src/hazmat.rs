@@ -9,7 +9,7 @@ use rand_core::Rng;
 use crate::document::{Document, DocumentError};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
-use crate::laplace::{Laplace, LaplaceError};
+use crate::laplace::{Floats, Laplace, LaplaceError};
 use crate::projective::Geometry;
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
@@ -279,7 +279,7 @@ pub fn perturb<R: Rng + ?Sized>(
     laplace.check_length(point.len())?;
     laplace.check_length(out.len())?;
     let fixed = laplace.fixed_point(bound_exponent)?;
-    let coordinates = point.iter().map(|x| fixed.convert(*x));
+    let coordinates = Floats { left: point, fixed };
     laplace.add_noise(coordinates, bound_exponent, rng, out);
     Ok(())
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::integers::at_most;
-use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
+use crate::laplace::{FixedPoint, Floats, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
 use crate::ledger::{Grant, WrongUnit};
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
 use crate::pack::wire::{Arrays, PackError, exponent_within, within, zero};
@@ -305,16 +305,20 @@ impl<'a> VectorMechanism<'a> {
     ) -> Result<(), VectorError> {
         self.check_length(embedding)?;
         self.laplace.check_length(out.len())?;
-        let fixed = || embedding.iter().map(|x| self.fixed.convert(*x));
         let Some(projected) = self.projected else {
+            let floats = Floats {
+                left: embedding,
+                fixed: self.fixed,
+            };
             self.laplace
-                .add_noise(fixed(), self.bound_exponent, rng, out);
+                .add_noise(floats, self.bound_exponent, rng, out);
             return Ok(());
         };
         let Projected {
             projection,
             bound_exponent,
         } = projected;
+        let fixed = || embedding.iter().map(|x| self.fixed.convert(*x));
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
         // Converted again for each few rows: all of them would take 8 KiB of stack.

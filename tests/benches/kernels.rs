@@ -20,6 +20,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_core::unit::Unit;
+use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, ScoreParts, Scoring};
@@ -130,6 +131,22 @@ fn main() -> ExitCode {
                 );
                 black_box(release).expect("entropy");
             }),
+            "noise" => {
+                let dimension = d.try_into().expect("a small number");
+                let mechanism = VectorMechanism::new(dimension, 1, Noise::Laplace, epsilon);
+                let mechanism = mechanism.expect("a dimension that gets noise");
+                let mut bytes = vec![0; mechanism.release_bytes()];
+                time(|| {
+                    let released = mechanism.release(
+                        Grant::unrecorded(Unit::Vector, epsilon),
+                        black_box(&sentences[..d]),
+                        &mut FixedEntropy::new(&KEY),
+                        &mut bytes,
+                    );
+                    released.expect("entropy");
+                    black_box(&bytes);
+                })
+            }
             other => panic!("there is no step {other}"),
         };
         println!("{{\"seconds\": {seconds}}}");

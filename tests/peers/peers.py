@@ -239,6 +239,20 @@ def scores(program, d, c, k):
     ours.close()
 
 
+def noise(program, d):
+    """A private vector with the noise of its length, drawn as textbooks do: a direction, and a Gamma variable."""
+    candidates, sentences, directions = inputs(d, 20, 1, 1)
+    vector = sentences[0].astype(np.float64)
+
+    def textbook():
+        direction = random.standard_normal(d)
+        return vector + direction * (random.gamma(d, 1 / EPSILON) / np.sqrt(direction @ direction))
+
+    ours = Ours(program, candidates, sentences, directions)
+    compare(f"Laplace noise for a vector, d={d}", ours.step("noise"), {"numpy f64": timed(textbook)})
+    ours.close()
+
+
 def main():
     program = executable()
     print(f"numpy {np.__version__}, numba {numba.__version__}, opendp {version('opendp')}, one thread\n")
@@ -249,6 +263,8 @@ def main():
     large = depth(program, 768, 50_000, 100, 20)
     for c in (20, 100, 5000):
         scores(program, 384, c, 20)
+    for d in (300, 768):
+        noise(program, d)
     print(f"\nwhole mechanism at m = 50,000 over m = 5,000: {large / base:.2f}")
 
 

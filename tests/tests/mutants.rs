@@ -410,8 +410,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a coordinate has the noise of the one before",
         "laplace/mod.rs",
-        "*out = round_to_grid(x.wrapping_add(*noise)).into();",
-        "*out = round_to_grid(x.wrapping_add(crate::mutant::swap(*noise as u64) as i64)).into();",
+        "*product = round(factor * gaussian);",
+        "*product = crate::mutant::swap(round(factor * gaussian) as u64) as i64;",
     ),
     mutant(
         "words of the batch before are factors",

@@ -6,7 +6,7 @@
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
-//! | `avx512` | x86-64 with AVX-512 BW, VBMI and VNNI | `vpermi2b`, 64 at a time |
+//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI and VNNI | `vpermi2b`, 64 at a time |
 //! | `avx2` | x86-64 with AVX2 | `vpshufb`, 32 at a time |
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
@@ -38,6 +38,7 @@ use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
 
+use crate::laplace::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
@@ -306,5 +307,25 @@ impl Backend {
     #[inline]
     pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         run!(self, scores(outputs, thresholds, norm));
+    }
+
+    /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller) does it.
+    #[inline]
+    pub(crate) fn box_muller(self, words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+        run!(self, box_muller(words, radii, gaussians));
+    }
+
+    /// The nearest integers to the products, for the noise of a vector.
+    #[inline]
+    pub(crate) fn round_products(self, factor: f64, gaussians: &[f64], products: &mut [i64]) {
+        run!(self, round_products(factor, gaussians, products));
+    }
+
+    /// Adds coordinates in fixed point to as many integers.
+    #[inline]
+    pub(crate) fn add_fixed(self, fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
+        let both = coordinates.len().min(sums.len());
+        let coordinates = coordinates.get(..both).unwrap_or_default();
+        run!(self, add_fixed(fixed, coordinates, sums));
     }
 }

@@ -9,7 +9,21 @@ use super::limits::{GROUP, WIDTH};
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
+use crate::laplace::FixedPoint;
+use crate::laplace::gaussian::{self, fill_exponentials, square_roots};
+pub(super) use crate::laplace::round_products;
 use crate::pack::format::BOUNDARIES;
+
+pub(super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+    gaussian::box_muller(words, radii, gaussians, fill_exponentials, square_roots);
+}
+
+#[inline(always)]
+pub(super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
+    for (sum, coordinate) in sums.iter_mut().zip(coordinates) {
+        *sum = sum.wrapping_add(fixed.convert(*coordinate));
+    }
+}
 
 pub(super) fn add_features(
     table: &Table<'_>,

@@ -7,6 +7,7 @@ use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
 use super::{BLOCK, Backend, BackendUnavailable, GROUP, SPAN, WIDTH, fits, portable};
+use crate::laplace::{Laplace, Sensitivity};
 use crate::pack::format::BOUNDARIES;
 use crate::rng::PublicRng;
 
@@ -69,6 +70,7 @@ fn the_best_backend_is_what_the_processor_has() {
         return;
     }
     let vbmi = std::is_x86_feature_detected!("avx512bw")
+        && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512vbmi")
         && std::is_x86_feature_detected!("avx512vnni");
     assert_eq!(Backend::named("avx512").is_ok(), vbmi);
@@ -412,6 +414,79 @@ fn scores_are_the_same() {
                 let mut found = outputs;
                 backend.scores(&mut found, &thresholds, norm);
                 assert_eq!(found, expected, "{backend:?} {len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gaussians_and_their_rounding_are_the_same() {
+    let mut rng = PublicRng::new(0x4e01);
+    for backend in others() {
+        for pairs in (0..=32).chain([32; 300]) {
+            let words: Vec<u64> = (0..3 * pairs)
+                .map(|_| match rng.next_u32() % 8 {
+                    0 => 0,
+                    1 => u64::MAX,
+                    2 => 1 << (rng.next_u32() % 64),
+                    3 => u64::MAX << (rng.next_u32() % 64),
+                    4 => rng.next_u64() >> (rng.next_u32() % 64),
+                    _ => rng.next_u64(),
+                })
+                .collect();
+            let draw = |backend: Backend| {
+                let (mut radii, mut gaussians) = (vec![0.0; pairs], vec![0.0; 64]);
+                backend.box_muller(&words, &mut radii, &mut gaussians);
+                let mut rounded = vec![0; 64];
+                // The smallest and the largest factor: s·2^F and ‖g'‖ at their ends.
+                for factor in [2f64.powi(37), 1.0, 2f64.powi(51) / 3.0] {
+                    let mut products = vec![0; 64];
+                    backend.round_products(factor, &gaussians, &mut products);
+                    rounded.extend(products);
+                }
+                let gaussians: Vec<u64> = gaussians.iter().map(|x| x.to_bits()).collect();
+                (gaussians, rounded)
+            };
+            let expected = draw(Backend::PORTABLE);
+            assert!(draw(backend) == expected, "{}: {words:x?}", backend.name());
+            assert!(pairs == 0 || expected.0.iter().any(|bits| *bits != 0));
+        }
+    }
+}
+
+#[test]
+fn coordinates_in_fixed_point_are_the_same() {
+    let mut rng = PublicRng::new(0x4e02);
+    let epsilons = ["0.1", "1", "10", "1000"].map(|text| text.parse().unwrap());
+    for backend in others() {
+        for (length, epsilon) in LENGTHS.into_iter().zip(epsilons.into_iter().cycle()) {
+            let laplace = Laplace::new(300, epsilon, Sensitivity::ONE).unwrap();
+            for above in [-61, -40, -20, -1, 0] {
+                let bound = laplace.largest_bound_exponent() + above;
+                let fixed = laplace.fixed_point(bound).unwrap();
+                let coordinates: Vec<f32> = (0..length)
+                    .map(|_| match rng.next_u32() % 4 {
+                        // Every kind of float: signs, zeroes, subnormal numbers, infinities, NaN.
+                        0 => f32::from_bits(rng.next_u32()),
+                        1 => f32::from_bits(rng.next_u32() & 0x80ff_ffff),
+                        2 => f32::from_bits(rng.next_u32() | 0x7f80_0000),
+                        _ => rng.next_u32().cast_signed() as f32 / 2f32.powi(31),
+                    })
+                    .collect();
+                let start: Vec<i64> = coordinates.iter().map(|_| rng.next_u64() as i64).collect();
+                let sums = |backend: Backend| {
+                    let mut sums = start.clone();
+                    backend.add_fixed(fixed, &coordinates, &mut sums);
+                    sums
+                };
+                let expected = sums(Backend::PORTABLE);
+                assert_eq!(
+                    sums(backend),
+                    expected,
+                    "{} {length} {bound}",
+                    backend.name()
+                );
+                assert!(length < 8 || expected != start);
             }
         }
     }

@@ -12,6 +12,8 @@ use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
+use crate::laplace::FixedPoint;
+use crate::laplace::gaussian::{self, fill_exponentials_here};
 use crate::pack::format::BOUNDARIES;
 
 cpufeatures::new!(cpu_avx2, "avx2", "bmi1", "bmi2", "popcnt");
@@ -19,6 +21,7 @@ cpufeatures::new!(
     cpu_vbmi,
     "avx512f",
     "avx512bw",
+    "avx512dq",
     "avx512vbmi",
     "bmi1",
     "bmi2",
@@ -583,6 +586,66 @@ pub(super) mod avx2 {
     pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         portable::scores(outputs, thresholds, norm);
     }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+        let exponentials = |words: &[u64], count, out: &mut [f64]| {
+            fill_exponentials_here(words, count, out);
+        };
+        gaussian::box_muller(words, radii, gaussians, exponentials, |numbers| {
+            square_roots(numbers)
+        });
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn square_roots(numbers: &mut [f64]) {
+        let (fours, rest) = numbers.as_chunks_mut::<4>();
+        for four in fours {
+            *four = transmute!(_mm256_sqrt_pd(transmute!(*four)));
+        }
+        gaussian::square_roots(rest);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
+        portable::round_products(factor, gaussians, products);
+    }
+
+    /// The steps of [`FixedPoint::convert`], four at a time.
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
+        let (fours, rest) = coordinates.as_chunks::<4>();
+        let (sums, sums_rest) = sums
+            .split_at_mut_checked(4 * fours.len())
+            .unwrap_or_default();
+        let one = _mm_set1_epi32(1);
+        let byte = _mm_set1_epi32(0xff);
+        let limit = _mm256_set1_epi64x(fixed.limit());
+        for (sums, four) in sums.as_chunks_mut::<4>().0.iter_mut().zip(fours) {
+            let bits: __m128i = transmute!(*four);
+            let exponent = _mm_and_si128(_mm_srli_epi32::<23>(bits), byte);
+            let normal = _mm_srli_epi32::<8>(_mm_add_epi32(exponent, byte));
+            let not_finite = _mm_srli_epi32::<8>(_mm_add_epi32(exponent, one));
+            let fraction = _mm_and_si128(bits, _mm_set1_epi32(0x7f_ffff));
+            let significand = _mm_or_si128(fraction, _mm_slli_epi32::<23>(normal));
+            let least = _mm_sub_epi32(_mm_add_epi32(exponent, one), normal);
+            let right = _mm_sub_epi32(_mm_set1_epi32(38 + 150 - fixed.fraction_bits), least);
+            let shift = _mm256_cvtepi32_epi64(_mm_and_si128(right, _mm_set1_epi32(63)));
+            let shifted = _mm256_slli_epi64::<38>(_mm256_cvtepi32_epi64(significand));
+            let magnitude = _mm256_srlv_epi64(shifted, shift);
+            let largest = _mm_set1_epi32(fixed.largest_exponent);
+            let beyond = _mm_srai_epi32::<31>(_mm_sub_epi32(largest, exponent));
+            let magnitude = _mm256_blendv_epi8(magnitude, limit, _mm256_cvtepi32_epi64(beyond));
+            let small = _mm_srai_epi32::<31>(_mm_sub_epi32(_mm_set1_epi32(63), right));
+            let nothing = _mm_or_si128(small, _mm_sub_epi32(_mm_setzero_si128(), not_finite));
+            let magnitude = _mm256_andnot_si256(_mm256_cvtepi32_epi64(nothing), magnitude);
+            let sign = _mm256_cvtepi32_epi64(_mm_srai_epi32::<31>(bits));
+            let converted = _mm256_sub_epi64(_mm256_xor_si256(magnitude, sign), sign);
+            *sums = transmute!(_mm256_add_epi64(transmute!(*sums), converted));
+        }
+        portable::add_fixed(fixed, rest, sums_rest);
+    }
 }
 
 pub(super) mod avx512 {
@@ -1042,5 +1105,25 @@ pub(super) mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         portable::scores(outputs, thresholds, norm);
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq")]
+    pub(in super::super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+        let exponentials = |words: &[u64], count, out: &mut [f64]| {
+            fill_exponentials_here(words, count, out);
+        };
+        gaussian::box_muller(words, radii, gaussians, exponentials, |numbers| {
+            avx2::square_roots(numbers)
+        });
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
+        avx2::add_fixed(fixed, coordinates, sums);
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
+        portable::round_products(factor, gaussians, products);
     }
 }

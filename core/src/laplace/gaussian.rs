@@ -27,18 +27,21 @@ const MANY: usize = 16;
 const LANES: usize = 8;
 
 /// Working memory, 1.5 KiB; wiped when it goes.
-pub(super) struct Sampler {
+pub(super) struct Sampler<T: Fn(&[u64], &mut [f64], &mut [f64])> {
     words: [u64; 3 * PAIRS],
-    exponentials: [f64; PAIRS],
+    radii: [f64; PAIRS],
     gaussians: [f64; BATCH],
+    transform: T,
 }
 
-impl Sampler {
-    pub(super) fn new() -> Self {
+impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
+    /// `transform`: [`box_muller`], with any instructions that give the same bits.
+    pub(super) fn new(transform: T) -> Self {
         Self {
             words: [0; 3 * PAIRS],
-            exponentials: [0.0; PAIRS],
+            radii: [0.0; PAIRS],
             gaussians: [0.0; BATCH],
+            transform,
         }
     }
 
@@ -53,8 +56,8 @@ impl Sampler {
         let count = degrees as usize / 2;
         let sum = if count < MANY {
             self.draw(2 * count, rng);
-            fill_exponentials(&self.words, count, &mut self.exponentials);
-            self.exponentials.iter().take(count).sum::<f64>()
+            fill_exponentials(&self.words, count, &mut self.radii);
+            self.radii.iter().take(count).sum::<f64>()
         } else {
             self.sum_of_exponentials(count, rng)
         };
@@ -98,20 +101,9 @@ impl Sampler {
     pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
         let pairs = pairs.clamp(1, PAIRS);
         self.draw(3 * pairs, rng);
-        fill_exponentials(&self.words, pairs, &mut self.exponentials);
-        for exponential in self.exponentials.iter_mut().take(pairs) {
-            *exponential = libm::sqrt(2.0 * *exponential);
-        }
-        let angles = self.words.get(2 * pairs..3 * pairs).unwrap_or_default();
-        let (first, second) = self
-            .gaussians
-            .split_at_mut_checked(pairs)
-            .unwrap_or_default();
-        let radii = self.exponentials.iter().zip(angles);
-        for ((radius, angle), (first, second)) in radii.zip(first.iter_mut().zip(second)) {
-            let (x, y) = direction(*angle);
-            (*first, *second) = (radius * x, radius * y);
-        }
+        let words = self.words.get(..3 * pairs).unwrap_or_default();
+        let radii = self.radii.get_mut(..pairs).unwrap_or_default();
+        (self.transform)(words, radii, &mut self.gaussians);
         self.gaussians.get(..2 * pairs).unwrap_or_default()
     }
 
@@ -125,16 +117,47 @@ impl Sampler {
     }
 }
 
-impl Drop for Sampler {
+impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Drop for Sampler<T> {
     fn drop(&mut self) {
         self.words.zeroize();
-        self.exponentials.zeroize();
+        self.radii.zeroize();
         self.gaussians.zeroize();
     }
 }
 
+/// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the first of each pair, then
+/// as many second ones. `exponentials` is [`fill_exponentials`] or [`fill_exponentials_here`]; `square_roots` takes each.
+#[inline(always)]
+pub(crate) fn box_muller(
+    words: &[u64],
+    radii: &mut [f64],
+    gaussians: &mut [f64],
+    exponentials: impl Fn(&[u64], usize, &mut [f64]),
+    square_roots: impl Fn(&mut [f64]),
+) {
+    let pairs = radii.len();
+    exponentials(words, pairs, radii);
+    for radius in radii.iter_mut() {
+        *radius *= 2.0;
+    }
+    square_roots(radii);
+    let angles = words.get(2 * pairs..).unwrap_or_default();
+    let (first, second) = gaussians.split_at_mut_checked(pairs).unwrap_or_default();
+    let radii = radii.iter().zip(angles);
+    for ((radius, angle), (first, second)) in radii.zip(first.iter_mut().zip(second)) {
+        let (x, y) = direction(*angle);
+        (*first, *second) = (radius * x, radius * y);
+    }
+}
+
 /// One exponential for each pair of words: high ones first, then as many low ones.
-fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
+pub(crate) fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
+    fill_exponentials_here(words, count, out);
+}
+
+/// [`fill_exponentials`] with the instructions of the function that calls it.
+#[inline(always)]
+pub(crate) fn fill_exponentials_here(words: &[u64], count: usize, out: &mut [f64]) {
     let (high, low) = words.split_at_checked(count).unwrap_or_default();
     for ((high, low), out) in high.iter().zip(low).zip(out) {
         *out = exponential(*high, *low);
@@ -260,6 +283,14 @@ const COS: [[f64; 2]; 5] = [
     [-1.0 / 720.0, 1.0 / 24.0],
     [-1.0 / 2.0, 1.0],
 ];
+
+/// Their square roots, correctly rounded.
+#[inline(always)]
+pub(crate) fn square_roots(numbers: &mut [f64]) {
+    for number in numbers {
+        *number = libm::sqrt(*number);
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -400,7 +431,10 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_law() {
         let mut rng = PublicRng::new(3);
-        let mut sampler = Sampler::new();
+        let mut sampler =
+            Sampler::new(|words: &[u64], radii: &mut [f64], gaussians: &mut [f64]| {
+                box_muller(words, radii, gaussians, fill_exponentials, square_roots);
+            });
         for degrees in [2u32, 3, 32, 65, 130] {
             let draws = 20_000;
             let (mut mean, mut square) = (0.0, 0.0);

@@ -77,16 +77,17 @@
 //! keep the timing of releases hidden on such devices.
 
 mod discrete;
-mod gaussian;
+pub(crate) mod gaussian;
 mod grid;
 
-use core::fmt;
+use core::{fmt, iter};
 
 use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::barrier::opaque;
 use crate::epsilon::Epsilon;
+use crate::kernels::Backend;
 use crate::select::Ratio;
 use gaussian::{BATCH, Sampler};
 use grid::{BITS_BELOW_GRID, MAX_GRID_BITS, grid_exponent};
@@ -246,7 +247,7 @@ impl Laplace {
     /// one for each `out`.
     pub(crate) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
         &self,
-        coordinates: impl Iterator<Item = i64>,
+        coordinates: impl Coordinates,
         bound_exponent: i32,
         rng: &mut R,
         out: &mut [T],
@@ -268,11 +269,15 @@ impl Laplace {
     )]
     fn add_continuous<R: Rng + ?Sized, T: From<i32>>(
         &self,
-        mut coordinates: impl Iterator<Item = i64>,
+        mut coordinates: impl Coordinates,
         rng: &mut R,
         out: &mut [T],
     ) {
-        let mut sampler = Sampler::new();
+        let backend = Backend::best();
+        let mut sampler =
+            Sampler::new(|words: &[u64], radii: &mut [f64], gaussians: &mut [f64]| {
+                backend.box_muller(words, radii, gaussians);
+            });
         // (Δ/ε)·2^F, exact but for two roundings: Δ is at most 2^44 units.
         let power = f64::from_bits(u64::from(self.fraction_bits() + 1023 - 32) << 52);
         let scale = self.sensitivity.units() as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
@@ -280,15 +285,27 @@ impl Laplace {
         let mut noise = [0; BATCH];
         for out in out.chunks_mut(BATCH) {
             let gaussians = sampler.pairs(out.len().div_ceil(2), rng);
-            for (noise, gaussian) in noise.iter_mut().zip(gaussians) {
-                *noise = round(factor * gaussian);
-            }
-            for ((out, noise), x) in out.iter_mut().zip(&noise).zip(&mut coordinates) {
-                *out = round_to_grid(x.wrapping_add(*noise)).into();
+            backend.round_products(factor, gaussians, &mut noise);
+            let noise = noise.get_mut(..out.len()).unwrap_or_default();
+            coordinates.add_to(noise);
+            for (out, sum) in out.iter_mut().zip(noise) {
+                *out = round_to_grid(*sum).into();
             }
         }
         noise.zeroize();
         factor.zeroize();
+    }
+}
+
+/// Each product, rounded.
+#[inline(always)]
+#[expect(
+    clippy::float_arithmetic,
+    reason = "noise is drawn independently of private data; its error is bounded"
+)]
+pub(crate) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
+    for (product, gaussian) in products.iter_mut().zip(gaussians) {
+        *product = round(factor * gaussian);
     }
 }
 
@@ -319,13 +336,53 @@ fn round_to_grid(x: i64) -> i32 {
     (x.wrapping_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
 }
 
+/// Coordinates with F fractional bits, in their order.
+pub(crate) trait Coordinates: Iterator<Item = i64> + Sized {
+    /// Adds the next ones to as many integers.
+    fn add_to(&mut self, sums: &mut [i64]) {
+        for (sum, x) in sums.iter_mut().zip(self) {
+            *sum = sum.wrapping_add(x);
+        }
+    }
+}
+
+impl<I: Iterator, F: FnMut(I::Item) -> i64> Coordinates for iter::Map<I, F> {}
+
+impl<F: FnMut() -> Option<i64>> Coordinates for iter::FromFn<F> {}
+
+/// Those of a vector of floats.
+pub(crate) struct Floats<'v> {
+    pub(crate) left: &'v [f32],
+    pub(crate) fixed: FixedPoint,
+}
+
+impl Iterator for Floats<'_> {
+    type Item = i64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<i64> {
+        let (first, left) = self.left.split_first()?;
+        self.left = left;
+        Some(self.fixed.convert(*first))
+    }
+}
+
+impl Coordinates for Floats<'_> {
+    fn add_to(&mut self, sums: &mut [i64]) {
+        let here = self.left.len().min(sums.len());
+        let (next, left) = self.left.split_at_checked(here).unwrap_or_default();
+        self.left = left;
+        Backend::best().add_fixed(self.fixed, next, sums);
+    }
+}
+
 /// How a coordinate becomes an integer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedPoint {
-    fraction_bits: i32,
+    pub(crate) fraction_bits: i32,
     limit: u64,
     /// The largest exponent, as a float holds it, of what is below the limit.
-    largest_exponent: i32,
+    pub(crate) largest_exponent: i32,
 }
 
 impl FixedPoint {
