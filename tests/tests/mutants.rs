@@ -402,14 +402,14 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "noise of the second batch is that of the first",
         "laplace/mod.rs",
-        "*noise = round(factor * gaussian);",
-        "if *noise == 0 {
-                    *noise = round(factor * gaussian);
-                }",
+        "backend.round_products(factor, gaussians, &mut noise);",
+        "if noise == [0; BATCH] {
+                backend.round_products(factor, gaussians, &mut noise);
+            }",
     ),
     mutant(
         "a coordinate has the noise of the one before",
-        "laplace/mod.rs",
+        "laplace/fixed.rs",
         "*product = round(factor * gaussian);",
         "*product = crate::mutant::swap(round(factor * gaussian) as u64) as i64;",
     ),

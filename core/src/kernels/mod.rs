@@ -38,7 +38,7 @@ use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
 
-use crate::laplace::FixedPoint;
+use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;

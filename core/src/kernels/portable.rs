@@ -9,9 +9,9 @@ use super::limits::{GROUP, WIDTH};
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
-use crate::laplace::FixedPoint;
+use crate::laplace::fixed::FixedPoint;
+pub(super) use crate::laplace::fixed::round_products;
 use crate::laplace::gaussian::{self, fill_exponentials, square_roots};
-pub(super) use crate::laplace::round_products;
 use crate::pack::format::BOUNDARIES;
 
 pub(super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {

@@ -12,7 +12,7 @@ use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
-use crate::laplace::FixedPoint;
+use crate::laplace::fixed::FixedPoint;
 use crate::laplace::gaussian::{self, fill_exponentials_here};
 use crate::pack::format::BOUNDARIES;
 
