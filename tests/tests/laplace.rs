@@ -22,11 +22,6 @@ use undertone_tests::{CountingRng, FixedWords, soak};
 #[path = "../../core/src/laplace/gaussian.rs"]
 mod gaussian;
 
-fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
-    let (exponentials, roots) = (gaussian::fill_exponentials, gaussian::square_roots);
-    gaussian::box_muller(words, radii, gaussians, exponentials, roots);
-}
-
 /// The false-alarm rate of one test. Seeds are fixed, so a test that passes keeps passing.
 const P_LIMIT: f64 = 1e-6;
 
@@ -638,7 +633,7 @@ fn relative(found: f64, expected: &Real) -> f64 {
 #[test]
 fn exponentials_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7001);
-    let mut sampler = gaussian::Sampler::new(box_muller);
+    let mut sampler = gaussian::Sampler::new(gaussian::box_muller);
     let lows = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 1 << 11, 1 << 10];
     let random = if soak() { 40_000 } else { 800 };
     let mut largest = (0.0f64, [0; 2]);
@@ -680,7 +675,7 @@ fn exponentials_keep_their_error() {
 #[test]
 fn gaussians_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7004);
-    let mut sampler = gaussian::Sampler::new(box_muller);
+    let mut sampler = gaussian::Sampler::new(gaussian::box_muller);
     let angles = adversarial_words(if soak() { 40_000 } else { 500 }, 0x7e57_7005);
     let highs = adversarial_words(200, 0x7e57_7006);
     let (mut largest, mut plain) = (0.0f64, 0.0f64);
@@ -712,7 +707,7 @@ fn gaussians_keep_their_error() {
 #[test]
 fn sums_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7007);
-    let mut sampler = gaussian::Sampler::new(box_muller);
+    let mut sampler = gaussian::Sampler::new(gaussian::box_muller);
     let edges = adversarial_words(50, 0x7e57_7008);
     let mut largest = (0.0f64, 0.0f64, 0);
     for degrees in [
@@ -762,7 +757,7 @@ fn chi_squared(degrees: usize, words: &[u64]) -> Real {
 /// same, not below 0, and noise within its bound.
 #[test]
 fn extreme_sums_are_numbers() {
-    let mut sampler = gaussian::Sampler::new(box_muller);
+    let mut sampler = gaussian::Sampler::new(gaussian::box_muller);
     for degrees in [32usize, 33, 34, 64, 1024, 1025] {
         let count = degrees / 2;
         let gaussian = 3 * (degrees % 2);
@@ -882,7 +877,7 @@ fn releases_are_those_of_exact_arithmetic() {
 fn a_sampler_is_wiped_when_it_goes() {
     // Three words for two Gaussians, and one radius.
     const WORDS: usize = 3 * gaussian::BATCH;
-    let mut slot = MaybeUninit::new(gaussian::Sampler::new(box_muller));
+    let mut slot = MaybeUninit::new(gaussian::Sampler::new(gaussian::box_muller));
     assert_eq!(size_of_val(&slot), 8 * WORDS);
     let sampler = slot.as_mut_ptr();
     // SAFETY: initialised two lines above, and nothing else refers to it.

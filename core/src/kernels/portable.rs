@@ -11,12 +11,8 @@ use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::laplace::fixed::FixedPoint;
 pub(super) use crate::laplace::fixed::round_products;
-use crate::laplace::gaussian::{self, fill_exponentials, square_roots};
+pub(super) use crate::laplace::gaussian::box_muller;
 use crate::pack::format::BOUNDARIES;
-
-pub(super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
-    gaussian::box_muller(words, radii, gaussians, fill_exponentials, square_roots);
-}
 
 #[inline(always)]
 pub(super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {

@@ -592,7 +592,7 @@ pub(super) mod avx2 {
         let exponentials = |words: &[u64], count, out: &mut [f64]| {
             fill_exponentials_here(words, count, out);
         };
-        gaussian::box_muller(words, radii, gaussians, exponentials, |numbers| {
+        gaussian::box_muller_by(words, radii, gaussians, exponentials, |numbers| {
             square_roots(numbers)
         });
     }
@@ -1112,7 +1112,7 @@ pub(super) mod avx512 {
         let exponentials = |words: &[u64], count, out: &mut [f64]| {
             fill_exponentials_here(words, count, out);
         };
-        gaussian::box_muller(words, radii, gaussians, exponentials, |numbers| {
+        gaussian::box_muller_by(words, radii, gaussians, exponentials, |numbers| {
             avx2::square_roots(numbers)
         });
     }

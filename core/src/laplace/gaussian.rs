@@ -126,9 +126,15 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Drop for Sampler<T> {
 }
 
 /// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the first of each pair, then
-/// as many second ones. `exponentials` is [`fill_exponentials`] or [`fill_exponentials_here`]; `square_roots` takes each.
+/// as many second ones.
+pub(crate) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+    box_muller_by(words, radii, gaussians, fill_exponentials, square_roots);
+}
+
+/// [`box_muller`] with the instructions of the function that calls it: `exponentials` is [`fill_exponentials`] or
+/// [`fill_exponentials_here`], `square_roots` takes each.
 #[inline(always)]
-pub(crate) fn box_muller(
+pub(crate) fn box_muller_by(
     words: &[u64],
     radii: &mut [f64],
     gaussians: &mut [f64],
@@ -431,10 +437,7 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_law() {
         let mut rng = PublicRng::new(3);
-        let mut sampler =
-            Sampler::new(|words: &[u64], radii: &mut [f64], gaussians: &mut [f64]| {
-                box_muller(words, radii, gaussians, fill_exponentials, square_roots);
-            });
+        let mut sampler = Sampler::new(box_muller);
         for degrees in [2u32, 3, 32, 65, 130] {
             let draws = 20_000;
             let (mut mean, mut square) = (0.0, 0.0);
