@@ -9,6 +9,7 @@ use zerocopy::transmute;
 use super::limits::GROUP;
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
+use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]
@@ -238,6 +239,21 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
 #[target_feature(enable = "neon")]
 pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
     portable::scores(outputs, thresholds, norm);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
+    portable::box_muller(words, radii, gaussians);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
+    portable::round_products(factor, gaussians, products);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
+    portable::add_fixed(fixed, coordinates, sums);
 }
 
 #[target_feature(enable = "neon")]
