@@ -8,7 +8,8 @@
 #
 # Builds once, prints the time of each run, and keeps the log of the last one in build/repeat.log. Runs of the whole command
 # with everything committed are written to tests/notes/repeats.md. Those of the same sources count on, so a series may be
-# interrupted and continued, on another machine too; a failure starts it anew. Sources are all files but tests/notes.
+# interrupted and continued, on another machine too; a failure starts it anew. Sources are all files but tests/notes and
+# fuzz/corpora, which the command does not read.
 set -euo pipefail
 usage() { sed -n '5,7s/^# *//p' "$0" >&2; exit 2; }
 [[ ${1-} =~ ^[1-9][0-9]*$ ]] || usage
@@ -29,8 +30,8 @@ log=build/repeat.log
 "${command[@]}" --no-run "$@"
 
 notes=tests/notes/repeats.md
-if [ $# = 0 ] && [ -z "$(git status --porcelain -- . ":!tests/notes")" ]; then
-    sources=$(git ls-tree -r HEAD | grep -v $'\ttests/notes/' | git hash-object --stdin | cut -c -12)
+if [ $# = 0 ] && [ -z "$(git status --porcelain -- . ":!tests/notes" ":!fuzz/corpora")" ]; then
+    sources=$(git ls-tree -r HEAD | grep -v $'\ttests/notes/\|\tfuzz/corpora/' | git hash-object --stdin | cut -c -12)
 else
     sources=
     echo "not written to $notes: not the whole command, or something is not committed"
