@@ -1,7 +1,7 @@
 /* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend|anew PATH. c_consumer.rs runs ledger counter PATH, a
  * case of tests/faces/misuse.md.
  *
- * The first two make a ledger of epsilon 5 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in
+ * The first two make a ledger of epsilon 9 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in
  * window 1. "hold" tries to use the file a second time, says "open", and waits for the end of its input. "anew" begins anew in
  * window 1; meanwhile another one makes the ledger. "counter" has a counter that uses the ledger which asks it. */
 
@@ -15,7 +15,7 @@
 static int32_t entropy_after_another(void *path, uint8_t *out, size_t len)
 {
     undertone_posix_ledger other = {(const char *)path, -1, 0};
-    const int32_t made = undertone_posix_create(&other, UNDERTONE_UNIT_SENTENCE, 5000000, undertone_posix_entropy, NULL);
+    const int32_t made = undertone_posix_create(&other, UNDERTONE_UNIT_SENTENCE, 9000000, undertone_posix_entropy, NULL);
     return made == UNDERTONE_STATUS_OK ? undertone_posix_entropy(NULL, out, len) : -1;
 }
 
@@ -64,7 +64,7 @@ static int counter_uses_its_ledger(undertone_posix_ledger *file)
             return 1;
         if (spent_within != UNDERTONE_STATUS_LEDGER_IN_USE || left_within != UNDERTONE_STATUS_LEDGER_IN_USE) return 1;
         if (undertone_ledger_left(&counted, UNDERTONE_UNIT_SENTENCE, 1, &again) != UNDERTONE_STATUS_OK) return 1;
-        if (left != 5000000 - spent * 1000000 || again != left) return 1;
+        if (left != 9000000 - spent * 1000000 || again != left) return 1;
     }
     return 0;
 }
@@ -79,8 +79,8 @@ int main(int argc, char **argv)
     int32_t status;
     if (argc != 3) return 2;
     if (strcmp(argv[1], "anew") == 0)
-        return undertone_posix_begin_anew(&file, &storage, unit, 5000000, 1, entropy_after_another, argv[2]) != UNDERTONE_STATUS_OK;
-    status = undertone_posix_create(&file, unit, 5000000, undertone_posix_entropy, NULL);
+        return undertone_posix_begin_anew(&file, &storage, unit, 9000000, 1, entropy_after_another, argv[2]) != UNDERTONE_STATUS_OK;
+    status = undertone_posix_create(&file, unit, 9000000, undertone_posix_entropy, NULL);
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "counter") == 0) return counter_uses_its_ledger(&file);
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "spend") == 0) {
         status = undertone_ledger_spend(&storage, unit, 1000000, 1, 1, undertone_posix_entropy, NULL, &memory, sizeof memory, &grant,

@@ -33,8 +33,12 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What the ledgers have in a window, here and in the other languages: one for each of the programs that run at once, or the
+/// last ones are refused where the first ones are done by then.
+const BUDGET: u32 = 9;
+
 fn budget() -> Epsilon {
-    "5".parse().expect("an epsilon")
+    Epsilon::from_micro(BUDGET * MICRO).expect("an epsilon")
 }
 
 /// Not a test but the program in Rust, as `tests/cpp/ledger.cpp` is the one in C++.
@@ -218,10 +222,13 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn remaining(ledger: &Path) -> u64 {
+/// In whole units.
+fn remaining(ledger: &Path) -> u32 {
     let ledger =
         LedgerFile::open_or_create(ledger, Unit::Sentence, budget()).expect("nobody has it");
-    ledger.remaining(1).expect("a window that has not passed")
+    let left = ledger.remaining(1).expect("a window that has not passed");
+    assert!(left.is_multiple_of(MICRO.into()));
+    (left / u64::from(MICRO)) as u32
 }
 
 /// Each holds the ledger, after it tried to open it twice; all are refused, and then all get in.
@@ -244,8 +251,8 @@ fn who_has_the_ledger_keeps_all_others_out() {
         }
         drop(held.stdin.take());
         assert!(held.wait().expect("it ends").success(), "{holder:?}");
-        assert_eq!(remaining(&ledger), 5 * u64::from(MICRO));
-        let mut left = 5;
+        assert_eq!(remaining(&ledger), BUDGET);
+        let mut left = BUDGET;
         for other in Language::all() {
             let output = other.spend(&ledger);
             let said = String::from_utf8_lossy(&output.stderr);
@@ -254,13 +261,13 @@ fn who_has_the_ledger_keeps_all_others_out() {
                 "{other:?} after {holder:?}: {said}"
             );
             left -= 1;
-            assert_eq!(remaining(&ledger), left * u64::from(MICRO));
+            assert_eq!(remaining(&ledger), left);
         }
         // A program that is killed holds nothing.
         let mut killed = holder.hold(&ledger);
         killed.kill().expect("it runs");
         killed.wait().expect("it ends");
-        assert_eq!(remaining(&ledger), left * u64::from(MICRO));
+        assert_eq!(remaining(&ledger), left);
     }
 }
 
@@ -280,6 +287,7 @@ fn a_ledger_that_many_make_is_one() {
     for language in &languages {
         let _ = language.command("spend", &ledger);
     }
+    assert!(2 * languages.len() <= BUDGET as usize);
     let children: Vec<Child> = [&languages[..], &languages]
         .concat()
         .iter()
@@ -295,7 +303,7 @@ fn a_ledger_that_many_make_is_one() {
         }
     }
     assert!(granted >= 1);
-    assert_eq!(remaining(&ledger), (5 - granted.min(5)) * u64::from(MICRO));
+    assert_eq!(remaining(&ledger), BUDGET - granted);
     assert_eq!(names(&folder), ["a.ledger"]);
 }
 
@@ -313,7 +321,7 @@ fn what_is_begun_anew_is_spent_whoever_was_first() {
         let begun = LedgerFile::open_or_create(&ledger, Unit::Sentence, budget());
         let begun = begun.expect("nobody has it");
         let left = [1, 2].map(|window| begun.remaining(window).expect("none has passed"));
-        assert_eq!(left, [0, 5 * u64::from(MICRO)], "{language:?}");
+        assert_eq!(left, [0, u64::from(BUDGET * MICRO)], "{language:?}");
         fs::remove_file(&ledger).expect("it is there");
         assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");
     }
@@ -397,7 +405,7 @@ fn a_new_ledger_needs_no_hard_links() {
             .expect("the program starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{language:?}: {said}");
-        assert_eq!(remaining(&ledger), 4 * u64::from(MICRO));
+        assert_eq!(remaining(&ledger), BUDGET - 1);
         fs::remove_file(&ledger).expect("it is there");
         assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");
     }
