@@ -30,8 +30,9 @@ log=build/repeat.log
 "${command[@]}" --no-run "$@"
 
 notes=tests/notes/repeats.md
-if [ $# = 0 ] && [ -z "$(git status --porcelain -- . ":!tests/notes" ":!fuzz/corpora")" ]; then
-    sources=$(git ls-tree -r HEAD | grep -v $'\ttests/notes/\|\tfuzz/corpora/' | git hash-object --stdin | cut -c -12)
+files=(. ":!tests/notes" ":!fuzz/corpora")
+if [ $# = 0 ] && [ -z "$(git status --porcelain -- "${files[@]}")" ]; then
+    sources=$(git ls-files -s -- "${files[@]}" | git hash-object --stdin | cut -c -12)
 else
     sources=
     echo "not written to $notes: not the whole command, or something is not committed"
