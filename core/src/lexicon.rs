@@ -217,9 +217,14 @@ impl<'a> Lexicon<'a> {
     }
 
     /// The index of the phrase of two words, given by their indices.
-    pub fn find_phrase(&self, words: [usize; 2]) -> Option<usize> {
+    pub fn find_phrase(&self, [first, second]: [usize; 2]) -> Option<usize> {
+        // As one number: a comparison of two would branch, and no processor could foresee how.
+        let number = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
+        let wanted = number(first.try_into().ok()?, second.try_into().ok()?);
         let pairs = self.phrases.pairs;
-        pairs.binary_search_by_key(&words, phrase_words).ok()
+        pairs
+            .binary_search_by_key(&wanted, |[first, second]| number(first.get(), second.get()))
+            .ok()
     }
 
     /// The weight and the vector of the phrase at `index`.

@@ -9,13 +9,16 @@
 //! sums are formed over fixed parts of the points, in their order. (The matrix product picks its
 //! instructions by the processor, so another machine may round differently.)
 
-use nalgebra::{DMatrixView, DMatrixViewMut};
+mod blocks;
+
+use pulp::Arch;
 use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
 use crate::encoder::vectors::mean;
 use crate::error::{Cause, Error, Result};
+use blocks::{BLOCK, Laid, TILE, products};
 
 /// Lloyd iterations that [`kmeans`] does at most; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
@@ -24,11 +27,14 @@ pub const MAX_ITERATIONS: usize = 300;
 /// hardly more in one matrix product.
 const TRIALS: usize = 8;
 
-/// Points whose products with the centroids are formed at once: these fit the second level cache.
-const BLOCK: usize = 512;
-
 /// Parts with sums of their own: enough for any number of threads, few enough for memory.
 const PARTS: usize = 64;
+
+/// Points of a part at least: adding up its sums costs little beside them.
+const LEAST_PART: usize = 16 * BLOCK;
+
+/// Sums that a thread adds up at once.
+const STRIPE: usize = 4096;
 
 /// What [`kmeans`] found.
 #[derive(Clone, PartialEq)]
@@ -86,9 +92,7 @@ pub fn lloyd(
     let points = Points::new(points, dimension);
     let mut centroids = centroids.to_vec();
     for row in centroids.chunks_exact_mut(dimension) {
-        for (x, origin) in row.iter_mut().zip(&points.origin) {
-            *x -= origin;
-        }
+        points.around_origin(row);
     }
     Ok(points.lloyd(centroids, max_iterations))
 }
@@ -156,19 +160,20 @@ fn least(values: impl Iterator<Item = f32>) -> usize {
     best.0
 }
 
-fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2))
-        .sum()
+/// Half the squared length of each row less `origin`.
+fn half_squares(rows: &[f32], origin: &[f32]) -> Vec<f32> {
+    let zero = vec![0.0; origin.len()];
+    rows.par_chunks_exact(origin.len())
+        .map(|row| (squared_distance(row, origin, &zero) / 2.0) as f32)
+        .collect()
 }
 
-/// Half the squared length of each row.
-fn half_squares(rows: &[f32], dimension: usize) -> Vec<f32> {
-    let square = |row: &[f32]| row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
-    rows.par_chunks_exact(dimension)
-        .map(|row| (square(row) / 2.0) as f32)
-        .collect()
+/// ‖point − origin − centroid‖².
+fn squared_distance(point: &[f32], origin: &[f32], centroid: &[f32]) -> f64 {
+    let differences = point.iter().zip(origin).zip(centroid);
+    differences
+        .map(|((x, o), c)| (f64::from(*x) - f64::from(*o) - f64::from(*c)).powi(2))
+        .sum()
 }
 
 /// The rows as columns.
@@ -180,92 +185,132 @@ pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
         .collect()
 }
 
-/// x·c for each point x and each centroid c, `[points][centroids]` row-major in `out`; the centroids
-/// are `[dimension][centroids]`.
-fn products(points: &[f32], centroids: &[f32], dimension: usize, out: &mut Vec<f32>) {
-    let n = points.len() / dimension;
-    let k = centroids.len() / dimension;
-    out.resize(n * k, 0.0);
-    // Columns come first in nalgebra: row-major matrices are transposed there.
-    let points = DMatrixView::from_slice(points, dimension, n);
-    let centroids = DMatrixView::from_slice(centroids, k, dimension);
-    DMatrixViewMut::from_slice(out, k, n).gemm(1.0, &centroids, &points, 0.0);
-}
-
-/// Sums over the points of each cluster.
-struct Sums {
-    /// `[clusters][dimension]`.
+/// What the points that change their clusters add to the sums over the clusters.
+struct Moved {
+    /// `[clusters][dimension]`; nothing if no point of the part changes its cluster.
     sums: Vec<f32>,
     /// `[clusters]`.
+    counts: Vec<isize>,
+}
+
+impl Moved {
+    /// The point with these coordinates goes from one cluster to another; `usize::MAX` is none.
+    fn add(&mut self, point: impl Iterator<Item = f32> + Clone, from: usize, to: usize) {
+        let dimension = self.sums.len() / self.counts.len();
+        for (cluster, sign) in [(from, -1), (to, 1)] {
+            let Some(count) = self.counts.get_mut(cluster) else {
+                continue;
+            };
+            *count += sign;
+            let sums = &mut self.sums[cluster * dimension..][..dimension];
+            for (sum, x) in sums.iter_mut().zip(point.clone()) {
+                *sum += sign as f32 * x;
+            }
+        }
+    }
+}
+
+/// The clusters as Lloyd's iterations know them.
+struct State {
+    /// `[clusters][dimension]`, around the origin of the points.
+    centroids: Vec<f32>,
+    /// `[clusters][dimension]`: the sums of the points, around their origin.
+    sums: Vec<f64>,
+    /// `[clusters]`: how many points.
     counts: Vec<usize>,
+    /// `[points]`; `usize::MAX` before the first assignment.
+    assignment: Vec<usize>,
 }
 
 /// Points around their mean, so that differences of products do not cancel.
-struct Points {
-    dimension: usize,
+struct Points<'a> {
+    /// As given.
+    rows: &'a [f32],
+    /// Their mean.
     origin: Vec<f32>,
-    rows: Vec<f32>,
+    /// The rows less their mean.
+    blocks: Laid<BLOCK>,
+    arch: Arch,
 }
 
-impl Points {
-    fn new(points: &[f32], dimension: usize) -> Self {
-        let origin = mean(points, dimension);
-        let mut rows = points.to_vec();
-        rows.par_chunks_exact_mut(dimension).for_each(|row| {
-            for (x, origin) in row.iter_mut().zip(&origin) {
-                *x -= origin;
-            }
-        });
+impl<'a> Points<'a> {
+    fn new(rows: &'a [f32], dimension: usize) -> Self {
+        let origin = mean(rows, dimension);
         Self {
-            dimension,
-            origin,
             rows,
+            blocks: Laid::new(rows, &origin),
+            origin,
+            arch: Arch::new(),
         }
     }
 
-    fn len(&self) -> usize {
-        self.rows.len() / self.dimension
+    fn dimension(&self) -> usize {
+        self.origin.len()
     }
 
-    fn row(&self, index: usize) -> &[f32] {
-        &self.rows[index * self.dimension..][..self.dimension]
+    fn len(&self) -> usize {
+        self.rows.len() / self.dimension()
+    }
+
+    fn row(&self, index: usize) -> &'a [f32] {
+        &self.rows[index * self.dimension()..][..self.dimension()]
+    }
+
+    fn around_origin(&self, row: &mut [f32]) {
+        for (x, origin) in row.iter_mut().zip(&self.origin) {
+            *x -= origin;
+        }
+    }
+
+    /// Rows around the origin, for [`products`] with the points.
+    fn tiles(&self, rows: &[f32]) -> Laid<TILE> {
+        Laid::new(rows, &vec![0.0; self.dimension()])
     }
 
     /// Greedy k-means++.
     fn seeds(&self, clusters: usize, rng: &mut PublicRng) -> Vec<f32> {
-        let halves = half_squares(&self.rows, self.dimension);
+        let halves = half_squares(self.rows, &self.origin);
         let first = (rng.next_u64() % self.len() as u64) as usize;
-        let mut centroids = self.row(first).to_vec();
+        let mut chosen = vec![first];
         let mut nearest =
             self.nearer(&halves, &[first], &vec![f32::INFINITY; self.len()])[0].clone();
-        while centroids.len() < clusters * self.dimension {
+        while chosen.len() < clusters {
             let drawn: Vec<usize> = draw(&nearest, TRIALS, rng);
             let tried = self.nearer(&halves, &drawn, &nearest);
             let total = |distances: &Vec<f32>| distances.iter().map(|d| f64::from(*d)).sum::<f64>();
             let best = least(tried.iter().map(|distances| total(distances) as f32));
-            centroids.extend_from_slice(self.row(drawn[best]));
+            chosen.push(drawn[best]);
             nearest.clone_from(&tried[best]);
         }
-        centroids
+        self.centred(&chosen)
+    }
+
+    /// The chosen points around the origin.
+    fn centred(&self, chosen: &[usize]) -> Vec<f32> {
+        let mut rows: Vec<f32> = chosen.iter().flat_map(|i| self.row(*i)).copied().collect();
+        for row in rows.chunks_exact_mut(self.dimension()) {
+            self.around_origin(row);
+        }
+        rows
     }
 
     /// For each of the chosen points: the squared distance of all points to it, or to the nearest
     /// centroid so far if that is nearer.
     fn nearer(&self, halves: &[f32], chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
-        let rows: Vec<f32> = chosen.iter().flat_map(|i| self.row(*i)).copied().collect();
-        let columns = transposed(&rows, self.dimension);
-        let mut all = vec![0f32; self.len() * chosen.len()];
-        self.rows
-            .par_chunks(BLOCK * self.dimension)
-            .zip(all.par_chunks_mut(BLOCK * chosen.len()))
-            .for_each_init(Vec::new, |dots, (block, out)| {
-                products(block, &columns, self.dimension, dots);
-                out.copy_from_slice(dots);
+        let tiles = self.tiles(&self.centred(chosen));
+        let mut all = vec![[0f32; BLOCK]; self.len().div_ceil(BLOCK) * chosen.len()];
+        self.blocks
+            .par_groups()
+            .zip(all.par_chunks_exact_mut(chosen.len()))
+            .for_each(|(block, out)| {
+                for (tile, out) in tiles.groups().zip(out.chunks_mut(TILE)) {
+                    out.copy_from_slice(&products(self.arch, block, tile)[..out.len()]);
+                }
             });
         (0..chosen.len())
             .into_par_iter()
             .map(|j| {
-                let dots = all.iter().skip(j).step_by(chosen.len());
+                let dots = all.iter().skip(j).step_by(chosen.len()).flatten();
                 let half = halves[chosen[j]];
                 dots.zip(halves)
                     .zip(nearest)
@@ -276,30 +321,27 @@ impl Points {
     }
 
     /// See [`lloyd`]; the centroids are around the origin of the points.
-    fn lloyd(&self, mut centroids: Vec<f32>, max_iterations: usize) -> Clusters {
-        let mut assignment = vec![usize::MAX; self.len()];
+    fn lloyd(&self, centroids: Vec<f32>, max_iterations: usize) -> Clusters {
+        let dimension = self.dimension();
+        let mut state = State {
+            sums: vec![0.0; centroids.len()],
+            counts: vec![0; centroids.len() / dimension],
+            assignment: vec![usize::MAX; self.len()],
+            centroids,
+        };
         let mut iterations = 0;
-        loop {
-            let (changed, sums) = self.assign(&centroids, &mut assignment);
-            if !changed || iterations == max_iterations {
-                break;
-            }
-            self.update(&assignment, sums, &mut centroids);
+        while self.assign(&mut state) && iterations < max_iterations {
+            self.update(&mut state);
             iterations += 1;
         }
-        let inertia: Vec<f64> = self
-            .rows
-            .par_chunks_exact(self.dimension)
-            .zip(&assignment)
-            .map(|(row, cluster)| {
-                squared_distance(
-                    row,
-                    &centroids[cluster * self.dimension..][..self.dimension],
-                )
-            })
-            .collect();
-        for centroid in centroids.chunks_exact_mut(self.dimension) {
-            for (x, origin) in centroid.iter_mut().zip(&self.origin) {
+        let State {
+            mut centroids,
+            assignment,
+            ..
+        } = state;
+        let inertia: Vec<f64> = self.distances(&centroids, &assignment).collect();
+        for row in centroids.chunks_exact_mut(dimension) {
+            for (x, origin) in row.iter_mut().zip(&self.origin) {
                 *x += origin;
             }
         }
@@ -311,70 +353,119 @@ impl Points {
         }
     }
 
-    /// Assigns each point to its nearest centroid. Returns whether any assignment changed, and the sums
-    /// over the clusters for each part of the points.
-    fn assign(&self, centroids: &[f32], assignment: &mut [usize]) -> (bool, Vec<Sums>) {
-        let dimension = self.dimension;
-        let halves = half_squares(centroids, dimension);
-        let columns = transposed(centroids, dimension);
-        let part = self.len().div_ceil(PARTS).max(BLOCK);
-        let parts: Vec<(bool, Sums)> = self
-            .rows
-            .par_chunks(part * dimension)
+    /// The squared distance of each point to the centroid of its cluster.
+    fn distances(
+        &self,
+        centroids: &[f32],
+        assignment: &[usize],
+    ) -> impl IndexedParallelIterator<Item = f64> {
+        let dimension = self.dimension();
+        self.rows
+            .par_chunks_exact(dimension)
+            .zip(assignment)
+            .map(move |(row, cluster)| {
+                let centroid = &centroids[cluster * dimension..][..dimension];
+                squared_distance(row, &self.origin, centroid)
+            })
+    }
+
+    /// Assigns each point to its nearest centroid and brings sums and counts up to date. Returns whether
+    /// any assignment changed.
+    fn assign(&self, state: &mut State) -> bool {
+        let dimension = self.dimension();
+        let State {
+            centroids,
+            sums,
+            counts,
+            assignment,
+        } = state;
+        let tiles = self.tiles(centroids);
+        // Infinite where the last tile is filled up.
+        let mut halves = half_squares(centroids, &vec![0.0; dimension]);
+        halves.resize(counts.len().next_multiple_of(TILE), f32::INFINITY);
+        let part = self
+            .len()
+            .div_ceil(PARTS)
+            .max(LEAST_PART)
+            .next_multiple_of(BLOCK);
+        let blocks: Vec<&[[f32; BLOCK]]> = self.blocks.groups().collect();
+        let moved: Vec<Moved> = blocks
+            .par_chunks(part / BLOCK)
             .zip(assignment.par_chunks_mut(part))
-            .map(|(rows, assignment)| {
-                let mut changed = false;
-                let mut sums = vec![0f32; centroids.len()];
-                let mut counts = vec![0usize; halves.len()];
-                let mut dots = Vec::new();
-                for (rows, assignment) in rows
-                    .chunks(BLOCK * dimension)
+            .zip(self.rows.par_chunks(part * dimension))
+            .filter_map(|((blocks, assignment), rows)| {
+                let mut moved = None;
+                for ((block, assignment), rows) in blocks
+                    .iter()
                     .zip(assignment.chunks_mut(BLOCK))
+                    .zip(rows.chunks(BLOCK * dimension))
                 {
-                    products(rows, &columns, dimension, &mut dots);
-                    for ((row, cluster), dots) in rows
-                        .chunks_exact(dimension)
-                        .zip(assignment)
-                        .zip(dots.chunks_exact(halves.len()))
-                    {
-                        let new = least(halves.iter().zip(dots).map(|(half, dot)| half - dot));
-                        changed |= new != *cluster;
-                        *cluster = new;
-                        counts[new] += 1;
-                        for (sum, x) in sums[new * dimension..][..dimension].iter_mut().zip(row) {
-                            *sum += x;
+                    let nearest = self.nearest(block, &tiles, &halves);
+                    let points = rows.chunks_exact(dimension);
+                    for ((cluster, new), row) in assignment.iter_mut().zip(nearest).zip(points) {
+                        let new = new as usize;
+                        if new != *cluster {
+                            let moved = moved.get_or_insert_with(|| Moved {
+                                sums: vec![0.0; sums.len()],
+                                counts: vec![0; counts.len()],
+                            });
+                            let row = row.iter().zip(&self.origin).map(|(x, origin)| x - origin);
+                            moved.add(row, *cluster, new);
+                            *cluster = new;
                         }
                     }
                 }
-                (changed, Sums { sums, counts })
+                moved
             })
             .collect();
-        let changed = parts.iter().any(|(changed, _)| *changed);
-        (changed, parts.into_iter().map(|(_, sums)| sums).collect())
+        sums.par_chunks_mut(STRIPE)
+            .enumerate()
+            .for_each(|(stripe, sums)| {
+                for part in &moved {
+                    for (sum, x) in sums.iter_mut().zip(&part.sums[stripe * STRIPE..]) {
+                        *sum += f64::from(*x);
+                    }
+                }
+            });
+        for part in &moved {
+            for (count, more) in counts.iter_mut().zip(&part.counts) {
+                *count = count.strict_add_signed(*more);
+            }
+        }
+        !moved.is_empty()
+    }
+
+    /// The nearest centroid of each point of a block.
+    fn nearest(&self, block: &[[f32; BLOCK]], tiles: &Laid<TILE>, halves: &[f32]) -> [u32; BLOCK] {
+        let mut least = [f32::INFINITY; BLOCK];
+        let mut nearest = [0; BLOCK];
+        let mut cluster = 0;
+        for (tile, halves) in tiles.groups().zip(halves.chunks_exact(TILE)) {
+            for (dots, half) in products(self.arch, block, tile).iter().zip(halves) {
+                for ((least, nearest), dot) in least.iter_mut().zip(&mut nearest).zip(dots) {
+                    let nearer = half - dot < *least;
+                    *nearest = if nearer { cluster } else { *nearest };
+                    *least = if nearer { half - dot } else { *least };
+                }
+                cluster += 1;
+            }
+        }
+        nearest
     }
 
     /// Moves the centroids to the means of their points.
-    fn update(&self, assignment: &[usize], parts: Vec<Sums>, centroids: &mut [f32]) {
-        let dimension = self.dimension;
-        let mut sums = vec![0f64; centroids.len()];
-        let mut counts = vec![0usize; centroids.len() / dimension];
-        for part in &parts {
-            for (sum, x) in sums.iter_mut().zip(&part.sums) {
-                *sum += f64::from(*x);
-            }
-            for (count, more) in counts.iter_mut().zip(&part.counts) {
-                *count += more;
-            }
-        }
+    fn update(&self, state: &mut State) {
+        let dimension = self.dimension();
+        let State {
+            centroids,
+            sums,
+            counts,
+            assignment,
+        } = state;
         let empty: Vec<usize> = (0..counts.len()).filter(|c| counts[*c] == 0).collect();
         if !empty.is_empty() {
             let mut far: Vec<(f64, usize)> = self
-                .rows
-                .par_chunks_exact(dimension)
-                .zip(assignment)
-                .map(|(row, cluster)| {
-                    squared_distance(row, &centroids[cluster * dimension..][..dimension])
-                })
+                .distances(centroids, assignment)
                 .zip(0..assignment.len())
                 .collect();
             far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -386,9 +477,10 @@ impl Points {
                     continue;
                 }
                 let Some(to) = empty.next() else { break };
+                assignment[point] = to;
                 counts[from] -= 1;
                 counts[to] = 1;
-                for (coordinate, x) in self.row(point).iter().enumerate() {
+                for (coordinate, x) in self.centred(&[point]).iter().enumerate() {
                     sums[from * dimension + coordinate] -= f64::from(*x);
                     sums[to * dimension + coordinate] = f64::from(*x);
                 }
@@ -397,7 +489,7 @@ impl Points {
         for ((centroid, sum), count) in centroids
             .chunks_exact_mut(dimension)
             .zip(sums.chunks_exact(dimension))
-            .zip(&counts)
+            .zip(counts.iter())
         {
             if *count > 0 {
                 for (x, sum) in centroid.iter_mut().zip(sum) {
@@ -460,7 +552,7 @@ mod tests {
             }
             for (i, centre) in centres.iter().enumerate() {
                 let centroid = &found.centroids[found.assignment[i] * 2..][..2];
-                assert!(squared_distance(centroid, centre) < 0.05);
+                assert!(squared_distance(centroid, centre, &[0.0; 2]) < 0.05);
             }
             // Two coordinates with the variance 1/12.
             assert!((found.inertia / 1800.0 - 1.0 / 6.0).abs() < 0.02);
