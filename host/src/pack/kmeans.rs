@@ -23,8 +23,7 @@ use blocks::{BLOCK, Laid, TILE, products};
 /// Lloyd iterations that [`kmeans`] does at most; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
 
-/// Points drawn for each centroid of the seeding. Eight instead of the usual 2 + ln k: they cost
-/// hardly more in one matrix product.
+/// Points drawn for each centroid of the seeding, instead of the usual 2 + ln k. They take two tiles.
 const TRIALS: usize = 8;
 
 /// Parts with sums of their own: enough for any number of threads, few enough for memory.
@@ -62,7 +61,7 @@ pub struct Clusters {
 ///
 /// # Cost
 /// For each iteration 2·points·clusters·dimension operations in a matrix product on all threads;
-/// seeding costs about as much as eight iterations. Memory: a second copy of the points.
+/// seeding costs about as much as twelve iterations. Memory: a second copy of the points.
 pub fn kmeans(points: &[f32], dimension: usize, clusters: usize, seed: u64) -> Result<Clusters> {
     check(points, dimension, clusters)?;
     let points = Points::new(points, dimension);
@@ -187,7 +186,7 @@ pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
 
 /// What the points that change their clusters add to the sums over the clusters.
 struct Moved {
-    /// `[clusters][dimension]`; nothing if no point of the part changes its cluster.
+    /// `[clusters][dimension]`.
     sums: Vec<f32>,
     /// `[clusters]`.
     counts: Vec<isize>,
