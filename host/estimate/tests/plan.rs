@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
 use undertone_core::epsilon::Epsilon;
@@ -149,37 +150,37 @@ fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
 fn forecast_errors_of_labels_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 1000);
-    for epsilon in ["1", "3"].map(epsilon) {
-        for kind in kinds(PACK, 12, Selector::Scores, epsilon).unwrap() {
-            let mut rng = PublicRng::new(11);
-            let (count, populations) = (2000, 120);
-            let laws = laws(kind, &texts);
-            let mut forecast = Vec::new();
-            let found: Vec<Vec<f64>> = (0..populations)
-                .map(|_| {
-                    let outcomes = released(kind, &texts, &laws, &truth, count, &mut rng);
-                    // Public texts err, too.
-                    let public = drawn(&texts, 60, &mut rng);
-                    if forecast.is_empty() {
-                        let own = Forecast::of_labels(kind, &public, &truth);
-                        forecast = own.unwrap().errors(count as f64).unwrap();
-                    }
-                    let laws = Laws::new(kind, &public).unwrap();
-                    let sample = Sample {
-                        laws: &laws,
-                        outcomes: &outcomes,
-                    };
-                    labels(&[sample], Confidence::default()).unwrap().unbounded
-                })
-                .collect();
-            let (found, forecast) = compare(&found, &truth, &forecast);
-            println!("{kind}: {found:.4}, forecast {forecast:.4}");
-            assert!(
-                (found / forecast - 1.0).abs() < 0.15,
-                "{kind}: {found} {forecast}"
-            );
-        }
-    }
+    let kinds = ["1", "3"].map(|text| kinds(PACK, 12, Selector::Scores, epsilon(text)).unwrap());
+    // At once: each has random numbers of its own.
+    kinds.concat().into_par_iter().for_each(|kind| {
+        let mut rng = PublicRng::new(11);
+        let (count, populations) = (2000, 120);
+        let laws = laws(kind, &texts);
+        let mut forecast = Vec::new();
+        let found: Vec<Vec<f64>> = (0..populations)
+            .map(|_| {
+                let outcomes = released(kind, &texts, &laws, &truth, count, &mut rng);
+                // Public texts err, too.
+                let public = drawn(&texts, 60, &mut rng);
+                if forecast.is_empty() {
+                    let own = Forecast::of_labels(kind, &public, &truth);
+                    forecast = own.unwrap().errors(count as f64).unwrap();
+                }
+                let laws = Laws::new(kind, &public).unwrap();
+                let sample = Sample {
+                    laws: &laws,
+                    outcomes: &outcomes,
+                };
+                labels(&[sample], Confidence::default()).unwrap().unbounded
+            })
+            .collect();
+        let (found, forecast) = compare(&found, &truth, &forecast);
+        println!("{kind}: {found:.4}, forecast {forecast:.4}");
+        assert!(
+            (found / forecast - 1.0).abs() < 0.15,
+            "{kind}: {found} {forecast}"
+        );
+    });
 }
 
 #[test]
