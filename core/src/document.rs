@@ -416,7 +416,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let mut divisor = self.add_features(sentence);
         let mut vector: Activations = [0; MAX_WIDTH as usize];
         if let Some(lexicon) = self.lexicon {
-            lexicon.mean(sentence, &mut vector, |mean| mean);
+            lexicon.mean(self.backend, sentence, &mut vector, |mean| mean);
             // Both are powers of two, so this is what `push` makes of the vector.
             let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
             rescale(coordinates, lexicon.exponent() + self.scale().exponent());

@@ -8,13 +8,16 @@
 //! many parts, is matched by its longest entries instead of whole words ([`Matching`]). Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
+use core::array;
 use core::fmt;
+use core::hint;
 use core::iter;
 
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::fixed::Scale;
+use crate::kernels::Backend;
 use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{
     LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
@@ -54,24 +57,31 @@ const FRACTION_BITS: u32 = 8;
 /// assert_eq!(words, ["don't", "panic", "zoë"]);
 /// ```
 pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
+    runs(text).filter_map(|run| {
+        let mut word = Word::new();
+        lower(run, &mut word).then_some(word)
+    })
+}
+
+/// The words of a text as it has them.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
     const APOSTROPHES: [char; 2] = ['\'', '’'];
     text.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c))
         .map(|run| run.trim_matches(APOSTROPHES))
         .filter(|run| !run.is_empty())
-        .filter_map(|run| {
-            let mut word = Word::new();
-            for c in run.chars() {
-                // The case of most letters of most texts needs no table.
-                if c.is_ascii() {
-                    word.push(c.to_ascii_lowercase()).ok()?;
-                    continue;
-                }
-                for c in c.to_lowercase() {
-                    word.push(if c == '’' { '\'' } else { c }).ok()?;
-                }
-            }
-            Some(word)
-        })
+}
+
+/// Whether a run is short enough to be a word, which it becomes in place: copies of words take longer than reading them.
+fn lower(run: &str, word: &mut Word) -> bool {
+    word.clear();
+    run.chars().all(|c| {
+        // The case of most letters of most texts needs no table.
+        if c.is_ascii() {
+            return word.push(c.to_ascii_lowercase()).is_ok();
+        }
+        c.to_lowercase()
+            .all(|c| word.push(if c == '’' { '\'' } else { c }).is_ok())
+    })
 }
 
 /// The words of the valid parts of a text; the same as the words of the text with every invalid
@@ -279,22 +289,56 @@ impl<'a> Lexicon<'a> {
     /// # Cost
     /// log₂ n comparisons of words.
     pub fn find(&self, word: &str) -> Option<usize> {
-        let index = self.not_after(word)?.checked_sub(1)?;
-        (self.word(index)? == word).then_some(index)
+        let [found] = self.find_each([word]);
+        found
     }
 
-    /// How many words are `text` or come before it in byte order.
-    fn not_after(&self, text: &str) -> Option<usize> {
-        let (mut low, mut high) = (0, self.word_count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.word(middle)? <= text {
-                low = middle + 1;
-            } else {
-                high = middle;
+    /// [`find`](Lexicon::find) for each of a few words.
+    fn find_each<const N: usize>(&self, words: [&str; N]) -> [Option<usize>; N] {
+        let indices = self.not_after(words.map(Key::new));
+        let mut found = indices.into_iter().zip(words).map(|(index, word)| {
+            let is_word = self.word(index) == Some(word);
+            is_word.then_some(index)
+        });
+        array::from_fn(|_| found.next().flatten())
+    }
+
+    /// Of each of a few texts the index of the last word that is the text or comes before it in byte order; 0 if there is none.
+    fn not_after<const N: usize>(&self, mut texts: [Key<'_>; N]) -> [usize; N] {
+        let mut found = [0; N];
+        let mut left = self.word_count();
+        while left > 1 {
+            let half = left / 2;
+            for (found, text) in found.iter_mut().zip(&texts) {
+                let middle = *found + half;
+                let is_after = self.is_after(middle, text);
+                *found = hint::select_unpredictable(is_after, *found, middle);
             }
+            left -= half;
         }
-        Some(low)
+        for text in &mut texts {
+            text.first.zeroize();
+        }
+        found
+    }
+
+    /// Whether the word at `index`, which is not the first, comes after a text in byte order.
+    // A call would take as long again.
+    #[inline(always)]
+    fn is_after(&self, index: usize, text: &Key<'_>) -> bool {
+        let end = |index: usize| self.ends.get(index).map_or(0, |end| end.get() as usize);
+        let (start, end) = (end(index.wrapping_sub(1)), end(index));
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let length = end.wrapping_sub(start);
+        // Near the end of all words there are no bytes for a number: the comparison below decides.
+        let first = rest.first_chunk().map_or(text.first, |first| {
+            let beyond = usize::MAX.checked_shr(8 * length as u32).unwrap_or(0);
+            usize::from_be_bytes(*first) & !beyond
+        });
+        if first != text.first {
+            return first > text.first;
+        }
+        rest.get(..length).unwrap_or_default() > text.bytes
     }
 
     /// The index of the longest word that `text` starts with.
@@ -303,13 +347,17 @@ impl<'a> Lexicon<'a> {
     /// the word that is looked for does not reach: otherwise that one would come later.
     fn longest(&self, mut text: &str) -> Option<usize> {
         loop {
-            let index = self.not_after(text)?.checked_sub(1)?;
+            let [index] = self.not_after([Key::new(text)]);
             let word = self.word(index)?;
             let pairs = text.chars().zip(word.chars());
             let equal = pairs.take_while(|(a, b)| a == b);
             let shared = equal.map(|(c, _)| c.len_utf8()).sum();
             if shared == word.len() {
                 return Some(index);
+            }
+            // The first word comes after all that is left.
+            if shared == text.len() {
+                return None;
             }
             text = text.get(..shared)?;
         }
@@ -411,7 +459,8 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
-        self.mean(sentence, out, |mean| self.scale.coordinate(mean));
+        let backend = Backend::best();
+        self.mean(backend, sentence, out, |mean| self.scale.coordinate(mean));
         Ok(())
     }
 
@@ -419,35 +468,55 @@ impl<'a> Lexicon<'a> {
     /// a buffer for them would take another KiB of stack. `out` has as many coordinates, or more, which stay.
     // A call: what the vector is for needs buffers, too.
     #[inline(never)]
-    pub(crate) fn mean<T>(&self, sentence: &[u8], out: &mut [T], convert: impl Fn(i16) -> T) {
+    pub(crate) fn mean<T>(
+        &self,
+        backend: Backend,
+        sentence: &[u8],
+        out: &mut [T],
+        convert: impl Fn(i16) -> T,
+    ) {
         // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
         // 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut add = |(weight, vector): (u16, &[i8])| {
-            for (sum, coordinate) in sums.iter_mut().zip(vector) {
-                // The product has 24 bits.
-                *sum += i64::from(i32::from(weight) * i32::from(*coordinate));
-            }
+            backend.add_weighted(weight, vector, &mut sums);
             i64::from(weight)
         };
         let mut total: i64 = 0;
         match self.matching {
             Matching::Words => {
+                let valid = sentence.utf8_chunks().map(|chunk| chunk.valid());
+                let mut runs = valid.flat_map(runs);
+                let mut few: [Word; TOGETHER] = Default::default();
+                let mut left = MAX_WORDS_IN_SENTENCE;
                 let mut before = None;
-                for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
-                    let found = self.find(&word);
-                    if let Some(entry) = found.and_then(|index| self.entry(index)) {
-                        total += add(entry);
+                loop {
+                    let mut count = 0;
+                    while count < left
+                        && let Some(word) = few.get_mut(count)
+                        && let Some(run) = runs.next()
+                    {
+                        count += usize::from(lower(run, word));
                     }
-                    let phrase = before
-                        .zip(found)
-                        .and_then(|(a, b)| self.find_phrase([a, b]));
-                    if let Some(entry) = phrase.and_then(|index| self.phrase_entry(index)) {
-                        add(entry);
+                    if count == 0 {
+                        break;
                     }
-                    before = found;
-                    word.zeroize();
+                    left -= count;
+                    let found = self.find_each(few.each_ref().map(|word| word.as_str()));
+                    for found in found.into_iter().take(count) {
+                        if let Some(entry) = found.and_then(|index| self.entry(index)) {
+                            total += add(entry);
+                        }
+                        let phrase = before
+                            .zip(found)
+                            .and_then(|(a, b)| self.find_phrase([a, b]));
+                        if let Some(entry) = phrase.and_then(|index| self.phrase_entry(index)) {
+                            add(entry);
+                        }
+                        before = found;
+                    }
                 }
+                few.zeroize();
                 before.zeroize();
             }
             Matching::Longest if !ANY_LANGUAGE => {}
@@ -467,6 +536,34 @@ impl<'a> Lexicon<'a> {
             *out = convert(mean.rounded(sum << FRACTION_BITS));
         }
         sums.zeroize();
+    }
+}
+
+/// How many words are looked up together: none waits for what another reads, where a processor reads ahead.
+const TOGETHER: usize = if cfg!(target_pointer_width = "64") {
+    4
+} else {
+    1
+};
+
+/// A text to compare with words.
+struct Key<'t> {
+    bytes: &'t [u8],
+    /// The first of them as a number, with zeroes where there are no more: of two texts the one with less comes first.
+    first: usize,
+}
+
+impl<'t> Key<'t> {
+    fn new(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let mut first = [0; size_of::<usize>()];
+        for (to, from) in first.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        Self {
+            bytes,
+            first: usize::from_be_bytes(first),
+        }
     }
 }
 
@@ -544,6 +641,7 @@ mod tests {
     use super::*;
     use crate::rng::PublicRng;
     use rand_core::Rng;
+    use std::collections::BTreeSet;
     use std::vec::Vec;
 
     #[test]
@@ -580,6 +678,57 @@ mod tests {
         ] {
             let replaced = std::string::String::from_utf8_lossy(text);
             assert!(words_lossy(text).eq(words(&replaced)), "{replaced}");
+        }
+    }
+
+    /// Words and texts share their first bytes, end where others go on, and are as long as a number or longer.
+    #[test]
+    fn searches_find_what_is_there() {
+        let mut rng = PublicRng::new(6);
+        for count in (1..20).chain([100, 1000]) {
+            let mut text = |most| -> std::string::String {
+                let length = rng.next_u32() % most;
+                let letters = (0..length).map(|_| match rng.next_u32() % 16 {
+                    0 => '\0',
+                    1 => 'é',
+                    2 => '\u{10ffff}',
+                    3..8 => 'b',
+                    _ => 'a',
+                });
+                letters.collect()
+            };
+            let words: BTreeSet<_> = (0..count).map(|_| text(12) + "a").collect();
+            let words: Vec<_> = words.into_iter().collect();
+            let mut ends: Vec<U32> = Vec::new();
+            let mut all = std::string::String::new();
+            for word in &words {
+                all += word;
+                ends.push((all.len() as u32).into());
+            }
+            let lexicon = Lexicon {
+                dimension: 1,
+                matching: Matching::Words,
+                scale: scale(0).unwrap(),
+                ends: &ends,
+                weights: &[],
+                vectors: &[],
+                text: &all,
+                phrases: Phrases::default(),
+            };
+            let texts: Vec<_> = (0..400).map(|_| text(16)).collect();
+            let texts = texts.iter().chain(&words);
+            let texts: Vec<_> = texts.map(|text| text.as_str()).collect();
+            let place = |text: &str| words.iter().position(|word| word == text);
+            for few in texts.as_chunks::<3>().0 {
+                assert_eq!(lexicon.find_each(*few), few.map(place), "{few:?}");
+            }
+            for text in texts {
+                assert_eq!(lexicon.find(text), place(text), "{text:?}");
+                let starts = words.iter().filter(|word| text.starts_with(word.as_str()));
+                let longest = starts.max_by_key(|word| word.len());
+                let longest = longest.and_then(|word| place(word));
+                assert_eq!(lexicon.longest(text), longest, "{text:?}");
+            }
         }
     }
 

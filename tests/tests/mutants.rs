@@ -335,14 +335,17 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a phrase begins in the sentence before",
         "lexicon.rs",
-        "self.find(&word)",
-        "{
-                        let found = self.find(&word);
+        "for found in found.into_iter().take(count) {",
+        "for found in found.into_iter().take(count) {
                         let number = found.map_or(0, |index| index as u64 + 1);
                         let kept = crate::mutant::swap(number) as usize;
-                        before = before.or(kept.checked_sub(1));
-                        found
-                    }",
+                        before = before.or(kept.checked_sub(1));",
+    ),
+    mutant(
+        "a word is joined to the one that was in its place",
+        "lexicon.rs",
+        "word.clear();",
+        "{}",
     ),
     mutant(
         "a phrase goes over an unknown word",

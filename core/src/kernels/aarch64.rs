@@ -237,6 +237,11 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
 }
 
 #[target_feature(enable = "neon")]
+pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+    portable::add_weighted(weight, vector, sums);
+}
+
+#[target_feature(enable = "neon")]
 pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
     portable::scores(outputs, thresholds, norm);
 }

@@ -6,7 +6,7 @@
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
-//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI and VNNI | `vpermi2b`, 64 at a time |
+//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI, VNNI and VPOPCNTDQ | `vpermi2b`, 64 at a time |
 //! | `avx2` | x86-64 with AVX2 | `vpshufb`, 32 at a time |
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
@@ -301,6 +301,12 @@ impl Backend {
         let rows = products.len().min(matrix.len() / x.len().max(1));
         let products = products.get_mut(..rows).unwrap_or_default();
         run!(self, products(matrix, x, products));
+    }
+
+    /// Adds a word's vector, times its weight, to as many integers. None is beyond ±2^62.
+    #[inline]
+    pub(crate) fn add_weighted(self, weight: u16, vector: &[i8], sums: &mut [i64]) {
+        run!(self, add_weighted(weight, vector, sums));
     }
 
     /// Makes of each output how many of the thresholds, each times `norm`, it reaches.

@@ -21,6 +21,14 @@ pub(super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]
     }
 }
 
+#[inline(always)]
+pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+    for (sum, coordinate) in sums.iter_mut().zip(vector) {
+        // The product has 24 bits.
+        *sum += i64::from(i32::from(weight) * i32::from(*coordinate));
+    }
+}
+
 pub(super) fn add_features(
     table: &Table<'_>,
     hashes: &[u32],

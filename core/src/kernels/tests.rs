@@ -69,11 +69,12 @@ fn the_best_backend_is_what_the_processor_has() {
         assert_eq!(Backend::best(), Backend::PORTABLE);
         return;
     }
-    let vbmi = std::is_x86_feature_detected!("avx512bw")
+    let avx512 = std::is_x86_feature_detected!("avx512bw")
         && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512vbmi")
-        && std::is_x86_feature_detected!("avx512vnni");
-    assert_eq!(Backend::named("avx512").is_ok(), vbmi);
+        && std::is_x86_feature_detected!("avx512vnni")
+        && std::is_x86_feature_detected!("avx512vpopcntdq");
+    assert_eq!(Backend::named("avx512").is_ok(), avx512);
     let avx2 = std::is_x86_feature_detected!("avx2");
     assert_eq!(Backend::named("avx2").is_ok(), avx2);
 }
@@ -488,6 +489,31 @@ fn coordinates_in_fixed_point_are_the_same() {
                 );
                 assert!(length < 8 || expected != start);
             }
+        }
+    }
+}
+
+#[test]
+fn weighted_vectors_are_the_same() {
+    let mut rng = PublicRng::new(0x4e03);
+    for backend in others() {
+        for length in LENGTHS {
+            let mut draw = |extreme| match rng.next_u32() % 3 {
+                0 => extreme,
+                _ => rng.next_u64().cast_signed(),
+            };
+            let weight = draw(i64::from(u16::MAX)) as u16;
+            let vector: Vec<i8> = (0..length).map(|_| draw(i8::MIN.into()) as i8).collect();
+            let start: Vec<i64> = (0..length).map(|_| draw(1 << 45) >> 18).collect();
+            // One sum more: it stays.
+            let start = [start, vec![7]].concat();
+            let mut sums = start.clone();
+            backend.add_weighted(weight, &vector, &mut sums);
+            let mut expected = start;
+            for (sum, coordinate) in expected.iter_mut().zip(&vector) {
+                *sum += i64::from(weight) * i64::from(*coordinate);
+            }
+            assert_eq!(sums, expected, "{} {length}", backend.name());
         }
     }
 }

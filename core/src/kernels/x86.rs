@@ -1,4 +1,4 @@
-//! Kernels for x86-64: AVX2, and AVX-512 with VBMI and VNNI.
+//! Kernels for x86-64: AVX2, and AVX-512 with VBMI, VNNI and VPOPCNTDQ.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -32,19 +32,20 @@ pub(super) fn has_avx2() -> bool {
     cpu_avx2::get()
 }
 
-/// VNNI is none of the features that the crate knows, so its bit is read here, once: in virtual machines
-/// asking takes microseconds.
+/// VNNI and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in virtual
+/// machines asking takes microseconds.
 pub(super) fn has_avx512() -> bool {
     const UNKNOWN: u8 = 2;
-    static VNNI: AtomicU8 = AtomicU8::new(UNKNOWN);
+    const BITS: u32 = 1 << 11 | 1 << 14;
+    static BOTH: AtomicU8 = AtomicU8::new(UNKNOWN);
     if !cpu_vbmi::get() {
         return false;
     }
-    let mut found = VNNI.load(Ordering::Relaxed);
+    let mut found = BOTH.load(Ordering::Relaxed);
     if found == UNKNOWN {
         // The leaf exists: VBMI is in it, too.
-        found = u8::from(__cpuid_count(7, 0).ecx >> 11 & 1 == 1);
-        VNNI.store(found, Ordering::Relaxed);
+        found = u8::from(__cpuid_count(7, 0).ecx & BITS == BITS);
+        BOTH.store(found, Ordering::Relaxed);
     }
     found == 1
 }
@@ -583,6 +584,11 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+        portable::add_weighted(weight, vector, sums);
+    }
+
+    #[target_feature(enable = "avx2")]
     pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         portable::scores(outputs, thresholds, norm);
     }
@@ -651,7 +657,7 @@ pub(super) mod avx2 {
 pub(super) mod avx512 {
     use super::*;
 
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
         table: &Table<'_>,
         hashes: &[u32],
@@ -680,24 +686,24 @@ pub(super) mod avx512 {
         add_long_features(table, hashes, most, sums)
     }
 
-    /// As [`lookup::bits`], of less than 64 bytes in one stretch: the bits of each half of a byte by a table.
+    /// As [`lookup::bits`], of less than 64 bytes in one stretch.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     fn bits(bytes: &[u8], count: usize) -> usize {
         let Some(block) = bytes.first_chunk::<64>().filter(|_| count < 64) else {
-            return super::bits(bytes, count);
+            return seldom_bits(bytes, count);
         };
         let there = _bzhi_u64(u64::MAX, count as u32);
         let block = _mm512_maskz_mov_epi8(there, transmute!(*block));
-        let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
-        let table = _mm512_broadcast_i32x4(table);
-        let half = _mm512_set1_epi8(0x0f);
-        let low = _mm512_and_si512(block, half);
-        let high = _mm512_and_si512(_mm512_srli_epi16::<4>(block), half);
-        let low = _mm512_shuffle_epi8(table, low);
-        let high = _mm512_shuffle_epi8(table, high);
-        let sums = _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
-        _mm512_reduce_add_epi64(sums).cast_unsigned() as usize
+        _mm512_reduce_add_epi64(_mm512_popcnt_epi64(block)).cast_unsigned() as usize
+    }
+
+    /// As [`lookup::bits`]. A call, or [`bits`] would be one, before which sums in registers are stored.
+    #[cold]
+    #[inline(never)]
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    fn seldom_bits(bytes: &[u8], count: usize) -> usize {
+        super::bits(bytes, count)
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -707,7 +713,7 @@ pub(super) mod avx512 {
     }
 
     /// [`add_features`] for any number of candidates.
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     fn add_long_features(
         table: &Table<'_>,
         hashes: &[u32],
@@ -741,16 +747,22 @@ pub(super) mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn expand(used: u16, weights: &[i8]) -> __m512i {
-        let sixteen = weights.first_chunk::<16>().copied().unwrap_or_else(|| {
-            // Near the end of all weights there are no sixteen.
-            let mut sixteen = [0; 16];
-            let there = weights.len().min(16);
-            let (to, from) = (sixteen.get_mut(..there), weights.get(..there));
-            to.unwrap_or_default()
-                .copy_from_slice(from.unwrap_or_default());
-            sixteen
-        });
-        _mm512_maskz_expand_epi32(used, _mm512_cvtepi8_epi32(transmute!(sixteen)))
+        let sixteen: __m128i = match weights.first_chunk::<16>() {
+            Some(sixteen) => transmute!(*sixteen),
+            None => transmute!(last_weights(weights)),
+        };
+        _mm512_maskz_expand_epi32(used, _mm512_cvtepi8_epi32(sixteen))
+    }
+
+    /// Near the end of all weights there are no sixteen. A call, as [`seldom_bits`].
+    #[cold]
+    #[inline(never)]
+    fn last_weights(weights: &[i8]) -> [i8; 16] {
+        let mut sixteen = [0; 16];
+        for (to, from) in sixteen.iter_mut().zip(weights) {
+            *to = *from;
+        }
+        sixteen
     }
 
     #[target_feature(enable = "avx2")]
@@ -1100,6 +1112,11 @@ pub(super) mod avx512 {
                 options(nomem, nostack, preserves_flags)
             );
         }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+        portable::add_weighted(weight, vector, sums);
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
