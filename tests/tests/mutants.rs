@@ -335,11 +335,15 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a phrase begins in the sentence before",
         "lexicon.rs",
-        "for found in found.into_iter().take(count) {",
-        "for found in found.into_iter().take(count) {
-                        let number = found.map_or(0, |index| index as u64 + 1);
+        "self.find_each(few.each_ref().map(|word| word.as_str()))",
+        "{
+                        let found = self.find_each(few.each_ref().map(|word| word.as_str()));
+                        let last = found.iter().take(count).last().copied().flatten();
+                        let number = last.map_or(0, |index| index as u64 + 1);
                         let kept = crate::mutant::swap(number) as usize;
-                        before = before.or(kept.checked_sub(1));",
+                        before = before.or(kept.checked_sub(1));
+                        found
+                    }",
     ),
     mutant(
         "a word is joined to the one that was in its place",
