@@ -496,7 +496,7 @@ fn coordinates_in_fixed_point_are_the_same() {
 #[test]
 fn weighted_vectors_are_the_same() {
     let mut rng = PublicRng::new(0x4e03);
-    for backend in others() {
+    for backend in Backend::available() {
         for length in LENGTHS {
             let mut draw = |extreme| match rng.next_u32() % 3 {
                 0 => extreme,
