@@ -483,9 +483,9 @@ impl<'a> Lexicon<'a> {
             i64::from(weight)
         };
         let mut total: i64 = 0;
+        let valid = sentence.utf8_chunks().map(|chunk| chunk.valid());
         match self.matching {
             Matching::Words => {
-                let valid = sentence.utf8_chunks().map(|chunk| chunk.valid());
                 let mut runs = valid.flat_map(runs);
                 let mut few: [Word; TOGETHER] = Default::default();
                 let mut left = MAX_WORDS_IN_SENTENCE;
@@ -521,8 +521,7 @@ impl<'a> Lexicon<'a> {
             }
             Matching::Longest if !ANY_LANGUAGE => {}
             Matching::Longest => {
-                let chunks = sentence.utf8_chunks().map(|chunk| chunk.valid());
-                let places = chunks.flat_map(|text| self.longest_matches(text));
+                let places = valid.flat_map(|text| self.longest_matches(text));
                 for found in places.take(MAX_WORDS_IN_SENTENCE) {
                     if let Some(entry) = found.and_then(|index| self.entry(index)) {
                         total += add(entry);
