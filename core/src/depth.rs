@@ -31,11 +31,11 @@
 
 use core::ops::Range;
 
-use zerocopy::little_endian::{I16, I32};
+use zerocopy::little_endian::I16;
 
 use crate::barrier::wipe;
 use crate::fixed::{Scale, bucket_input};
-use crate::kernels::{BLOCK, Backend, SPAN, fits};
+use crate::kernels::{BLOCK, Backend, Boundaries, SPAN, Sums, fits};
 use crate::pack::format::{BOUNDARIES, DEPTH_TAG, DepthHead, MAX_DIRECTIONS, MAX_WIDTH};
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::{Activations, Recoder};
@@ -60,7 +60,7 @@ pub struct DepthSection<'a> {
     directions: &'a [I16],
     /// Whether sums of products with the directions fit 32 bits.
     fits: bool,
-    boundaries: &'a [I32],
+    boundaries: Boundaries<'a>,
     codes: &'a [u8],
 }
 
@@ -90,7 +90,7 @@ impl<'a> DepthSection<'a> {
             shift,
             directions: weights,
             fits: fits(weights, dimension),
-            boundaries: arrays.next(directions, BOUNDARIES)?,
+            boundaries: Boundaries::new(arrays.next(directions, BOUNDARIES)?),
             codes: arrays.next(directions, candidates as usize)?,
         };
         arrays.finish()?;
@@ -104,7 +104,7 @@ impl<'a> DepthSection<'a> {
 
     /// p, the number of projection directions, `1..=1024`.
     pub fn direction_count(&self) -> usize {
-        self.boundaries.len() / BOUNDARIES
+        self.boundaries.all.len()
     }
 
     /// A coordinate x enters as round(x · 2^exponent).
@@ -125,30 +125,23 @@ impl<'a> DepthSection<'a> {
         self.scale
     }
 
-    /// Adds to the projections what the fixed-point coordinates of a group of sentences from `start` on
-    /// contribute.
+    /// Adds to the projections, `room` for each direction, what the fixed-point coordinates of a group of sentences from
+    /// `start` on contribute.
     pub(crate) fn add_projections(
         &self,
         backend: Backend,
         start: usize,
         group: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
         let (directions, width) = (self.directions, self.dimension);
-        backend.add_products(directions, width, self.fits, start, group, sums, rows);
+        backend.add_products(directions, width, self.fits, start, group, sums, room);
     }
 
-    /// Adds the group of sentences with these projections, `[n][directions]`, to the rows of a document's
-    /// state.
-    pub(crate) fn count(
-        &self,
-        backend: Backend,
-        projections: &[i64],
-        directions: usize,
-        rows: &mut [[u8; CODES]],
-    ) {
-        backend.count(projections, directions, self.shift, self.boundaries, rows);
+    /// Adds the group of sentences with these projections to the rows of a document's state.
+    pub(crate) fn count(&self, backend: Backend, projections: &Sums<'_>, rows: &mut [[u8; CODES]]) {
+        backend.count(projections, self.shift, &self.boundaries, rows);
     }
 
     /// `[p]` rows of one code per candidate.
@@ -171,14 +164,13 @@ impl<'a> DepthSection<'a> {
     /// A product of p × dimension integers.
     pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
         let backend = Backend::best();
-        let rows = out.len();
         let Some(recoder) = recoder else {
-            return project::<1>(backend, self, embedding, embedding.len(), out, rows);
+            return project::<1>(backend, self, embedding, embedding.len(), out);
         };
         let mut recoded: Activations = [0; MAX_WIDTH as usize];
         recoder.recode_on(backend, embedding, &mut recoded);
         out.fill(0);
-        self.add_projections(backend, 0, &[&recoded], out, rows);
+        self.add_projections(backend, 0, &[&recoded], out, 1);
         wipe(&mut recoded);
     }
 
@@ -196,7 +188,7 @@ impl<'a> DepthSection<'a> {
     pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
         const { assert!(CODES == 256) };
         let backend = Backend::best();
-        let boundaries = self.boundaries.as_chunks().0;
+        let boundaries = self.boundaries.all;
         for ((code, projection), boundaries) in out.iter_mut().zip(projections).zip(boundaries) {
             *code = backend.reached(boundaries, self.bucket_input(*projection));
         }
@@ -204,7 +196,7 @@ impl<'a> DepthSection<'a> {
 }
 
 /// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
-/// `[n][rows]`, 0 for missing directions.
+/// `[directions][N]`.
 // A call: a recoder needs other buffers.
 #[inline(never)]
 pub(crate) fn project<const N: usize>(
@@ -213,7 +205,6 @@ pub(crate) fn project<const N: usize>(
     embeddings: &[f32],
     dimension: usize,
     sums: &mut [i64],
-    rows: usize,
 ) {
     let mut fixed = [[0i16; COORDINATES]; N];
     sums.fill(0);
@@ -229,7 +220,7 @@ pub(crate) fn project<const N: usize>(
             sentences += 1;
         }
         let group = group.get(..sentences).unwrap_or_default();
-        section.add_projections(backend, start, group, sums, rows);
+        section.add_projections(backend, start, group, sums, N);
     }
     wipe(fixed.as_flattened_mut());
 }

@@ -14,7 +14,7 @@ use crate::depth::{DepthLevels, DepthSection, MAX_SENTENCES, project};
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{self, Divisor, Features};
 use crate::fixed::{Scale, rescale};
-use crate::kernels::{Backend, GROUP};
+use crate::kernels::{Backend, GROUP, Sums};
 use crate::ledger::{Grant, WrongUnit};
 use crate::lexicon::Lexicon;
 use crate::pack::Pack;
@@ -210,7 +210,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
-    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four, or every two if they are scored.
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four (on x86-64 eight), or every two if they are scored.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -241,11 +241,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         match self.candidates {
             Candidates::Depth(section) if self.recoder.is_none() => {
                 for group in embeddings.chunks((GROUP * dimension).max(1)) {
-                    // One alone has a quarter of the buffers.
-                    if group.len() == dimension {
-                        self.count::<1>(section, group);
-                    } else {
-                        self.count::<GROUP>(section, group);
+                    // Few have smaller buffers.
+                    match group.len() / dimension {
+                        1 => self.count::<1>(section, group),
+                        2..=4 => self.count::<4>(section, group),
+                        _ => self.count::<GROUP>(section, group),
                     }
                 }
             }
@@ -272,19 +272,15 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     // Calls, all: none needs the others' buffers.
     #[inline(never)]
     fn count<const N: usize>(&mut self, section: DepthSection<'p>, group: &[f32]) {
-        let mut projections = [[0i64; P]; N];
-        let sentences = group.len() / self.dimension.max(1);
-        let projections = projections.get_mut(..sentences).unwrap_or_default();
+        let mut projections = [[0i64; N]; P];
         let projections = projections.as_flattened_mut();
-        project::<N>(
-            self.backend,
-            &section,
-            group,
-            self.dimension,
-            projections,
-            P,
-        );
-        section.count(self.backend, projections, P, &mut self.rows);
+        project::<N>(self.backend, &section, group, self.dimension, projections);
+        let sums = Sums {
+            sums: projections,
+            room: N,
+            sentences: group.len() / self.dimension.max(1),
+        };
+        section.count(self.backend, &sums, &mut self.rows);
         wipe(projections);
     }
 
@@ -367,8 +363,13 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     #[inline(never)]
     fn count_fixed(&mut self, section: DepthSection<'p>, sentence: &Activations) {
         let mut projections = [0i64; P];
-        section.add_projections(self.backend, 0, &[sentence], &mut projections, P);
-        section.count(self.backend, &projections, P, &mut self.rows);
+        section.add_projections(self.backend, 0, &[sentence], &mut projections, 1);
+        let sums = Sums {
+            sums: &projections,
+            room: 1,
+            sentences: 1,
+        };
+        section.count(self.backend, &sums, &mut self.rows);
         wipe(&mut projections);
     }
 
@@ -731,7 +732,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             &mut ReleaseStream,
         ) -> Result<(Selector, Rule, u16, u32), DocumentError>,
     ) -> Result<Release, DocumentError> {
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
+        let mut stream =
+            ReleaseStream::open(self.backend, entropy).map_err(|_| DocumentError::Entropy)?;
         // A document without sentences has no rows yet.
         self.fill();
         let (selector, rule, order, candidate) = draw(self, epsilon, &mut stream)?;

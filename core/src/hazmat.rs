@@ -11,6 +11,7 @@ use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::laplace::{Floats, Laplace, LaplaceError};
 use crate::projective::Geometry;
+use crate::rng::{Entropy, ReleaseStream};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
 use crate::words::{Bag, Vocabulary, WordMechanism, WordsError};
@@ -117,6 +118,14 @@ pub fn force_backend<const K: usize, const P: usize>(
     backend: Backend,
 ) {
     document.set_backend(backend);
+}
+
+/// The words that a release draws under the key that `entropy` gives, by the kernels of this backend.
+///
+/// # Errors
+/// None if the source failed or gave nothing but zeroes.
+pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<impl Rng + use<E>> {
+    ReleaseStream::open(backend, entropy).ok()
 }
 
 /// Draws one candidate from its level: the engine of every mechanism that selects.

@@ -36,10 +36,11 @@
 
 use core::convert::Infallible;
 
-use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use zeroize::{Zeroize, Zeroizing};
+
+use crate::kernels::{Backend, Keystream};
 
 pub use rand_core;
 
@@ -57,10 +58,13 @@ pub trait Entropy: TryCryptoRng {}
 pub(crate) struct EntropyFailed;
 
 /// The words of one release: ChaCha12 under a key drawn for this release.
-pub(crate) struct ReleaseStream(ChaCha12Rng);
+pub(crate) struct ReleaseStream(Keystream);
 
 impl ReleaseStream {
-    pub(crate) fn open<E: Entropy + ?Sized>(source: &mut E) -> Result<Self, EntropyFailed> {
+    pub(crate) fn open<E: Entropy + ?Sized>(
+        backend: Backend,
+        source: &mut E,
+    ) -> Result<Self, EntropyFailed> {
         let mut key = Zeroizing::new([0u8; 32]);
         source
             .try_fill_bytes(key.as_mut())
@@ -70,7 +74,7 @@ impl ReleaseStream {
             return Err(EntropyFailed);
         }
         let mut seed = *key;
-        let stream = Self(ChaCha12Rng::from_seed(seed));
+        let stream = Self(backend.keystream(seed));
         seed.zeroize();
         Ok(stream)
     }

@@ -300,7 +300,7 @@ struct Bin {
     weight_minus_one: u64,
     /// Candidates at this level, in each part. A part has at most 2^14.
     parts: Parts,
-    /// Candidates at this level whose coin showed heads.
+    /// Candidates at this level, or at a better one, whose coin showed heads.
     heads: u32,
     /// The level.
     level: u8,
@@ -452,7 +452,6 @@ fn permute_and_flip<R: Rng + ?Sized>(bins: &mut [Bin], candidates: u32, rng: &mu
             // −1 after the last coin of a level, else 0.
             let done = opaque((marks as i32) >> 31);
             marks <<= 1;
-            heads &= !done as u32;
             cursor = cursor.wrapping_sub(done as usize);
         }
         tossed += COINS as u32;
@@ -460,7 +459,7 @@ fn permute_and_flip<R: Rng + ?Sized>(bins: &mut [Bin], candidates: u32, rng: &mu
     wipe(&mut last_of_level);
     wipe(words.as_flattened_mut());
     // The best level always shows heads, so there is one to draw.
-    draw_level(bins, |bin| u128::from(bin.heads), rng)
+    draw_level(bins, heads.into(), |bin| bin.heads.into(), rng)
 }
 
 /// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit of the first word is
@@ -485,22 +484,29 @@ fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / COIN
 /// Draws a level by the total weight of its candidates, then a candidate of that level.
 fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> Drawn {
     // At most 2^16 candidates of weight at most 2^48: the total is at most 2^64.
-    draw_level(
-        bins,
-        |bin| u128::from(bin.candidates()) * (u128::from(bin.weight_minus_one) + 1),
-        rng,
-    )
+    let weight = |bin: &Bin| u128::from(bin.candidates()) * (u128::from(bin.weight_minus_one) + 1);
+    let mut sum: u128 = 0;
+    let running = |bin: &Bin| {
+        sum += weight(bin);
+        sum
+    };
+    draw_level(bins, bins.iter().map(weight).sum(), running, rng)
 }
 
-/// Draws a level in proportion to its share, and a rank below its candidate count.
-fn draw_level<R: Rng + ?Sized>(bins: &[Bin], share: impl Fn(&Bin) -> u128, rng: &mut R) -> Drawn {
-    let target = u128::from(below(rng, bins.iter().map(&share).sum()));
-    let mut running: u128 = 0;
+/// Draws a level in proportion to its share, and a rank below its candidate count. `running`: for the levels in their order, the
+/// sum of the shares so far, which is `total` at last; anything up to that after the levels that have candidates.
+fn draw_level<R: Rng + ?Sized>(
+    bins: &[Bin],
+    total: u128,
+    mut running: impl FnMut(&Bin) -> u128,
+    rng: &mut R,
+) -> Drawn {
+    let target = u128::from(below(rng, total));
     let mut passed = Choice::from(0);
     let mut drawn = Drawn::default();
     let mut candidates: u32 = 0;
     for bin in bins {
-        running += share(bin);
+        let running = running(bin);
         let passes = !passed & Choice::from(u8::from(running > target));
         drawn.level.conditional_assign(&bin.level, passes);
         for (drawn, in_part) in drawn.parts.iter_mut().zip(&bin.parts) {

@@ -12,6 +12,7 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::integers::at_most;
+use crate::kernels::Backend;
 use crate::laplace::{FixedPoint, Floats, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
 use crate::ledger::{Grant, WrongUnit};
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
@@ -288,7 +289,8 @@ impl<'a> VectorMechanism<'a> {
         let Some(out) = out.get_mut(..needed) else {
             return Err(VectorError::Buffer { needed, found });
         };
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| VectorError::Entropy)?;
+        let mut stream =
+            ReleaseStream::open(Backend::best(), entropy).map_err(|_| VectorError::Entropy)?;
         let projection = self.projected.map(|projected| projected.projection);
         let pack_id = projection.map_or([0; 8], |projection| projection.pack_id);
         let steps = VectorRelease::write_head(&self.laplace, pack_id, out);
@@ -619,7 +621,7 @@ mod tests {
             assert_eq!(written, Ok(44));
             let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
             let mut steps = [0; 2];
-            let mut stream = ReleaseStream::open(&mut Constant(3)).unwrap();
+            let mut stream = ReleaseStream::open(Backend::best(), &mut Constant(3)).unwrap();
             draw_vector(&mechanism, &x, &mut stream, &mut steps).unwrap();
             assert!(release.coordinates().eq(steps));
             assert_eq!((release.noise(), release.epsilon()), (noise, epsilon("10")));

@@ -624,7 +624,8 @@ impl<'a, const N: usize> Bag<'a, N> {
         let epsilon = grant.epsilon();
         // Before entropy is drawn and thrown away.
         self.check(mechanism, epsilon)?;
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
+        let mut stream =
+            ReleaseStream::open(Backend::best(), entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();
         BagRelease::write(mechanism, epsilon, self.vocabulary.pack_id, words, out);

@@ -1,4 +1,4 @@
-//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K` reads
+//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K [BACKEND]` reads
 //! little-endian f32 matrices, row-major, from FOLDER: `candidates` `[M][D]`, `sentences` `[K][D]` and
 //! `directions` `[P][D]`. For each line on standard input, the name of a step, it runs that step and
 //! prints one line of JSON. `../peers/peers.py` runs it beside other programs.
@@ -10,12 +10,11 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use chacha20::ChaCha12Rng;
-use rand_core::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
@@ -44,6 +43,12 @@ fn main() -> ExitCode {
         eprintln!("wanted: FOLDER D M P K; peers.py gives them");
         return ExitCode::SUCCESS;
     };
+    // Another set of kernels than the best one, if there is a fifth argument.
+    let (sizes, named) = sizes.split_at(sizes.len().min(4));
+    let backend = match named.first() {
+        Some(name) => Backend::named(name).expect("kernels of this processor"),
+        None => Backend::best(),
+    };
     let sizes: Vec<usize> = sizes
         .iter()
         .map(|n| n.parse().expect("sizes are numbers"))
@@ -58,12 +63,18 @@ fn main() -> ExitCode {
     let bytes = mapped(&depth_pack(&candidates, &matrix("directions", p)));
     let pack = Pack::parse(bytes).expect("a pack");
     let mut document = Doc::new(&pack).expect("few directions");
-    let mut full = filled(&pack, &sentences);
+    hazmat::force_backend(&mut document, backend);
+    let mut full = Doc::new(&pack).expect("few directions");
+    hazmat::force_backend(&mut full, backend);
+    push(&mut full, &sentences);
 
     let bytes = mapped(&scores_pack(&candidates));
     let scores = Pack::parse(bytes).expect("a pack");
     // More candidates than it holds have no scores measured.
     let mut scored = Doc::new(&scores).ok();
+    if let Some(scored) = &mut scored {
+        hazmat::force_backend(scored, backend);
+    }
 
     // Levels as peers.py gives to others, under the bound of a document.
     let some: Vec<_> = levels_of(&full).iter().map(|level| level % 9).collect();
@@ -90,7 +101,8 @@ fn main() -> ExitCode {
                 });
             }),
             "select" => time(|| {
-                let mut words = ChaCha12Rng::from_seed(black_box(KEY));
+                let mut entropy = FixedEntropy::new(black_box(&KEY));
+                let mut words = hazmat::words(backend, &mut entropy).expect("a key");
                 black_box(hazmat::select::<160, _>(
                     &some,
                     rule,
@@ -171,12 +183,6 @@ fn push(document: &mut Doc<'_>, sentences: &[f32]) {
     document
         .push_all(black_box(sentences))
         .expect("whole sentences");
-}
-
-fn filled<'p>(pack: &Pack<'p>, sentences: &[f32]) -> Doc<'p> {
-    let mut document = Doc::new(pack).expect("few directions");
-    push(&mut document, sentences);
-    document
 }
 
 /// A direction as `undertone pack` writes it: so long that sums over 384 coordinates fit 32 bits in each of eight lanes.

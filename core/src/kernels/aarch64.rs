@@ -6,7 +6,7 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::limits::GROUP;
+use super::Sums;
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
 use crate::laplace::fixed::FixedPoint;
@@ -61,10 +61,10 @@ pub(super) fn add_products(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
 ) {
     let dot = |row: &[I16], x: &[i16]| dot(row, x);
-    portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
+    portable::add_products_by(dot, matrix, width, start, sentences, sums, room);
 }
 
 #[target_feature(enable = "neon")]
@@ -74,13 +74,13 @@ pub(super) fn add_short_products(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
 ) {
     let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
         true => [short_products(four, x), short_products(four, y)],
         false => [short_products(four, x), [0; 4]],
     };
-    portable::in_fours::<16>(matrix, width, start, sentences, sums, rows, products);
+    portable::in_fours::<16>(matrix, width, start, sentences, sums, room, products);
 }
 
 /// The products of four rows with the whole chunks of one sentence. No lane overflows: each has one of sixteen coordinates.
@@ -198,7 +198,7 @@ pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
 
 #[target_feature(enable = "neon")]
 pub(super) fn count(
-    sums: [&[i64]; GROUP],
+    sums: &Sums<'_>,
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],

@@ -5,8 +5,12 @@ use crate::pack::format::MAX_WIDTH;
 /// The most coordinates that a kernel takes at a time.
 pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
 
-/// The most sentences that a kernel takes at a time.
-pub(crate) const GROUP: usize = 4;
+/// The most sentences that a kernel takes at a time: on x86-64 as many as a vector of AVX-512 has sums.
+pub(crate) const GROUP: usize = if cfg!(undertone_kernels = "x86") {
+    8
+} else {
+    4
+};
 
 /// The most candidates that a kernel takes at a time.
 pub(crate) const BLOCK: usize = 1024;

@@ -21,6 +21,8 @@
 // the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
+#[cfg(undertone_kernels = "x86")]
+mod keystream;
 mod limits;
 pub(crate) mod lookup;
 mod portable;
@@ -43,6 +45,11 @@ use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
 
+#[cfg(undertone_kernels = "x86")]
+pub(crate) use keystream::Keystream;
+/// The words of a release.
+#[cfg(not(undertone_kernels = "x86"))]
+pub(crate) type Keystream = chacha20::ChaCha12Rng;
 pub(crate) use limits::{BLOCK, GROUP, SPAN, WIDTH};
 
 /// Whether a backend of this target adds in 32 bits where that is enough.
@@ -68,6 +75,52 @@ pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
         }
         sums.as_chunks().0.iter().all(|[a, b]| a + b <= MOST)
     })
+}
+
+/// Bucket boundaries, [`BOUNDARIES`] for each direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Boundaries<'a> {
+    pub(crate) all: &'a [[I32; BOUNDARIES]],
+    /// Whether those of each direction ascend. Only AVX-512 wants to know.
+    #[cfg(undertone_kernels = "x86")]
+    ascend: bool,
+}
+
+impl<'a> Boundaries<'a> {
+    pub(crate) fn new(boundaries: &'a [I32]) -> Self {
+        let all = boundaries.as_chunks().0;
+        Self {
+            all,
+            #[cfg(undertone_kernels = "x86")]
+            ascend: all.iter().all(|each: &[I32; BOUNDARIES]| {
+                let neighbours = each.iter().zip(each.iter().skip(1));
+                neighbours.fold(true, |ascend, (a, b)| ascend & (a.get() <= b.get()))
+            }),
+        }
+    }
+}
+
+/// Projections of up to [`GROUP`] sentences.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums<'a> {
+    /// For each direction `room` of them, one for each sentence.
+    pub(crate) sums: &'a [i64],
+    pub(crate) room: usize,
+    pub(crate) sentences: usize,
+}
+
+impl<'a> Sums<'a> {
+    /// Those of the sentences, direction by direction.
+    #[inline(always)]
+    fn rows(&self) -> impl Iterator<Item = &'a [i64]> {
+        let Self {
+            sums,
+            room,
+            sentences,
+        } = *self;
+        let rows = sums.chunks_exact(room.max(1));
+        rows.map(move |row| row.get(..sentences).unwrap_or(row))
+    }
 }
 
 /// A set of kernels that this processor has the instructions for.
@@ -189,7 +242,7 @@ impl Backend {
     /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
     /// `start` and those after it, with each row of a matrix whose rows have `width` entries. All sentences
     /// have the same number of coordinates; those beyond the rows are ignored; none is −32768. `sums`: for each
-    /// sentence, one for each of `rows` rows. `fits`: that of the matrix; then `start` is a multiple of [`SPAN`].
+    /// row `room` of them, one for each sentence. `fits`: that of the matrix; then `start` is a multiple of [`SPAN`].
     #[inline]
     #[expect(
         clippy::too_many_arguments,
@@ -203,7 +256,7 @@ impl Backend {
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
         let within = WIDTH.min(width.saturating_sub(start));
         let mut group = [Default::default(); GROUP];
@@ -211,9 +264,12 @@ impl Backend {
             *x = sentence.get(..within).unwrap_or(sentence);
         }
         let group = group.get(..sentences.len()).unwrap_or_default();
-        let matrix = matrix.get(..rows * width).unwrap_or(matrix);
+        // Where rows are missing kernels add those of others.
+        let most = matrix.len() / width.max(1) * room;
+        let there = most.min(sums.len());
+        let sums = sums.get_mut(..there).unwrap_or_default();
         if !(fits && HAS_SHORT_PRODUCTS) {
-            return run!(self, add_products(matrix, width, start, group, sums, rows));
+            return run!(self, add_products(matrix, width, start, group, sums, room));
         }
         let length = group.first().map_or(0, |x| x.len());
         for passed in (0..length).step_by(SPAN) {
@@ -227,7 +283,7 @@ impl Backend {
             let start = start + passed;
             run!(
                 self,
-                add_short_products(matrix, width, start, span, sums, rows)
+                add_short_products(matrix, width, start, span, sums, room)
             );
         }
     }
@@ -250,25 +306,23 @@ impl Backend {
         run!(self, reached(boundaries, input))
     }
 
-    /// Adds up to [`GROUP`] sentences to a document's state, of a row of 256 counts for each direction.
-    /// `sums`: for each sentence, one for each of `directions` directions. A sentence's code on a direction is the
-    /// number of boundaries that are `sum` or less, once shifted right; the counts of 0 to that code rise by 1,
-    /// up to 255.
+    /// Adds sentences to a document's state, of a row of 256 counts for each direction.
+    /// A sentence's code on a direction is the number of boundaries that its sum, once shifted right, reaches; the
+    /// counts of 0 to that code rise by 1, up to 255.
     #[inline]
     pub(crate) fn count(
         self,
-        sums: &[i64],
-        directions: usize,
+        sums: &Sums<'_>,
         shift: u32,
-        boundaries: &[I32],
+        boundaries: &Boundaries<'_>,
         rows: &mut [[u8; 256]],
     ) {
-        let mut group = [Default::default(); GROUP];
-        for (group, sums) in group.iter_mut().zip(sums.chunks_exact(directions.max(1))) {
-            *group = sums;
+        #[cfg(undertone_kernels = "x86")]
+        if let (Kind::Avx512, true) = (self.0, boundaries.ascend) {
+            // SAFETY: as in `run`.
+            return unsafe { x86::avx512::count_ascending(sums, shift, boundaries.all, rows) };
         }
-        let boundaries = boundaries.as_chunks().0;
-        run!(self, count(group, shift, boundaries, rows));
+        run!(self, count(sums, shift, boundaries.all, rows));
     }
 
     /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many
@@ -313,6 +367,26 @@ impl Backend {
     #[inline]
     pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         run!(self, scores(outputs, thresholds, norm));
+    }
+
+    /// The stream of ChaCha12 under this key.
+    pub(crate) fn keystream(self, key: [u8; 32]) -> Keystream {
+        #[cfg(undertone_kernels = "x86")]
+        return Keystream::new(self, key);
+        #[cfg(not(undertone_kernels = "x86"))]
+        return rand_core::SeedableRng::from_seed(key);
+    }
+
+    /// The bytes of ChaCha12 under this key, of the batch with this number. (The counter of blocks has 64 bits.)
+    #[cfg(undertone_kernels = "x86")]
+    fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u8; keystream::BATCH]) {
+        match self.0 {
+            // SAFETY: as in `run`.
+            Kind::Avx512 => unsafe { keystream::avx512(key, number, out) },
+            // SAFETY: as in `run`.
+            Kind::Avx2 => unsafe { keystream::avx2(key, number, out) },
+            Kind::Portable => keystream::portable(key, number, out),
+        }
     }
 
     /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller) does it.

@@ -3,9 +3,10 @@
 
 use zerocopy::little_endian::{I16, I32, U16};
 
+use super::Sums;
 #[cfg(undertone_kernels = "dsp")]
 pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, table};
-use super::limits::{GROUP, WIDTH};
+use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
@@ -56,9 +57,9 @@ pub(super) fn add_products(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
 ) {
-    add_products_by(dot, matrix, width, start, sentences, sums, rows);
+    add_products_by(dot, matrix, width, start, sentences, sums, room);
 }
 
 #[inline(always)]
@@ -68,9 +69,9 @@ pub(super) fn add_short_products(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
 ) {
-    add_products(matrix, width, start, sentences, sums, rows);
+    add_products(matrix, width, start, sentences, sums, room);
 }
 
 /// Row after row, which the first level of the cache keeps for all sentences.
@@ -82,14 +83,13 @@ pub(super) fn add_products_by(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
 ) {
-    for (number, row) in matrix.chunks_exact(width.max(1)).enumerate() {
+    let rows = matrix.chunks_exact(width.max(1));
+    for (row, sums) in rows.zip(sums.chunks_mut(room.max(1))) {
         let row = row.get(start..).unwrap_or_default();
-        for (sums, x) in sums.chunks_mut(rows.max(1)).zip(sentences) {
-            if let Some(sum) = sums.get_mut(number) {
-                *sum += dot(row.get(..x.len()).unwrap_or_default(), x);
-            }
+        for (sum, x) in sums.iter_mut().zip(sentences) {
+            *sum += dot(row.get(..x.len()).unwrap_or_default(), x);
         }
     }
 }
@@ -105,52 +105,48 @@ pub(super) fn in_fours<const N: usize>(
     start: usize,
     sentences: &[&[i16]],
     sums: &mut [i64],
-    rows: usize,
+    room: usize,
     products: impl Fn([&[I16]; 4], [&[i16]; 2], bool) -> [[i64; 4]; 2],
 ) {
     let length = sentences.first().map_or(0, |x| x.len());
-    let there = rows.min(matrix.len() / width.max(1));
-    let mut each: [&mut [i64]; GROUP] = Default::default();
-    for (each, sums) in each.iter_mut().zip(sums.chunks_mut(rows.max(1))) {
-        *each = sums.get_mut(..there).unwrap_or_default();
-    }
-    for (number, four) in matrix.chunks((4 * width).max(1)).enumerate() {
-        let four = four.get(start..).unwrap_or_default();
-        let row = |number: usize| four.get(number * width..number * width + length);
-        let first = row(0).unwrap_or_default();
-        // At the end the first replaces missing ones.
-        let four = [
-            first,
-            row(1).unwrap_or(first),
-            row(2).unwrap_or(first),
-            row(3).unwrap_or(first),
-        ];
-        for (sums, pair) in each.chunks_mut(2).zip(sentences.chunks(2)) {
+    let fours = matrix.chunks((4 * width).max(1));
+    for (four, sums) in fours.zip(sums.chunks_mut((4 * room).max(1))) {
+        let four = rows_of(four, width, start, length);
+        for (first, pair) in (0..).step_by(2).zip(sentences.chunks(2)) {
             let products = match *pair {
                 [x, y] => products(four, [x, y], true),
                 [x] => products(four, [x, x], false),
                 _ => continue,
             };
-            for ((sums, products), x) in sums.iter_mut().zip(products).zip(pair) {
-                let sums = sums.get_mut(4 * number..).unwrap_or_default();
-                if let Some(sums) = sums.first_chunk_mut::<4>() {
-                    for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum += product;
-                    }
-                } else {
-                    for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum += product;
-                    }
+            for ((sentence, products), x) in (first..).zip(products).zip(pair) {
+                let sums = sums.get_mut(sentence..).unwrap_or_default();
+                for (sum, product) in sums.iter_mut().step_by(room.max(1)).zip(products) {
+                    *sum += product;
                 }
                 let (_, rest) = x.as_chunks::<N>();
                 if !rest.is_empty() {
-                    for (sum, row) in sums.iter_mut().zip(four) {
+                    for (sum, row) in sums.iter_mut().step_by(room.max(1)).zip(four) {
                         *sum += dot(row.as_chunks::<N>().1, rest);
                     }
                 }
             }
         }
     }
+}
+
+/// The first `R` rows of a matrix, `length` entries from `start` on of each. At the end the first replaces missing ones.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+pub(super) fn rows_of<const R: usize>(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    length: usize,
+) -> [&[I16]; R] {
+    let matrix = matrix.get(start..).unwrap_or_default();
+    let row = |number: usize| matrix.get(number * width..number * width + length);
+    let first = row(0).unwrap_or_default();
+    core::array::from_fn(|number| row(number).unwrap_or(first))
 }
 
 /// |products| < 2^30 and at most 2^12 of them: no overflow.
@@ -175,7 +171,7 @@ pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
 
 #[inline(always)]
 pub(super) fn count(
-    sums: [&[i64]; GROUP],
+    sums: &Sums<'_>,
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],
@@ -188,16 +184,14 @@ pub(super) fn count(
 pub(super) fn count_by(
     reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
     count_up_to: impl Fn(&mut [u8; 256], u8),
-    sums: [&[i64]; GROUP],
+    sums: &Sums<'_>,
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],
 ) {
-    for (number, (boundaries, counts)) in boundaries.iter().zip(rows).enumerate() {
-        for sums in sums {
-            if let Some(sum) = sums.get(number) {
-                count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
-            }
+    for ((boundaries, counts), sums) in boundaries.iter().zip(rows).zip(sums.rows()) {
+        for sum in sums {
+            count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
         }
     }
 }

@@ -6,7 +6,9 @@ use std::vec::Vec;
 use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
-use super::{BLOCK, Backend, BackendUnavailable, GROUP, SPAN, WIDTH, fits, portable};
+use super::{
+    BLOCK, Backend, BackendUnavailable, Boundaries, GROUP, SPAN, Sums, WIDTH, fits, portable,
+};
 use crate::laplace::{Laplace, Sensitivity};
 use crate::pack::format::BOUNDARIES;
 use crate::rng::PublicRng;
@@ -73,6 +75,8 @@ fn the_best_backend_is_what_the_processor_has() {
         && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512vbmi")
         && std::is_x86_feature_detected!("avx512vnni")
+        && std::is_x86_feature_detected!("avx512bitalg")
+        && std::is_x86_feature_detected!("gfni")
         && std::is_x86_feature_detected!("avx512vpopcntdq");
     assert_eq!(Backend::named("avx512").is_ok(), avx512);
     let avx2 = std::is_x86_feature_detected!("avx2");
@@ -112,6 +116,27 @@ fn coordinates_are_the_same() {
     }
 }
 
+/// The sums of [`Backend::add_products`] by the portable kernel, one sentence after the other: for each row `room`.
+fn expected_sums(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    x: &[&[i16]],
+    sums: usize,
+    room: usize,
+) -> Vec<i64> {
+    let mut expected = vec![-5; sums * room];
+    for (sentence, x) in x.iter().enumerate() {
+        let reaching = &x[..x.len().min(width.saturating_sub(start))];
+        let mut each = vec![-5; sums];
+        portable::add_products(matrix, width, start, &[reaching], &mut each, 1);
+        for (row, sum) in expected.chunks_mut(room).zip(each) {
+            row[sentence] = sum;
+        }
+    }
+    expected
+}
+
 #[test]
 fn products_with_rows_are_the_same() {
     let mut rng = PublicRng::new(2);
@@ -124,20 +149,18 @@ fn products_with_rows_are_the_same() {
                     let each = 1 + rng.next_u32() as usize % GROUP;
                     let x: Vec<_> = (0..each).map(|_| coordinates(&mut rng, len)).collect();
                     let x: Vec<&[i16]> = x.iter().map(|x| &x[..]).collect();
-                    // One row too many, one too few.
+                    // One row too many, one too few; room for more sentences.
                     for sums in [rows + 1, rows, rows.saturating_sub(1)] {
-                        let mut expected = vec![-5; sums * each];
-                        for (sums, x) in expected.chunks_mut(sums.max(1)).zip(&x) {
-                            let reaching = &x[..len.min(width - start)];
-                            let rows = sums.len();
-                            portable::add_products(&matrix, width, start, &[reaching], sums, rows);
+                        for room in [each, 4.max(each), GROUP, GROUP + 1] {
+                            let expected = expected_sums(&matrix, width, start, &x, sums, room);
+                            let mut found = vec![-5; sums * room];
+                            backend
+                                .add_products(&matrix, width, false, start, &x, &mut found, room);
+                            assert_eq!(
+                                found, expected,
+                                "{backend:?} {width} {rows} {start} {len} {each} {room}"
+                            );
                         }
-                        let mut found = vec![-5; sums * each];
-                        backend.add_products(&matrix, width, false, start, &x, &mut found, sums);
-                        assert_eq!(
-                            found, expected,
-                            "{backend:?} {width} {rows} {start} {len} {each}"
-                        );
                     }
                 }
             }
@@ -165,18 +188,15 @@ fn short_products_are_the_same() {
                     let x: Vec<_> = (0..each).map(|_| coordinates(&mut rng, len)).collect();
                     let x: Vec<&[i16]> = x.iter().map(|x| &x[..]).collect();
                     for sums in [rows + 1, rows, rows.saturating_sub(1)] {
-                        let mut expected = vec![-5; sums * each];
-                        let mut found = expected.clone();
-                        for (sums, x) in expected.chunks_mut(sums.max(1)).zip(&x) {
-                            let reaching = &x[..len.min(width.saturating_sub(start))];
-                            let rows = sums.len();
-                            portable::add_products(&matrix, width, start, &[reaching], sums, rows);
+                        for room in [each, 4.max(each), GROUP, GROUP + 1] {
+                            let expected = expected_sums(&matrix, width, start, &x, sums, room);
+                            let mut found = vec![-5; sums * room];
+                            backend.add_products(&matrix, width, true, start, &x, &mut found, room);
+                            assert_eq!(
+                                found, expected,
+                                "{backend:?} {width} {rows} {start} {len} {each} {room}"
+                            );
                         }
-                        backend.add_products(&matrix, width, true, start, &x, &mut found, sums);
-                        assert_eq!(
-                            found, expected,
-                            "{backend:?} {width} {rows} {start} {len} {each}"
-                        );
                     }
                 }
             }
@@ -217,12 +237,14 @@ fn short_products_do_not_overflow() {
             let rows = matrix.chunks(WIDTH);
             let sum = |row: &[I16]| row.iter().map(|w| i64::from(w.get())).sum::<i64>();
             let expected: Vec<i64> = rows.map(|row| sum(row) * i64::from(x)).collect();
-            for each in 1..=GROUP {
+            for each in [1, 4, GROUP] {
                 let sentence = [x; WIDTH];
                 let sentences = vec![&sentence[..]; each];
                 let mut sums = vec![0; 5 * each];
-                backend.add_products(&matrix, WIDTH, true, 0, &sentences, &mut sums, 5);
-                assert_eq!(sums, expected.repeat(each), "{backend:?}");
+                backend.add_products(&matrix, WIDTH, true, 0, &sentences, &mut sums, each);
+                for (sums, expected) in sums.chunks(each).zip(&expected) {
+                    assert_eq!(sums, vec![*expected; each], "{backend:?}");
+                }
             }
             matrix[2 * WIDTH + SPAN + 200] = I16::new((MOST + 1) * sign);
             assert!(!fits(&matrix, WIDTH));
@@ -242,7 +264,7 @@ fn products_do_not_overflow() {
                 for each in 1..=GROUP {
                     let mut sums = vec![0; 5 * each];
                     let sentences = vec![&sentence[..]; each];
-                    backend.add_products(&matrix, WIDTH, false, 0, &sentences, &mut sums, 5);
+                    backend.add_products(&matrix, WIDTH, false, 0, &sentences, &mut sums, each);
                     assert_eq!(sums, vec![one; 5 * each], "{backend:?} {w} {x}");
                 }
             }
@@ -279,7 +301,7 @@ fn products_of_bytes_are_the_same() {
     }
 }
 
-/// Boundaries in no order, with ties and the ends of the range.
+/// Boundaries in no order and in order, with ties and the ends of the range.
 #[test]
 fn codes_and_counts_are_the_same() {
     let mut rng = PublicRng::new(4);
@@ -292,18 +314,29 @@ fn codes_and_counts_are_the_same() {
                 0 => ends[rng.next_u32() as usize % ends.len()],
                 _ => (rng.next_u32() % range) as i32,
             };
-            let boundaries: Vec<I32> = (0..p * BOUNDARIES)
+            let mut boundaries: Vec<I32> = (0..p * BOUNDARIES)
                 .map(|_| I32::new(number(&mut rng)))
                 .collect();
+            if round % 2 == 0 {
+                for each in boundaries.chunks_mut(BOUNDARIES) {
+                    each.sort_unstable_by_key(|boundary| boundary.get());
+                }
+            }
             let shift = rng.next_u32() % 32;
             let sentences = 1 + round / 7 % GROUP;
-            let sums: Vec<i64> = (0..(p + 1) * sentences)
+            let room = [sentences, 4.max(sentences), GROUP][rng.next_u32() as usize % 3];
+            let sums: Vec<i64> = (0..(p + 1) * room)
                 .map(|_| match rng.next_u32() % 4 {
                     0 => rng.next_u64() as i64,
                     1 => [i64::MIN, i64::MAX][rng.next_u32() as usize % 2],
                     _ => i64::from(number(&mut rng)) << shift,
                 })
                 .collect();
+            let sums = Sums {
+                sums: &sums,
+                room,
+                sentences,
+            };
             let mut expected: Vec<[u8; 256]> = vec![[0; 256]; p];
             let counts = bytes(&mut rng, 256 * p);
             for (row, counts) in expected.as_flattened_mut().iter_mut().zip(counts) {
@@ -311,13 +344,11 @@ fn codes_and_counts_are_the_same() {
                 *row = counts.saturating_mul(2);
             }
             let mut found = expected.clone();
-            let each = boundaries.as_chunks().0;
-            for sums in sums.chunks(p + 1) {
-                portable::count([sums, &[], &[], &[]], shift, each, &mut expected);
-            }
-            backend.count(&sums, p + 1, shift, &boundaries, &mut found);
-            assert_eq!(found, expected, "{backend:?} {sentences}");
-            for (boundaries, sum) in each.iter().zip(&sums) {
+            let boundaries = Boundaries::new(&boundaries);
+            portable::count(&sums, shift, boundaries.all, &mut expected);
+            backend.count(&sums, shift, &boundaries, &mut found);
+            assert_eq!(found, expected, "{backend:?} {sentences} {room}");
+            for (boundaries, sum) in boundaries.all.iter().zip(sums.sums) {
                 let input = *sum as i32;
                 assert_eq!(
                     backend.reached(boundaries, input),
@@ -514,6 +545,61 @@ fn weighted_vectors_are_the_same() {
                 *sum += i64::from(weight) * i64::from(*coordinate);
             }
             assert_eq!(sums, expected, "{} {length}", backend.name());
+        }
+    }
+}
+
+/// The words of `ChaCha12Rng`, in pieces of any size, by every backend at any place of the stream.
+#[cfg(undertone_kernels = "x86")]
+#[test]
+fn the_keystream_is_chacha12() {
+    use super::keystream::BATCH;
+    use chacha20::ChaCha12Rng;
+    use rand_core::SeedableRng;
+    let mut rng = PublicRng::new(0x4e04);
+    for _ in 0..50 {
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        let mut found = Backend::best().keystream(seed);
+        let mut expected = ChaCha12Rng::from_seed(seed);
+        for _ in 0..200 {
+            match rng.next_u32() % 3 {
+                0 => assert_eq!(found.next_u32(), expected.next_u32()),
+                1 => assert_eq!(found.next_u64(), expected.next_u64()),
+                _ => {
+                    let len =
+                        rng.next_u32() as usize % [10, 300, 3000][rng.next_u32() as usize % 3];
+                    let (mut ours, mut theirs) = (vec![0; len], vec![0; len]);
+                    found.fill_bytes(&mut ours);
+                    expected.fill_bytes(&mut theirs);
+                    assert_eq!(ours, theirs);
+                }
+            }
+        }
+        let key: Vec<u32> = seed
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_le_bytes(*word))
+            .collect();
+        let key = key.try_into().unwrap();
+        // Where the lower word of the counter of blocks ends, too.
+        for number in [
+            0,
+            1,
+            (1 << 28) - 1,
+            1 << 28,
+            (1 << 60) - 1,
+            rng.next_u64() >> 4,
+        ] {
+            let mut theirs = vec![0; BATCH];
+            expected.set_word_pos(u128::from(number) * 256);
+            expected.fill_bytes(&mut theirs);
+            for backend in Backend::available() {
+                let mut ours = [0; BATCH];
+                backend.fill_batch(&key, number, &mut ours);
+                assert_eq!(ours[..], theirs, "{} {number}", backend.name());
+            }
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Kernels for x86-64: AVX2, and AVX-512 with VBMI, VNNI and VPOPCNTDQ.
+//! Kernels for x86-64: AVX2, and AVX-512 with VBMI, VNNI, GFNI, BITALG and VPOPCNTDQ.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
+use core::iter;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
-use super::limits::{GROUP, WIDTH};
+use super::Sums;
+use super::limits::WIDTH;
 use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
@@ -32,11 +34,11 @@ pub(super) fn has_avx2() -> bool {
     cpu_avx2::get()
 }
 
-/// VNNI and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in virtual
-/// machines asking takes microseconds.
+/// GFNI, VNNI, BITALG and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in
+/// virtual machines asking takes microseconds.
 pub(super) fn has_avx512() -> bool {
     const UNKNOWN: u8 = 2;
-    const BITS: u32 = 1 << 11 | 1 << 14;
+    const BITS: u32 = 1 << 8 | 1 << 11 | 1 << 12 | 1 << 14;
     static BOTH: AtomicU8 = AtomicU8::new(UNKNOWN);
     if !cpu_vbmi::get() {
         return false;
@@ -48,33 +50,6 @@ pub(super) fn has_avx512() -> bool {
         BOTH.store(found, Ordering::Relaxed);
     }
     found == 1
-}
-
-/// As [`portable::count_by`]; of four sentences `four` counts all at a direction in one pass.
-#[inline(always)]
-fn count_in_fours(
-    reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
-    four: impl Fn(&mut [u8; 256], &[I32; BOUNDARIES], [i32; 4]),
-    sums: [&[i64]; GROUP],
-    shift: u32,
-    boundaries: &[[I32; BOUNDARIES]],
-    rows: &mut [[u8; 256]],
-) {
-    let [a, b, c, d] = sums;
-    if d.is_empty() {
-        let up_to = portable::count_up_to;
-        return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
-    }
-    let sums = a.iter().zip(b).zip(c).zip(d);
-    for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
-        let inputs = [
-            bucket_input(*a, shift),
-            bucket_input(*b, shift),
-            bucket_input(*c, shift),
-            bucket_input(*d, shift),
-        ];
-        four(counts, boundaries, inputs);
-    }
 }
 
 /// As [`lookup::bits`].
@@ -208,10 +183,10 @@ pub(super) mod avx2 {
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
         let dot = |row: &[I16], x: &[i16]| dot(row, x);
-        portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
+        portable::add_products_by(dot, matrix, width, start, sentences, sums, room);
     }
 
     #[target_feature(enable = "avx2")]
@@ -221,13 +196,13 @@ pub(super) mod avx2 {
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
         let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
             true => short_products::<true>(four, [x, y]),
             false => short_products::<false>(four, [x, y]),
         };
-        portable::in_fours::<16>(matrix, width, start, sentences, sums, rows, products);
+        portable::in_fours::<16>(matrix, width, start, sentences, sums, room, products);
     }
 
     /// The products of four rows with the whole chunks of one sentence, or of two. No lane overflows.
@@ -322,16 +297,22 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn count(
-        sums: [&[i64]; GROUP],
+        sums: &Sums<'_>,
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        let reached = |boundaries: &_, input| reached(boundaries, input);
-        let four = |counts: &mut _, boundaries: &_, inputs| {
-            count_up_to_four(counts, four_reached::<4>(boundaries, inputs));
-        };
-        count_in_fours(reached, four, sums, shift, boundaries, rows);
+        for ((boundaries, counts), sums) in boundaries.iter().zip(rows).zip(sums.rows()) {
+            let (fours, rest) = sums.as_chunks();
+            for four in fours {
+                let inputs = four.map(|sum| bucket_input(sum, shift));
+                count_up_to_four(counts, four_reached::<4>(boundaries, inputs));
+            }
+            for sum in rest {
+                let reached = reached(boundaries, bucket_input(*sum, shift));
+                portable::count_up_to(counts, reached);
+            }
+        }
     }
 
     /// How many boundaries each of the first `N` of four inputs reaches; they share the loads.
@@ -777,59 +758,163 @@ pub(super) mod avx512 {
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
-        let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
-            true => short_products::<true>(four, [x, y], 4 * width),
-            false => short_products::<false>(four, [x, y], 4 * width),
-        };
-        portable::in_fours::<32>(matrix, width, start, sentences, sums, rows, products);
+        let length = sentences.first().map_or(0, |x| x.len());
+        if sentences.len() > room || length % 32 != 0 {
+            return avx2::add_short_products(matrix, width, start, sentences, sums, room);
+        }
+        // As many rows as give eight sums, or twice eight.
+        match room {
+            1 => {
+                let tiles = matrix.chunks((8 * width).max(1)).zip(sums.chunks_mut(8));
+                for (rows, sums) in tiles {
+                    let rows = portable::rows_of::<8>(rows, width, start, length);
+                    let [x] = all(sentences);
+                    add_eight(sums, one_sentence(rows, x, 8 * width), !0);
+                }
+            }
+            4 => {
+                let tiles = matrix.chunks((4 * width).max(1)).zip(sums.chunks_mut(16));
+                for (rows, sums) in tiles {
+                    let rows = portable::rows_of::<4>(rows, width, start, length);
+                    let products = four_sentences(rows, all(sentences), 4 * width);
+                    let there = (1 << sentences.len()) - 1;
+                    for (sums, products) in sums.chunks_mut(8).zip(products) {
+                        add_eight(sums, products, there << 4 | there);
+                    }
+                }
+            }
+            8 => {
+                let tiles = matrix.chunks((2 * width).max(1)).zip(sums.chunks_mut(16));
+                for (rows, sums) in tiles {
+                    let rows = portable::rows_of::<2>(rows, width, start, length);
+                    let products = eight_sentences(rows, all(sentences), 2 * width);
+                    for (sums, products) in sums.chunks_mut(8).zip(products) {
+                        add_eight(sums, products, ((1u32 << sentences.len()) - 1) as u8);
+                    }
+                }
+            }
+            _ => avx2::add_short_products(matrix, width, start, sentences, sums, room),
+        }
     }
 
-    /// As [`products_of`], for sums that fit 32 bits in each lane.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn short_products<const TWO: bool>(
-        [a, b, c, d]: [&[I16]; 4],
-        [x, y]: [&[i16]; 2],
-        ahead: usize,
-    ) -> [[i64; 4]; 2] {
-        let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
-        let (c, d) = (c.as_chunks::<32>().0, d.as_chunks::<32>().0);
-        let (x, y) = (x.as_chunks::<32>().0, y.as_chunks::<32>().0);
-        let zero = _mm512_setzero_si512();
-        let mut x_sums = (zero, zero, zero, zero);
-        let mut y_sums = x_sums;
-        for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
-            macro_rules! add {
-                ($lane:tt, $row:expr) => {
-                    _mm_prefetch::<_MM_HINT_T0>($row.as_ptr().wrapping_add(ahead).cast());
-                    let row: __m512i = transmute!(*$row);
-                    x_sums.$lane = add_pairs(x_sums.$lane, row, transmute!(*x));
-                    if TWO {
-                        y_sums.$lane = add_pairs(y_sums.$lane, row, transmute!(*y));
-                    }
-                };
-            }
-            add!(0, a);
-            add!(1, b);
-            add!(2, c);
-            add!(3, d);
+    /// As many sentences as there is room for; the first one replaces missing ones.
+    #[inline(always)]
+    fn all<'a, const N: usize>(sentences: &[&'a [i16]]) -> [&'a [i16]; N] {
+        let first = sentences.first().copied().unwrap_or_default();
+        core::array::from_fn(|number| sentences.get(number).copied().unwrap_or(first))
+    }
+
+    /// Adds those that are in `there`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add_eight(sums: &mut [i64], products: __m512i, there: u8) {
+        if let Some(sums) = sums.first_chunk_mut::<8>() {
+            let before = transmute!(*sums);
+            *sums = transmute!(_mm512_mask_add_epi64(before, there, before, products));
+            return;
         }
-        // The lanes of both halves together are one of AVX2, which fits: four of the first sentence, four of the second.
+        let products: [i64; 8] = transmute!(_mm512_maskz_mov_epi64(there, products));
+        for (sum, product) in sums.iter_mut().zip(products) {
+            *sum += product;
+        }
+    }
+
+    /// Multiplies rows with sentences, 32 coordinates at a time, as long as all have them. Names, not loops over arrays: optimised for
+    /// size those stay in memory. What is `ahead` entries further on is wanted next: packs are too large for the first level
+    /// of the cache.
+    macro_rules! products {
+        ($ahead:ident, [$($row:ident)*], [$($x:ident)*], $($sum:ident = $a:ident * $b:ident)*) => {
+            $(let $row = $row.as_chunks::<32>().0;)*
+            $(let $x = $x.as_chunks::<32>().0;)*
+            $(let mut $sum = _mm512_setzero_si512();)*
+            let chunks = iter::repeat(());
+            $(let chunks = chunks.zip($row);)*
+            $(let chunks = chunks.zip($x);)*
+            for products!(@pattern () $($row)* $($x)*) in chunks {
+                $(_mm_prefetch::<_MM_HINT_T0>($row.as_ptr().wrapping_add($ahead).cast());)*
+                $(let $row: __m512i = transmute!(*$row);)*
+                $(let $x: __m512i = transmute!(*$x);)*
+                $($sum = add_pairs($sum, $a, $b);)*
+            }
+        };
+        (@pattern $pattern:tt) => { $pattern };
+        (@pattern $pattern:tt $first:ident $($rest:ident)*) => {
+            products!(@pattern ($pattern, $first) $($rest)*)
+        };
+    }
+
+    /// Eight rows with one sentence.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn one_sentence([a, b, c, d, e, f, g, h]: [&[I16]; 8], x: &[i16], ahead: usize) -> __m512i {
+        products!(ahead, [a b c d e f g h], [x],
+            a0 = a * x b0 = b * x c0 = c * x d0 = d * x e0 = e * x f0 = f * x g0 = g * x h0 = h * x);
+        sums_of_eight(a0, b0, c0, d0, e0, f0, g0, h0)
+    }
+
+    /// Four rows with four sentences: two rows in a vector.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn four_sentences(
+        [a, b, c, d]: [&[I16]; 4],
+        [w, x, y, z]: [&[i16]; 4],
+        ahead: usize,
+    ) -> [__m512i; 2] {
+        products!(ahead, [a b c d], [w x y z],
+            aw = a * w ax = a * x ay = a * y az = a * z
+            bw = b * w bx = b * x by = b * y bz = b * z
+            cw = c * w cx = c * x cy = c * y cz = c * z
+            dw = d * w dx = d * x dy = d * y dz = d * z);
+        [
+            sums_of_eight(aw, ax, ay, az, bw, bx, by, bz),
+            sums_of_eight(cw, cx, cy, cz, dw, dx, dy, dz),
+        ]
+    }
+
+    /// Two rows with eight sentences.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn eight_sentences(
+        [a, b]: [&[I16]; 2],
+        [s, t, u, v, w, x, y, z]: [&[i16]; 8],
+        ahead: usize,
+    ) -> [__m512i; 2] {
+        products!(ahead, [a b], [s t u v w x y z],
+            a_s = a * s a_t = a * t a_u = a * u a_v = a * v a_w = a * w a_x = a * x a_y = a * y a_z = a * z
+            b_s = b * s b_t = b * t b_u = b * u b_v = b * v b_w = b * w b_x = b * x b_y = b * y b_z = b * z);
+        [
+            sums_of_eight(a_s, a_t, a_u, a_v, a_w, a_x, a_y, a_z),
+            sums_of_eight(b_s, b_t, b_u, b_v, b_w, b_x, b_y, b_z),
+        ]
+    }
+
+    /// The sum of all lanes of each of eight vectors of products that fit 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    #[expect(clippy::too_many_arguments, reason = "eight")]
+    fn sums_of_eight(
+        a: __m512i,
+        b: __m512i,
+        c: __m512i,
+        d: __m512i,
+        e: __m512i,
+        f: __m512i,
+        g: __m512i,
+        h: __m512i,
+    ) -> __m512i {
+        // The lanes of both halves together are one of AVX2, which fits: four of the first, four of the second.
         let both = |x, y| {
             let low = _mm512_inserti64x4::<1>(x, _mm512_castsi512_si256(y));
             let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(x, y);
             widened_sums(_mm512_add_epi32(low, high))
         };
-        let (a, b) = (both(x_sums.0, y_sums.0), both(x_sums.1, y_sums.1));
-        let (c, d) = (both(x_sums.2, y_sums.2), both(x_sums.3, y_sums.3));
+        let (a, b, c, d) = (both(a, e), both(b, f), both(c, g), both(d, h));
         // Transposed as they are added.
         let ab = _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
         let cd = _mm512_add_epi64(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
         let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(ab, cd);
         let odd = _mm512_shuffle_i64x2::<0b11_01_11_01>(ab, cd);
         let sums = _mm512_add_epi64(even, odd);
-        transmute!(_mm512_shuffle_i64x2::<0b11_01_10_00>(sums, sums))
+        _mm512_shuffle_i64x2::<0b11_01_10_00>(sums, sums)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -839,13 +924,13 @@ pub(super) mod avx512 {
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
-        rows: usize,
+        room: usize,
     ) {
         let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
             true => products_of::<true>(four, [x, y], 4 * width),
             false => products_of::<false>(four, [x, y], 4 * width),
         };
-        portable::in_fours::<32>(matrix, width, start, sentences, sums, rows, products);
+        portable::in_fours::<32>(matrix, width, start, sentences, sums, room, products);
     }
 
     /// The products of four rows with the whole chunks of one sentence, or of two. What is `ahead` entries further on
@@ -936,9 +1021,10 @@ pub(super) mod avx512 {
     }
 
     /// Eight sums of 64 bits of sixteen of 32.
+    #[inline]
     #[target_feature(enable = "avx512f")]
     fn widened_sums(v: __m512i) -> __m512i {
-        let even = _mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(v));
+        let even = _mm512_mul_epi32(v, _mm512_set1_epi64(1));
         _mm512_add_epi64(even, _mm512_srai_epi64::<32>(v))
     }
 
@@ -965,66 +1051,165 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn count(
-        sums: [&[i64]; GROUP],
+        sums: &Sums<'_>,
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
         let reached = |boundaries: &_, input| reached(boundaries, input);
-        let four = |counts: &mut _, boundaries: &_, inputs| {
-            count_up_to_four(counts, four_reached(boundaries, inputs));
-        };
-        count_in_fours(reached, four, sums, shift, boundaries, rows);
+        portable::count_by(
+            reached,
+            portable::count_up_to,
+            sums,
+            shift,
+            boundaries,
+            rows,
+        );
     }
 
-    /// [`reached`] for each of four inputs, which share the loads.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn four_reached(boundaries: &[I32; BOUNDARIES], [a, b, c, d]: [i32; 4]) -> [i64; 4] {
-        let (a, b) = (_mm512_set1_epi32(a), _mm512_set1_epi32(b));
-        let (c, d) = (_mm512_set1_epi32(c), _mm512_set1_epi32(d));
-        let minus_one = _mm512_set1_epi32(-1);
-        let zero = _mm512_setzero_si512();
-        let mut reached = (zero, zero, zero, zero);
-        // As in `products_of`.
-        macro_rules! add {
-            ($lanes:expr, $boundaries:expr) => {
-                let boundaries = transmute!(*$boundaries);
-                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, a);
-                reached.0 = _mm512_mask_sub_epi32(reached.0, here, reached.0, minus_one);
-                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, b);
-                reached.1 = _mm512_mask_sub_epi32(reached.1, here, reached.1, minus_one);
-                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, c);
-                reached.2 = _mm512_mask_sub_epi32(reached.2, here, reached.2, minus_one);
-                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, d);
-                reached.3 = _mm512_mask_sub_epi32(reached.3, here, reached.3, minus_one);
+    /// [`count`] for boundaries that ascend: a binary search, whose comparisons are the same for all inputs.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512bitalg,gfni")]
+    pub(in super::super) fn count_ascending(
+        sums: &Sums<'_>,
+        shift: u32,
+        boundaries: &[[I32; BOUNDARIES]],
+        rows: &mut [[u8; 256]],
+    ) {
+        let there = 1u32.unbounded_shl(sums.sentences as u32).wrapping_sub(1) as u8;
+        let shift = _mm_cvtsi32_si128((shift & 31).cast_signed());
+        let directions = boundaries.iter().zip(rows);
+        for ((boundaries, counts), sums) in directions.zip(sums.sums.chunks_exact(sums.room.max(1)))
+        {
+            let sums: __m512i = match (sums.first_chunk(), sums.first_chunk()) {
+                (Some(eight), _) => transmute!(*eight as [i64; 8]),
+                (_, Some(four)) if sums.len() == 4 => {
+                    _mm512_zextsi256_si512(transmute!(*four as [i64; 4]))
+                }
+                _ => {
+                    let mut few = [0i64; 8];
+                    for (to, from) in few.iter_mut().zip(sums) {
+                        *to = *from;
+                    }
+                    transmute!(few)
+                }
             };
+            let inputs = _mm512_cvtsepi64_epi32(_mm512_sra_epi64(sums, shift));
+            let codes = eight_reached(boundaries, _mm512_zextsi256_si512(inputs));
+            count_up_to_eight(
+                counts,
+                _mm512_cvtepi32_epi64(_mm512_castsi512_si256(codes)),
+                there,
+            );
         }
-        for chunk in boundaries.as_chunks::<16>().0 {
+    }
+
+    /// How many boundaries, which ascend, the input in each lane reaches.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn eight_reached(boundaries: &[I32; BOUNDARIES], inputs: __m512i) -> __m512i {
+        const { assert!(BOUNDARIES == 255) };
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+        let evens = |low, high| _mm512_permutex2var_epi32(low, even, high);
+        let odds = |low, high| _mm512_permutex2var_epi32(low, odd, high);
+        let (chunks, _) = boundaries.as_chunks::<16>();
+        let chunk = |number: usize| -> __m512i {
+            let chunk = chunks.get(number).unwrap_or(&[I32::ZERO; 16]);
             // For the direction after the next one.
             _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
-            add!(!0, chunk);
-        }
-        if let Some(last) = boundaries.last_chunk::<16>() {
-            // As in `reached`.
-            add!(!1, last);
-        }
-        transmute!(sums_of_four(reached))
+            transmute!(*chunk)
+        };
+        // The last fifteen, and any number.
+        let last = boundaries.last_chunk::<16>().unwrap_or(&[I32::ZERO; 16]);
+        let last = transmute!(*last);
+        let last = _mm512_alignr_epi32::<1>(last, last);
+        // The even ones of all are looked up last, the even ones of the odd before, and so on.
+        let (a, b) = (chunk(0), chunk(1));
+        let (e0, o0) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(2), chunk(3));
+        let (e1, o1) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(4), chunk(5));
+        let (e2, o2) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(6), chunk(7));
+        let (e3, o3) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(8), chunk(9));
+        let (e4, o4) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(10), chunk(11));
+        let (e5, o5) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(12), chunk(13));
+        let (e6, o6) = (evens(a, b), odds(a, b));
+        let (a, b) = (chunk(14), last);
+        let (e7, o7) = (evens(a, b), odds(a, b));
+        // Of 128.
+        let (f0, p0) = (evens(o0, o1), odds(o0, o1));
+        let (f1, p1) = (evens(o2, o3), odds(o2, o3));
+        let (f2, p2) = (evens(o4, o5), odds(o4, o5));
+        let (f3, p3) = (evens(o6, o7), odds(o6, o7));
+        // Of 64.
+        let (g0, q0) = (evens(p0, p1), odds(p0, p1));
+        let (g1, q1) = (evens(p2, p3), odds(p2, p3));
+        // Of 32: every sixteenth is left.
+        let (h0, sixteenths) = (evens(q0, q1), odds(q0, q1));
+
+        let one = _mm512_set1_epi32(1);
+        // One more where the boundary is reached.
+        let step = |place, boundary, more| {
+            let reached = _mm512_cmple_epi32_mask(boundary, inputs);
+            _mm512_mask_add_epi32(place, reached, place, _mm512_set1_epi32(more))
+        };
+        let twice = |place| _mm512_add_epi32(place, place);
+        let sixteenth = |place, after| {
+            let place = _mm512_add_epi32(place, _mm512_set1_epi32(after));
+            _mm512_permutexvar_epi32(place, sixteenths)
+        };
+        let place = _mm512_setzero_si512();
+        let place = step(place, sixteenth(place, 7), 8);
+        let place = step(place, sixteenth(place, 3), 4);
+        let place = step(place, sixteenth(place, 1), 2);
+        let place = step(place, sixteenth(place, 0), 1);
+        let place = step(twice(place), _mm512_permutexvar_epi32(place, h0), 1);
+        let place = step(twice(place), _mm512_permutex2var_epi32(g0, place, g1), 1);
+        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<5>(one));
+        let low = _mm512_permutex2var_epi32(f0, place, f1);
+        let high = _mm512_permutex2var_epi32(f2, place, f3);
+        let place = step(twice(place), _mm512_mask_blend_epi32(upper, low, high), 1);
+        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<5>(one));
+        let first = _mm512_permutex2var_epi32(e0, place, e1);
+        let second = _mm512_permutex2var_epi32(e2, place, e3);
+        let third = _mm512_permutex2var_epi32(e4, place, e5);
+        let fourth = _mm512_permutex2var_epi32(e6, place, e7);
+        let low = _mm512_mask_blend_epi32(upper, first, second);
+        let high = _mm512_mask_blend_epi32(upper, third, fourth);
+        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<6>(one));
+        step(twice(place), _mm512_mask_blend_epi32(upper, low, high), 1)
     }
 
-    /// [`portable::count_up_to`] for each of four codes, in one pass over the counts.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn count_up_to_four(counts: &mut [u8; 256], [a, b, c, d]: [i64; 4]) {
-        let (a, b) = (_mm512_set1_epi8(a as i8), _mm512_set1_epi8(b as i8));
-        let (c, d) = (_mm512_set1_epi8(c as i8), _mm512_set1_epi8(d as i8));
-        let minus_one = _mm512_set1_epi8(-1);
+    /// [`portable::count_up_to`] for each of the codes that are in `there`, in one pass over the counts.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512bitalg,gfni")]
+    fn count_up_to_eight(counts: &mut [u8; 256], codes: __m512i, there: u8) {
+        /// The bytes of 64 bits, those of each eighth side by side.
+        const EIGHTHS: [u8; 64] = {
+            let mut places = [0; 64];
+            let mut at = 0;
+            while at < 64 {
+                places[at] = (at % 8 * 8 + at / 8) as u8;
+                at += 1;
+            }
+            places
+        };
+        let all = _mm512_set1_epi64(-1);
+        let bits = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
         let (counts, _) = counts.as_chunks_mut::<64>();
-        for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<64>().0) {
-            let here = transmute!(*here);
-            let mut more = _mm512_setzero_si512();
-            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, a), more, minus_one);
-            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, b), more, minus_one);
-            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, c), more, minus_one);
-            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, d), more, minus_one);
+        for (last, counts) in (63..).step_by(64).zip(counts) {
+            // Of each code a bit for every count that it raises: the lowest ones.
+            let beyond = _mm512_sub_epi64(_mm512_set1_epi64(last), codes);
+            let beyond = _mm512_max_epi64(beyond, _mm512_setzero_si512());
+            let raised = _mm512_maskz_srlv_epi64(there, all, beyond);
+            // Of each count a bit for every code.
+            let raised = _mm512_permutexvar_epi8(transmute!(EIGHTHS), raised);
+            let raised = _mm512_gf2p8affine_epi64_epi8::<0>(bits, raised);
+            let more = _mm512_popcnt_epi8(raised);
             *counts = transmute!(_mm512_adds_epu8(transmute!(*counts), more));
         }
     }
