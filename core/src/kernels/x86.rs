@@ -2,8 +2,8 @@
 
 use core::arch::asm;
 use core::arch::x86_64::*;
-use core::iter;
 use core::sync::atomic::{AtomicU8, Ordering};
+use core::{array, iter};
 
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
@@ -746,9 +746,30 @@ pub(super) mod avx512 {
         sixteen
     }
 
-    #[target_feature(enable = "avx2")]
+    /// As with AVX2, sixteen at a time.
+    #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
-        avx2::to_fixed(coordinates, scale, fixed);
+        let (chunks, rest) = coordinates.as_chunks::<16>();
+        let (fixed_chunks, fixed_rest) = fixed
+            .split_at_mut_checked(chunks.len() * 16)
+            .unwrap_or_default();
+        let smallest = _mm512_set1_epi32(smallest_product(scale));
+        let largest = _mm512_set1_epi32(0x7f7f_ffff);
+        let scales = _mm512_set1_ps(scale);
+        let (limit, lowest) = (_mm512_set1_ps(32_767.0), _mm512_set1_ps(-32_767.0));
+        for (fixed, chunk) in fixed_chunks.as_chunks_mut::<16>().0.iter_mut().zip(chunks) {
+            let x: __m512 = transmute!(*chunk);
+            let magnitude = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
+            let finite = _mm512_cmple_epi32_mask(magnitude, largest);
+            let matters = _mm512_mask_cmpge_epi32_mask(finite, magnitude, smallest);
+            let product = _mm512_maskz_mul_ps(matters, x, scales);
+            let clamped = _mm512_max_ps(_mm512_min_ps(product, limit), lowest);
+            let nearest = _mm512_cvt_roundps_epi32::<
+                { _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC },
+            >(clamped);
+            *fixed = transmute!(_mm512_cvtepi32_epi16(nearest));
+        }
+        portable::to_fixed(rest, scale, fixed_rest);
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -761,37 +782,55 @@ pub(super) mod avx512 {
         room: usize,
     ) {
         let length = sentences.first().map_or(0, |x| x.len());
-        if sentences.len() > room || length % 32 != 0 {
-            return avx2::add_short_products(matrix, width, start, sentences, sums, room);
+        match length / 32 {
+            _ if length % 32 != 0 || sentences.len() > room => {
+                avx2::add_short_products(matrix, width, start, sentences, sums, room);
+            }
+            8 => add_tiles::<8>(matrix, width, start, sentences, sums, room),
+            4 => add_tiles::<4>(matrix, width, start, sentences, sums, room),
+            _ => avx2::add_short_products(matrix, width, start, sentences, sums, room),
         }
-        // As many rows as give eight sums, or twice eight.
+    }
+
+    /// [`add_short_products`] for 32·`N` coordinates: of as many rows as give eight sums, or twice eight.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn add_tiles<const N: usize>(
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+        sentences: &[&[i16]],
+        sums: &mut [i64],
+        room: usize,
+    ) {
+        let there = 1u32.unbounded_shl(sentences.len() as u32).wrapping_sub(1) as u8;
         match room {
             1 => {
+                let [x] = all(sentences);
                 let tiles = matrix.chunks((8 * width).max(1)).zip(sums.chunks_mut(8));
                 for (rows, sums) in tiles {
-                    let rows = portable::rows_of::<8>(rows, width, start, length);
-                    let [x] = all(sentences);
+                    let rows = tile_rows::<8, N>(rows, width, start);
                     add_eight(sums, one_sentence(rows, x, 8 * width), !0);
                 }
             }
             4 => {
+                let all = all(sentences);
                 let tiles = matrix.chunks((4 * width).max(1)).zip(sums.chunks_mut(16));
                 for (rows, sums) in tiles {
-                    let rows = portable::rows_of::<4>(rows, width, start, length);
-                    let products = four_sentences(rows, all(sentences), 4 * width);
-                    let there = (1 << sentences.len()) - 1;
+                    let rows = tile_rows::<4, N>(rows, width, start);
+                    let products = four_sentences(rows, all, 4 * width);
                     for (sums, products) in sums.chunks_mut(8).zip(products) {
                         add_eight(sums, products, there << 4 | there);
                     }
                 }
             }
             8 => {
+                let all = all(sentences);
                 let tiles = matrix.chunks((2 * width).max(1)).zip(sums.chunks_mut(16));
                 for (rows, sums) in tiles {
-                    let rows = portable::rows_of::<2>(rows, width, start, length);
-                    let products = eight_sentences(rows, all(sentences), 2 * width);
+                    let rows = tile_rows::<2, N>(rows, width, start);
+                    let products = eight_sentences(rows, all, 2 * width);
                     for (sums, products) in sums.chunks_mut(8).zip(products) {
-                        add_eight(sums, products, ((1u32 << sentences.len()) - 1) as u8);
+                        add_eight(sums, products, there);
                     }
                 }
             }
@@ -799,11 +838,28 @@ pub(super) mod avx512 {
         }
     }
 
-    /// As many sentences as there is room for; the first one replaces missing ones.
+    /// The sentences, `S` of them; the first one replaces missing ones.
     #[inline(always)]
-    fn all<'a, const N: usize>(sentences: &[&'a [i16]]) -> [&'a [i16]; N] {
+    fn all<'a, const N: usize, const S: usize>(sentences: &[&'a [i16]]) -> [&'a [[i16; 32]; N]; S] {
+        let chunks = |x: &'a [i16]| x.as_chunks().0.first_chunk().unwrap_or(&[[0; 32]; N]);
         let first = sentences.first().copied().unwrap_or_default();
-        core::array::from_fn(|number| sentences.get(number).copied().unwrap_or(first))
+        array::from_fn(|number| chunks(sentences.get(number).copied().unwrap_or(first)))
+    }
+
+    /// 32·`N` entries from `start` on of the first `R` rows. The first row replaces missing ones.
+    #[inline(always)]
+    fn tile_rows<const R: usize, const N: usize>(
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+    ) -> [&[[I16; 32]; N]; R] {
+        let rows = portable::rows_of::<R>(matrix, width, start, 32 * N);
+        rows.map(|row| {
+            row.as_chunks()
+                .0
+                .first_chunk()
+                .unwrap_or(&[[I16::ZERO; 32]; N])
+        })
     }
 
     /// Adds those that are in `there`.
@@ -821,13 +877,10 @@ pub(super) mod avx512 {
         }
     }
 
-    /// Multiplies rows with sentences, 32 coordinates at a time, as long as all have them. Names, not loops over arrays: optimised for
-    /// size those stay in memory. What is `ahead` entries further on is wanted next: packs are too large for the first level
-    /// of the cache.
+    /// Multiplies rows with sentences, 32 coordinates at a time. Names, not loops over arrays: optimised for size those stay in
+    /// memory. What is `ahead` entries further on is wanted next: packs are too large for the first level of the cache.
     macro_rules! products {
         ($ahead:ident, [$($row:ident)*], [$($x:ident)*], $($sum:ident = $a:ident * $b:ident)*) => {
-            $(let $row = $row.as_chunks::<32>().0;)*
-            $(let $x = $x.as_chunks::<32>().0;)*
             $(let mut $sum = _mm512_setzero_si512();)*
             let chunks = iter::repeat(());
             $(let chunks = chunks.zip($row);)*
@@ -847,7 +900,11 @@ pub(super) mod avx512 {
 
     /// Eight rows with one sentence.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn one_sentence([a, b, c, d, e, f, g, h]: [&[I16]; 8], x: &[i16], ahead: usize) -> __m512i {
+    fn one_sentence<const N: usize>(
+        [a, b, c, d, e, f, g, h]: [&[[I16; 32]; N]; 8],
+        x: &[[i16; 32]; N],
+        ahead: usize,
+    ) -> __m512i {
         products!(ahead, [a b c d e f g h], [x],
             a0 = a * x b0 = b * x c0 = c * x d0 = d * x e0 = e * x f0 = f * x g0 = g * x h0 = h * x);
         sums_of_eight(a0, b0, c0, d0, e0, f0, g0, h0)
@@ -855,9 +912,9 @@ pub(super) mod avx512 {
 
     /// Four rows with four sentences: two rows in a vector.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn four_sentences(
-        [a, b, c, d]: [&[I16]; 4],
-        [w, x, y, z]: [&[i16]; 4],
+    fn four_sentences<const N: usize>(
+        [a, b, c, d]: [&[[I16; 32]; N]; 4],
+        [w, x, y, z]: [&[[i16; 32]; N]; 4],
         ahead: usize,
     ) -> [__m512i; 2] {
         products!(ahead, [a b c d], [w x y z],
@@ -873,9 +930,9 @@ pub(super) mod avx512 {
 
     /// Two rows with eight sentences.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn eight_sentences(
-        [a, b]: [&[I16]; 2],
-        [s, t, u, v, w, x, y, z]: [&[i16]; 8],
+    fn eight_sentences<const N: usize>(
+        [a, b]: [&[[I16; 32]; N]; 2],
+        [s, t, u, v, w, x, y, z]: [&[[i16; 32]; N]; 8],
         ahead: usize,
     ) -> [__m512i; 2] {
         products!(ahead, [a b], [s t u v w x y z],
@@ -1108,80 +1165,65 @@ pub(super) mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn eight_reached(boundaries: &[I32; BOUNDARIES], inputs: __m512i) -> __m512i {
         const { assert!(BOUNDARIES == 255) };
-        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
-        let evens = |low, high| _mm512_permutex2var_epi32(low, even, high);
-        let odds = |low, high| _mm512_permutex2var_epi32(low, odd, high);
         let (chunks, _) = boundaries.as_chunks::<16>();
         let chunk = |number: usize| -> __m512i {
             let chunk = chunks.get(number).unwrap_or(&[I32::ZERO; 16]);
-            // For the direction after the next one.
-            _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
             transmute!(*chunk)
         };
         // The last fifteen, and any number.
         let last = boundaries.last_chunk::<16>().unwrap_or(&[I32::ZERO; 16]);
         let last = transmute!(*last);
         let last = _mm512_alignr_epi32::<1>(last, last);
-        // The even ones of all are looked up last, the even ones of the odd before, and so on.
-        let (a, b) = (chunk(0), chunk(1));
-        let (e0, o0) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(2), chunk(3));
-        let (e1, o1) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(4), chunk(5));
-        let (e2, o2) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(6), chunk(7));
-        let (e3, o3) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(8), chunk(9));
-        let (e4, o4) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(10), chunk(11));
-        let (e5, o5) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(12), chunk(13));
-        let (e6, o6) = (evens(a, b), odds(a, b));
-        let (a, b) = (chunk(14), last);
-        let (e7, o7) = (evens(a, b), odds(a, b));
-        // Of 128.
-        let (f0, p0) = (evens(o0, o1), odds(o0, o1));
-        let (f1, p1) = (evens(o2, o3), odds(o2, o3));
-        let (f2, p2) = (evens(o4, o5), odds(o4, o5));
-        let (f3, p3) = (evens(o6, o7), odds(o6, o7));
-        // Of 64.
-        let (g0, q0) = (evens(p0, p1), odds(p0, p1));
-        let (g1, q1) = (evens(p2, p3), odds(p2, p3));
-        // Of 32: every sixteenth is left.
-        let (h0, sixteenths) = (evens(q0, q1), odds(q0, q1));
+        // Every second entry of two vectors, from the first or from the second one on.
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+        let halves = |low, high| {
+            let evens = _mm512_permutex2var_epi32(low, even, high);
+            (evens, _mm512_permutex2var_epi32(low, odd, high))
+        };
+        let (e0, o0) = halves(chunk(0), chunk(1));
+        let (e1, o1) = halves(chunk(2), chunk(3));
+        let (e2, o2) = halves(chunk(4), chunk(5));
+        let (e3, o3) = halves(chunk(6), chunk(7));
+        let (e4, o4) = halves(chunk(8), chunk(9));
+        let (e5, o5) = halves(chunk(10), chunk(11));
+        let (e6, o6) = halves(chunk(12), chunk(13));
+        let (e7, o7) = halves(chunk(14), last);
+        // Every fourth, from the first, second, third and fourth on.
+        let ((p0, r0), (q0, s0)) = (halves(e0, e1), halves(o0, o1));
+        let ((p1, r1), (q1, s1)) = (halves(e2, e3), halves(o2, o3));
+        let ((p2, r2), (q2, s2)) = (halves(e4, e5), halves(o4, o5));
+        let ((p3, r3), (q3, s3)) = (halves(e6, e7), halves(o6, o7));
+        // Every sixteenth, from the fourth, eighth, twelfth and sixteenth on.
+        let ((s0, t0), (s1, t1)) = (halves(s0, s1), halves(s2, s3));
+        let ((fourth, twelfth), (eighth, sixteenth)) = (halves(s0, s1), halves(t0, t1));
 
-        let one = _mm512_set1_epi32(1);
-        // One more where the boundary is reached.
-        let step = |place, boundary, more| {
+        let more = |place, boundary, by: i32| {
             let reached = _mm512_cmple_epi32_mask(boundary, inputs);
-            _mm512_mask_add_epi32(place, reached, place, _mm512_set1_epi32(more))
+            _mm512_mask_sub_epi32(place, reached, place, _mm512_set1_epi32(-by))
         };
-        let twice = |place| _mm512_add_epi32(place, place);
-        let sixteenth = |place, after| {
-            let place = _mm512_add_epi32(place, _mm512_set1_epi32(after));
-            _mm512_permutexvar_epi32(place, sixteenths)
+        let three = |place, a, b, c, by| more(more(more(place, a, by), b, by), c, by);
+        // Of three boundaries each time. So few comparisons wait for others.
+        let one = |number: usize| {
+            let boundary = boundaries.get(number).copied().unwrap_or_default();
+            _mm512_set1_epi32(boundary.get())
         };
-        let place = _mm512_setzero_si512();
-        let place = step(place, sixteenth(place, 7), 8);
-        let place = step(place, sixteenth(place, 3), 4);
-        let place = step(place, sixteenth(place, 1), 2);
-        let place = step(place, sixteenth(place, 0), 1);
-        let place = step(twice(place), _mm512_permutexvar_epi32(place, h0), 1);
-        let place = step(twice(place), _mm512_permutex2var_epi32(g0, place, g1), 1);
-        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<5>(one));
-        let low = _mm512_permutex2var_epi32(f0, place, f1);
-        let high = _mm512_permutex2var_epi32(f2, place, f3);
-        let place = step(twice(place), _mm512_mask_blend_epi32(upper, low, high), 1);
-        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<5>(one));
-        let first = _mm512_permutex2var_epi32(e0, place, e1);
-        let second = _mm512_permutex2var_epi32(e2, place, e3);
-        let third = _mm512_permutex2var_epi32(e4, place, e5);
-        let fourth = _mm512_permutex2var_epi32(e6, place, e7);
-        let low = _mm512_mask_blend_epi32(upper, first, second);
-        let high = _mm512_mask_blend_epi32(upper, third, fourth);
-        let upper = _mm512_test_epi32_mask(place, _mm512_slli_epi32::<6>(one));
-        step(twice(place), _mm512_mask_blend_epi32(upper, low, high), 1)
+        let place = three(_mm512_setzero_si512(), one(63), one(127), one(191), 4);
+        let after = |more| {
+            let place = _mm512_add_epi32(place, _mm512_set1_epi32(more));
+            _mm512_permutexvar_epi32(place, sixteenth)
+        };
+        let place = three(place, after(0), after(1), after(2), 1);
+        let upper = _mm512_test_epi32_mask(place, _mm512_set1_epi32(8));
+        let at = |entries| _mm512_permutexvar_epi32(place, entries);
+        let (a, b, c) = (at(fourth), at(eighth), at(twelfth));
+        let place = three(_mm512_slli_epi32::<2>(place), a, b, c, 1);
+        let at = |a, b, c, d| {
+            let low = _mm512_permutex2var_epi32(a, place, b);
+            _mm512_mask_blend_epi32(upper, low, _mm512_permutex2var_epi32(c, place, d))
+        };
+        let (a, b, c) = (at(p0, p1, p2, p3), at(q0, q1, q2, q3), at(r0, r1, r2, r3));
+        three(_mm512_slli_epi32::<2>(place), a, b, c, 1)
     }
 
     /// [`portable::count_up_to`] for each of the codes that are in `there`, in one pass over the counts.
