@@ -24,7 +24,7 @@ use crate::recode::{Activations, Recoder};
 use crate::release::{Release, Selector};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::rows::{ROW_BYTES, Rows};
-use crate::scores::{LEVELS, PAIR, Said, ScoreLevels, ScoresSection};
+use crate::scores::{LEVELS, Said, ScoreLevels, ScoresSection, TOGETHER};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
 use crate::unit::Unit;
@@ -210,7 +210,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
-    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four (on x86-64 eight), or every two if they are scored.
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four (on x86-64 eight), or every two (four) if they are scored.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -250,12 +250,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 }
             }
             Candidates::Scores(section) if self.recoder.is_none() => {
-                for pair in embeddings.chunks((PAIR * dimension).max(1)) {
-                    // One alone has half of the buffers.
-                    if pair.len() == dimension {
-                        self.add_embedding(pair, Divisor::default());
+                for group in embeddings.chunks((TOGETHER * dimension).max(1)) {
+                    // One alone has smaller buffers.
+                    if group.len() == dimension {
+                        self.add_embedding(group, Divisor::default());
                     } else {
-                        self.score_pair(section, pair);
+                        self.score(section, group);
                     }
                 }
             }
@@ -294,16 +294,18 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     #[inline(never)]
-    fn score_pair(&mut self, section: ScoresSection<'p>, embeddings: &[f32]) {
-        let mut sentences: [Activations; PAIR] = [[0; MAX_WIDTH as usize]; PAIR];
-        let mut said = [Said::default(); PAIR];
+    fn score(&mut self, section: ScoresSection<'p>, embeddings: &[f32]) {
+        let mut sentences: [Activations; TOGETHER] = [[0; MAX_WIDTH as usize]; TOGETHER];
+        let mut said = [Said::default(); TOGETHER];
+        let count = embeddings.len() / self.dimension.max(1);
         let embeddings = embeddings.chunks_exact(self.dimension.max(1));
         for ((sentence, said), embedding) in sentences.iter_mut().zip(&mut said).zip(embeddings) {
             let factor = section.scale().factor();
             self.backend.to_fixed(embedding, factor, sentence);
             *said = self.said(sentence, Divisor::default());
         }
-        section.add(self.backend, None, &mut self.rows, &mut sentences, &said);
+        let pushed = sentences.get_mut(..count).unwrap_or_default();
+        section.add(self.backend, None, &mut self.rows, pushed, &said);
         wipe(sentences.as_flattened_mut());
         said.iter_mut().for_each(Said::wipe);
     }

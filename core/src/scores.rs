@@ -55,8 +55,8 @@ use crate::barrier::wipe;
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
-use crate::integers::{at_least, at_most, reciprocal_40, square_root_64};
-use crate::kernels::Backend;
+use crate::integers::{at_most, reciprocal_40, square_root_64};
+use crate::kernels::{Backend, Length};
 use crate::pack::format::{
     MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
@@ -73,23 +73,21 @@ pub const LEVELS: usize = 160;
 /// Candidates whose values take a row of a document's state.
 const VALUES_PER_ROW: usize = ROW_BYTES / 4;
 
-/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
-/// weights reach without a bias.
-const MOST: i64 = 1 << 22;
-
 /// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
 /// holds `P` times as many.
 pub const SUMS_PER_ROW: usize = ROW_BYTES / 2;
 
-/// Sentences scored together: each block of weights is read from far once for both. A Cortex-M4 has no cache.
-pub(crate) const PAIR: usize = if cfg!(undertone_kernels = "dsp") {
+/// Sentences scored together: each block of weights is read from far once for all. A Cortex-M4 has no cache.
+pub(crate) const TOGETHER: usize = if cfg!(undertone_kernels = "dsp") {
     1
+} else if cfg!(undertone_kernels = "x86") {
+    4
 } else {
     2
 };
 
 /// Candidates scored at a time.
-const BLOCK: usize = SUMS_PER_ROW;
+const BLOCK: usize = if TOGETHER == 1 { 128 } else { 64 };
 
 /// The heads of a pack: what scores a sentence for every candidate.
 #[derive(Clone, Copy, Debug)]
@@ -288,7 +286,7 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds up to [`PAIR`] sentences to what `rows` have of the candidates: their scores to the sums, and their values to the
+    /// Adds up to [`TOGETHER`] sentences to what `rows` have of the candidates: their scores to the sums, and their values to the
     /// values.
     pub(crate) fn add<const P: usize>(
         &self,
@@ -299,9 +297,9 @@ impl<'a> ScoresSection<'a> {
         said: &[Said],
     ) {
         let count = sentences.len();
-        let mut each: [Sentence<'_>; PAIR] = Default::default();
+        let mut each: [Sentence<'_>; TOGETHER] = Default::default();
         for ((each, sentence), said) in each.iter_mut().zip(sentences).zip(said) {
-            *each = self.sentence(sentence, *said);
+            *each = self.sentence(backend, sentence, *said);
         }
         let each = each.get_mut(..count).unwrap_or_default();
         let layout = self.layout(P);
@@ -315,23 +313,20 @@ impl<'a> ScoresSection<'a> {
         self.for_each_block(backend, each, |sentence, start, outputs| {
             if let Some(features) = features {
                 let weights = weights.get(start..).unwrap_or_default();
-                let (divisor, norm) = (sentence.said.divisor, sentence.norm);
+                let (divisor, norm) = (sentence.said.divisor, sentence.length.norm);
                 for ((candidate, output), sum) in (start..).zip(outputs.iter_mut()).zip(weights) {
                     let value = features.value(candidate, i32::from_le_bytes(*sum), divisor);
                     *output += value * norm;
                 }
             }
-            sentence.add_values(values.get_mut(start..).unwrap_or_default(), outputs);
+            let values = values.get_mut(start..).unwrap_or_default();
+            backend.add_values(values, outputs, &sentence.length, sentence.said.known);
             if self.kind == Kind::Vote {
                 sentence.votes.count(start, outputs);
                 return;
             }
-            backend.scores(outputs, self.thresholds, sentence.norm);
             let sums = sums.get_mut(start..).unwrap_or_default();
-            for (sum, score) in sums.iter_mut().zip(outputs.iter()) {
-                // 255 sentences of at most 255: no overflow.
-                add_score(sum, *score as u16);
-            }
+            backend.add_scores(sums, outputs, self.thresholds, sentence.length.norm);
         });
         for sentence in each {
             if self.kind == Kind::Vote {
@@ -344,20 +339,22 @@ impl<'a> ScoresSection<'a> {
     }
 
     /// A sentence relative to the centre.
-    fn sentence<'s>(&self, sentence: &'s mut Activations, said: Said) -> Sentence<'s> {
-        let relative = sentence.iter_mut().zip(self.centre);
-        let mut square: u64 = 0;
-        for (y, centre) in relative {
-            let difference = i32::from(*y) - i32::from(centre.get());
-            *y = difference.clamp(-i32::from(i16::MAX), i16::MAX.into()) as i16;
-            square += u64::from(y.unsigned_abs()) * u64::from(y.unsigned_abs());
-        }
+    fn sentence<'s>(
+        &self,
+        backend: Backend,
+        sentence: &'s mut Activations,
+        said: Said,
+    ) -> Sentence<'s> {
+        let y = sentence.get_mut(..self.inputs).unwrap_or_default();
+        let square = backend.centre(y, self.centre);
         // At the centre itself there is no direction; the biases decide.
-        let norm = square_root_64(square).max(1) as i64;
+        let norm = square_root_64(square).max(1);
         Sentence {
-            y: sentence.get(..self.inputs).unwrap_or_default(),
-            norm,
-            reciprocal: reciprocal_40(norm as u32) as i64,
+            y,
+            length: Length {
+                norm: norm.into(),
+                reciprocal: reciprocal_40(norm) as i64,
+            },
             said,
             votes: Votes::default(),
         }
@@ -373,22 +370,25 @@ impl<'a> ScoresSection<'a> {
         sentences: &mut [Sentence<'s>],
         mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
-        let mut outputs = [0i64; BLOCK];
+        let mut outputs = [[0i64; BLOCK]; TOGETHER];
         // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
         let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
-            let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
-            for sentence in &mut *sentences {
-                // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
-                backend.products(weights, sentence.y, outputs);
-                for (output, bias) in outputs.iter_mut().zip(bias) {
-                    *output = 256 * *output + i64::from(bias.get()) * sentence.norm;
-                }
+            let mut together = [&[][..]; TOGETHER];
+            for (y, sentence) in together.iter_mut().zip(&*sentences) {
+                *y = sentence.y;
+            }
+            let together = together.get(..sentences.len()).unwrap_or_default();
+            // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
+            backend.products(weights, together, outputs.as_flattened_mut(), BLOCK);
+            for (sentence, outputs) in sentences.iter_mut().zip(&mut outputs) {
+                let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
+                backend.add_bias(outputs, bias, sentence.length.norm);
                 visit(sentence, start, outputs);
             }
         }
-        wipe(&mut outputs);
+        wipe(outputs.as_flattened_mut());
     }
 }
 
@@ -427,27 +427,9 @@ impl Votes {
 struct Sentence<'s> {
     /// Relative to the centre.
     y: &'s [i16],
-    norm: i64,
-    /// ⌊2⁴⁰ / norm⌋.
-    reciprocal: i64,
+    length: Length,
     said: Said,
     votes: Votes,
-}
-
-impl Sentence<'_> {
-    /// Adds z / norm of each candidate, within ±2²², to its value for the whole text.
-    fn add_values(&self, values: &mut [[u8; 4]], outputs: &[i64]) {
-        let most = MOST * self.norm;
-        for (value, z) in values.iter_mut().zip(outputs) {
-            // |z| ≤ 2^22·norm, and reciprocal ≤ 2^40/norm: no overflow.
-            let z = at_least(at_most(*z, most), -most);
-            let added = ((z * self.reciprocal) >> 40) as i32;
-            // 255 sentences of at most 2^22: no overflow.
-            *value = i32::from_le_bytes(*value)
-                .wrapping_add(added & self.said.known)
-                .to_le_bytes();
-        }
-    }
 }
 
 impl ScoresSection<'_> {

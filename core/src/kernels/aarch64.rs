@@ -6,9 +6,9 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::Sums;
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
+use super::{Length, Sums};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
@@ -242,8 +242,23 @@ pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
-    portable::scores(outputs, thresholds, norm);
+pub(super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
+    portable::centre(coordinates, centre)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
+    portable::add_bias(products, bias, norm);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32) {
+    portable::add_values(values, outputs, length, known);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
+    portable::add_scores(sums, outputs, thresholds, norm);
 }
 
 #[target_feature(enable = "neon")]

@@ -77,6 +77,19 @@ pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
     })
 }
 
+/// The length of a sentence's coordinates.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Length {
+    /// 1 to 2²⁰.
+    pub(crate) norm: i64,
+    /// ⌊2⁴⁰ / norm⌋.
+    pub(crate) reciprocal: i64,
+}
+
+/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
+/// weights reach without a bias.
+const MOST: i64 = 1 << 22;
+
 /// Bucket boundaries, [`BOUNDARIES`] for each direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Boundaries<'a> {
@@ -347,14 +360,51 @@ impl Backend {
         run!(self, count_equal(levels, level))
     }
 
-    /// The products of up to [`WIDTH`] coordinates with each row of a matrix of rows as long. No coordinate
-    /// is −32768.
+    /// The products of up to [`WIDTH`] coordinates of each sentence with each row of a matrix of rows as long. No coordinate
+    /// is −32768. All sentences have the same number of them. `products`: for each sentence `room` of them, one for each row.
     #[inline]
-    pub(crate) fn products(self, matrix: &[i8], x: &[i16], products: &mut [i64]) {
-        let x = x.get(..x.len().min(WIDTH)).unwrap_or_default();
-        let rows = products.len().min(matrix.len() / x.len().max(1));
-        let products = products.get_mut(..rows).unwrap_or_default();
-        run!(self, products(matrix, x, products));
+    pub(crate) fn products(
+        self,
+        matrix: &[i8],
+        sentences: &[&[i16]],
+        products: &mut [i64],
+        room: usize,
+    ) {
+        #[cfg(undertone_kernels = "x86")]
+        if self.0 == Kind::Avx512 {
+            // SAFETY: as in `run`.
+            return unsafe { x86::avx512::products_together(matrix, sentences, products, room) };
+        }
+        for (x, products) in sentences.iter().zip(products.chunks_mut(room.max(1))) {
+            let x = x.get(..x.len().min(WIDTH)).unwrap_or_default();
+            let rows = products.len().min(matrix.len() / x.len().max(1));
+            let products = products.get_mut(..rows).unwrap_or_default();
+            run!(self, products(matrix, x, products));
+        }
+    }
+
+    /// Takes the centre from coordinates, within ±32767, and returns the square of their length.
+    #[inline]
+    pub(crate) fn centre(self, coordinates: &mut [i16], centre: &[I16]) -> u64 {
+        run!(self, centre(coordinates, centre))
+    }
+
+    /// Adds the biases of candidates, times `norm`, to 256 times their products.
+    #[inline]
+    pub(crate) fn add_bias(self, products: &mut [i64], bias: &[I32], norm: i64) {
+        run!(self, add_bias(products, bias, norm));
+    }
+
+    /// Adds each z / norm, within ±2²², to a candidate's value for the whole text, if `known` is all ones and not 0.
+    #[inline]
+    pub(crate) fn add_values(
+        self,
+        values: &mut [[u8; 4]],
+        outputs: &[i64],
+        length: &Length,
+        known: i32,
+    ) {
+        run!(self, add_values(values, outputs, length, known));
     }
 
     /// Adds a word's vector, times its weight, to as many integers. None is beyond ±2^62.
@@ -363,10 +413,16 @@ impl Backend {
         run!(self, add_weighted(weight, vector, sums));
     }
 
-    /// Makes of each output how many of the thresholds, each times `norm`, it reaches.
+    /// Adds to each sum how many of the thresholds, each times `norm`, the output reaches.
     #[inline]
-    pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
-        run!(self, scores(outputs, thresholds, norm));
+    pub(crate) fn add_scores(
+        self,
+        sums: &mut [[u8; 2]],
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+    ) {
+        run!(self, add_scores(sums, outputs, thresholds, norm));
     }
 
     /// The stream of ChaCha12 under this key.

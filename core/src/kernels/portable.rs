@@ -3,13 +3,14 @@
 
 use zerocopy::little_endian::{I16, I32, U16};
 
-use super::Sums;
 #[cfg(undertone_kernels = "dsp")]
 pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, table};
 use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
+use super::{Length, MOST, Sums};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
+use crate::integers::{at_least, at_most};
 use crate::laplace::fixed::FixedPoint;
 pub(super) use crate::laplace::fixed::round_products;
 pub(super) use crate::laplace::gaussian::box_muller;
@@ -322,19 +323,54 @@ pub(super) fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
 }
 
 #[inline(always)]
-pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+pub(super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
+    let mut square: u64 = 0;
+    for (y, centre) in coordinates.iter_mut().zip(centre) {
+        let difference = i32::from(*y) - i32::from(centre.get());
+        *y = difference.clamp(-i32::from(i16::MAX), i16::MAX.into()) as i16;
+        square += u64::from(u32::from(y.unsigned_abs()) * u32::from(y.unsigned_abs()));
+    }
+    square
+}
+
+#[inline(always)]
+pub(super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
+    for (product, bias) in products.iter_mut().zip(bias) {
+        *product = 256 * *product + i64::from(bias.get()) * norm;
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32) {
+    let most = MOST * length.norm;
+    for (value, z) in values.iter_mut().zip(outputs) {
+        // |z| ≤ 2^22·norm, and reciprocal ≤ 2^40/norm: no overflow.
+        let z = at_least(at_most(*z, most), -most);
+        let added = ((z * length.reciprocal) >> 40) as i32;
+        // 255 sentences of at most 2^22: no overflow.
+        *value = i32::from_le_bytes(*value)
+            .wrapping_add(added & known)
+            .to_le_bytes();
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
     // Few enough for vector registers.
-    for outputs in outputs.chunks_mut(32) {
+    for (sums, outputs) in sums.chunks_mut(32).zip(outputs.chunks(32)) {
         let mut scores = [0i64; 32];
         for threshold in thresholds {
             // |threshold·norm| < 2^31 · 2^20: no overflow.
             let least = i64::from(threshold.get()).wrapping_mul(norm);
-            for (score, output) in scores.iter_mut().zip(outputs.iter()) {
+            for (score, output) in scores.iter_mut().zip(outputs) {
                 *score = score.wrapping_add(i64::from(least <= *output));
             }
         }
-        for (output, score) in outputs.iter_mut().zip(scores) {
-            *output = score;
+        for (sum, score) in sums.iter_mut().zip(scores) {
+            // 255 sentences of at most 255: no overflow.
+            *sum = u16::from_le_bytes(*sum)
+                .wrapping_add(score as u16)
+                .to_le_bytes();
         }
     }
 }

@@ -7,7 +7,8 @@ use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
 use super::{
-    BLOCK, Backend, BackendUnavailable, Boundaries, GROUP, SPAN, Sums, WIDTH, fits, portable,
+    BLOCK, Backend, BackendUnavailable, Boundaries, GROUP, Length, SPAN, Sums, WIDTH, fits,
+    portable,
 };
 use crate::laplace::{Laplace, Sensitivity};
 use crate::pack::format::BOUNDARIES;
@@ -272,9 +273,12 @@ fn products_do_not_overflow() {
         for w in [i8::MIN, i8::MAX] {
             for x in [-i16::MAX, i16::MAX] {
                 let mut sums = [0; 5];
-                backend.products(&vec![w; 5 * WIDTH], &[x; WIDTH], &mut sums);
+                backend.products(&vec![w; 5 * WIDTH], &[&[x; WIDTH]], &mut sums, 5);
                 let one = WIDTH as i64 * i64::from(w) * i64::from(x);
                 assert_eq!(sums, [one; 5], "{backend:?} {w} {x}");
+                let mut sums = [0; 20];
+                backend.products(&vec![w; 5 * WIDTH], &[&[x; WIDTH][..]; 4], &mut sums, 5);
+                assert_eq!(sums, [one; 20], "{backend:?} {w} {x}");
             }
         }
     }
@@ -288,13 +292,18 @@ fn products_of_bytes_are_the_same() {
             for rows in 0..=5 {
                 let matrix = weights(&mut rng, width * rows).into_iter();
                 let matrix: Vec<i8> = matrix.map(|w| (w >> 8) as i8).collect();
-                let x = coordinates(&mut rng, width);
-                for room in [rows, rows + 1] {
-                    let mut expected = vec![-5; room];
-                    portable::products(&matrix, &x, &mut expected);
-                    let mut found = vec![-5; room];
-                    backend.products(&matrix, &x, &mut found);
-                    assert_eq!(found, expected, "{backend:?} {width} {rows}");
+                for each in 1..=5 {
+                    let x: Vec<_> = (0..each).map(|_| coordinates(&mut rng, width)).collect();
+                    let x: Vec<&[i16]> = x.iter().map(|x| &x[..]).collect();
+                    for room in [rows, rows + 1] {
+                        let mut expected = vec![-5; room * each];
+                        for (x, expected) in x.iter().zip(expected.chunks_mut(room.max(1))) {
+                            portable::products(&matrix, x, expected);
+                        }
+                        let mut found = vec![-5; room * each];
+                        backend.products(&matrix, &x, &mut found, room);
+                        assert_eq!(found, expected, "{backend:?} {width} {rows} {each}");
+                    }
                 }
             }
         }
@@ -441,11 +450,57 @@ fn scores_are_the_same() {
                 let outputs: Vec<i64> = (0..len)
                     .map(|i| at(i) - i64::from(rng.next_u32() % 3) + 1)
                     .collect();
-                let mut expected = outputs.clone();
-                portable::scores(&mut expected, &thresholds, norm);
-                let mut found = outputs;
-                backend.scores(&mut found, &thresholds, norm);
+                let mut expected = vec![[7, 1]; len];
+                let mut found = expected.clone();
+                portable::add_scores(&mut expected, &outputs, &thresholds, norm);
+                backend.add_scores(&mut found, &outputs, &thresholds, norm);
                 assert_eq!(found, expected, "{backend:?} {len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn centred_sentences_and_values_are_the_same() {
+    let mut rng = PublicRng::new(0x4e05);
+    for backend in others() {
+        for len in LENGTHS.into_iter().chain([300; 40]) {
+            let centre: Vec<I16> = weights(&mut rng, len).into_iter().map(I16::new).collect();
+            let mut expected = coordinates(&mut rng, len);
+            let mut found = expected.clone();
+            let square = portable::centre(&mut expected, &centre);
+            assert_eq!(backend.centre(&mut found, &centre), square);
+            assert_eq!(found, expected, "{backend:?} {len}");
+            assert!(found.iter().all(|y| *y != i16::MIN));
+
+            let norm = square.isqrt().max(1);
+            let length = Length {
+                norm: norm as i64,
+                reciprocal: ((1 << 40) / norm) as i64,
+            };
+            let mut products: Vec<i64> = (0..len)
+                .map(|_| match rng.next_u32() % 3 {
+                    0 => [-1, 1][rng.next_u32() as usize % 2] << 32,
+                    _ => (rng.next_u64() as i64) >> (31 + rng.next_u32() % 30),
+                })
+                .collect();
+            let bias: Vec<I32> = (0..len)
+                .map(|_| match rng.next_u32() % 4 {
+                    0 => I32::new(i32::MIN),
+                    1 => I32::new(i32::MAX),
+                    _ => I32::new(rng.next_u32() as i32 >> 16),
+                })
+                .collect();
+            let mut biased = products.clone();
+            portable::add_bias(&mut biased, &bias, length.norm);
+            backend.add_bias(&mut products, &bias, length.norm);
+            assert_eq!(products, biased, "{backend:?} {len}");
+            for known in [0, -1] {
+                let mut expected = vec![[9, 250, 255, 3]; len];
+                let mut found = expected.clone();
+                portable::add_values(&mut expected, &biased, &length, known);
+                backend.add_values(&mut found, &biased, &length, known);
+                assert_eq!(found, expected, "{backend:?} {len} {known}");
             }
         }
     }

@@ -8,10 +8,10 @@ use core::{array, iter};
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
-use super::Sums;
 use super::limits::WIDTH;
 use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
+use super::{Length, MOST, Sums};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
 use crate::laplace::fixed::FixedPoint;
@@ -570,8 +570,33 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
-        portable::scores(outputs, thresholds, norm);
+    pub(in super::super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
+        portable::centre(coordinates, centre)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
+        portable::add_bias(products, bias, norm);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_values(
+        values: &mut [[u8; 4]],
+        outputs: &[i64],
+        length: &Length,
+        known: i32,
+    ) {
+        portable::add_values(values, outputs, length, known);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_scores(
+        sums: &mut [[u8; 2]],
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+    ) {
+        portable::add_scores(sums, outputs, thresholds, norm);
     }
 
     #[target_feature(enable = "avx2")]
@@ -895,6 +920,21 @@ pub(super) mod avx512 {
         (@pattern $pattern:tt) => { $pattern };
         (@pattern $pattern:tt $first:ident $($rest:ident)*) => {
             products!(@pattern ($pattern, $first) $($rest)*)
+        };
+    }
+
+    /// The same for rows of bytes, and as long as all have coordinates. |pairs| < 2^23, and 2^5 of them: no overflow.
+    macro_rules! products_of_bytes {
+        ([$($row:ident)*], [$($x:ident)*], $($sum:ident = $a:ident * $b:ident)*) => {
+            $(let mut $sum = _mm512_setzero_si512();)*
+            let chunks = iter::repeat(());
+            $(let chunks = chunks.zip($row.as_chunks::<32>().0);)*
+            $(let chunks = chunks.zip($x.as_chunks::<32>().0);)*
+            for products!(@pattern () $($row)* $($x)*) in chunks {
+                $(let $row = _mm512_cvtepi8_epi16(transmute!(*$row));)*
+                $(let $x: __m512i = transmute!(*$x);)*
+                $($sum = add_pairs($sum, $a, $b);)*
+            }
         };
     }
 
@@ -1300,19 +1340,94 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub(in super::super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-        let (x_chunks, x_rest) = x.as_chunks::<32>();
-        let rows = matrix.chunks_exact(x.len().max(1));
-        for (product, row) in products.iter_mut().zip(rows) {
-            let (chunks, rest) = row.as_chunks::<32>();
-            let mut sum = _mm512_setzero_si512();
-            for (w, x) in chunks.iter().zip(x_chunks) {
-                // |pairs| < 2^23, and 2^5 of them: no overflow.
-                sum =
-                    _mm512_dpwssd_epi32(sum, _mm512_cvtepi8_epi16(transmute!(*w)), transmute!(*x));
+        let room = products.len();
+        products_together(matrix, &[x], products, room);
+    }
+
+    /// The products of rows with up to four sentences at a time: eight sums.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(in super::super) fn products_together(
+        matrix: &[i8],
+        sentences: &[&[i16]],
+        products: &mut [i64],
+        room: usize,
+    ) {
+        let width = sentences.first().map_or(0, |x| x.len().min(WIDTH));
+        let there = matrix.len() / width.max(1);
+        let tiles = sentences
+            .chunks(4)
+            .zip(products.chunks_mut((4 * room).max(1)));
+        for (sentences, products) in tiles {
+            let all: [&[i16]; 4] = array::from_fn(|number| {
+                let x = sentences.get(number).or(sentences.first());
+                x.and_then(|x| x.get(..width)).unwrap_or_default()
+            });
+            if let [x] = *sentences {
+                let tiles = matrix.chunks((8 * width).max(1));
+                let products = products.get_mut(..there.min(room)).unwrap_or_default();
+                for (rows, products) in tiles.zip(products.chunks_mut(8)) {
+                    let rows: [&[i8]; 8] = byte_rows(rows, width);
+                    set(products, rows, x, transmute!(bytes_with_one(rows, x)));
+                }
+                continue;
             }
-            let sum = _mm512_reduce_add_epi64(widened_sums(sum));
-            *product = sum + portable::dot_bytes(rest, x_rest);
+            for (number, rows) in matrix.chunks((4 * width).max(1)).enumerate() {
+                let rows: [&[i8]; 4] = byte_rows(rows, width);
+                let four: [[i64; 4]; 4] = transmute!(bytes_with_four(rows, all));
+                let each = products.chunks_mut(room.max(1)).zip(sentences).zip(four);
+                for ((products, x), four) in each {
+                    let products = products.get_mut(4 * number..there.min(room));
+                    let products = products.unwrap_or_default();
+                    set(products, rows, x, four);
+                }
+            }
         }
+    }
+
+    /// The first rows of a matrix; the first replaces missing ones.
+    #[inline(always)]
+    fn byte_rows<const R: usize>(matrix: &[i8], width: usize) -> [&[i8]; R] {
+        let row = |number: usize| matrix.get(number * width..(number + 1) * width);
+        let first = row(0).unwrap_or_default();
+        array::from_fn(|number| row(number).unwrap_or(first))
+    }
+
+    /// Stores the products of rows with one sentence, of which the sums have all but the last coordinates.
+    #[inline(always)]
+    fn set<const R: usize>(products: &mut [i64], rows: [&[i8]; R], x: &[i16], sums: [i64; R]) {
+        if let Some(products) = products.first_chunk_mut() {
+            *products = sums;
+        } else {
+            for (product, sum) in products.iter_mut().zip(sums) {
+                *product = sum;
+            }
+        }
+        let (_, rest) = x.as_chunks::<32>();
+        if !rest.is_empty() {
+            for (product, row) in products.iter_mut().zip(rows) {
+                *product += portable::dot_bytes(row.as_chunks::<32>().1, rest);
+            }
+        }
+    }
+
+    /// Eight rows with one sentence, 32 coordinates at a time.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn bytes_with_one([a, b, c, d, e, f, g, h]: [&[i8]; 8], x: &[i16]) -> __m512i {
+        products_of_bytes!([a b c d e f g h], [x],
+            a0 = a * x b0 = b * x c0 = c * x d0 = d * x e0 = e * x f0 = f * x g0 = g * x h0 = h * x);
+        sums_of_eight(a0, b0, c0, d0, e0, f0, g0, h0)
+    }
+
+    /// Four rows with four sentences, 32 coordinates at a time: two sentences in a vector.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn bytes_with_four([a, b, c, d]: [&[i8]; 4], [w, x, y, z]: [&[i16]; 4]) -> [__m512i; 2] {
+        products_of_bytes!([a b c d], [w x y z],
+            aw = a * w bw = b * w cw = c * w dw = d * w ax = a * x bx = b * x cx = c * x dx = d * x
+            ay = a * y by = b * y cy = c * y dy = d * y az = a * z bz = b * z cz = c * z dz = d * z);
+        [
+            sums_of_eight(aw, bw, cw, dw, ax, bx, cx, dx),
+            sums_of_eight(ay, by, cy, dy, az, bz, cz, dz),
+        ]
     }
 
     /// The registers of AVX-512.
@@ -1347,8 +1462,114 @@ pub(super) mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
-        portable::scores(outputs, thresholds, norm);
+    pub(in super::super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
+        let both = coordinates.len().min(centre.len());
+        let coordinates = coordinates.get_mut(..both).unwrap_or_default();
+        let (chunks, rest) = coordinates.as_chunks_mut::<32>();
+        let (centres, rest_centre) = centre.as_chunks::<32>();
+        let low = _mm512_set1_epi64(u32::MAX.into());
+        let mut square = _mm512_setzero_si512();
+        for (y, centre) in chunks.iter_mut().zip(centres) {
+            let difference = _mm512_subs_epi16(transmute!(*y), transmute!(*centre));
+            let difference = _mm512_max_epi16(difference, _mm512_set1_epi16(-i16::MAX));
+            *y = transmute!(difference);
+            // Of two, below 2^31.
+            let squares = _mm512_madd_epi16(difference, difference);
+            square = _mm512_add_epi64(square, _mm512_and_si512(squares, low));
+            square = _mm512_add_epi64(square, _mm512_srli_epi64::<32>(squares));
+        }
+        let square = _mm512_reduce_add_epi64(square).cast_unsigned();
+        square + portable::centre(rest, rest_centre)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
+        let both = products.len().min(bias.len());
+        let products = products.get_mut(..both).unwrap_or_default();
+        let (products, rest) = products.as_chunks_mut::<8>();
+        let (bias, rest_bias) = bias.as_chunks::<8>();
+        let norms = _mm512_set1_epi64(norm);
+        for (product, bias) in products.iter_mut().zip(bias) {
+            // Both have 32 bits.
+            let bias = _mm512_mul_epi32(_mm512_cvtepi32_epi64(transmute!(*bias)), norms);
+            let product_256 = _mm512_slli_epi64::<8>(transmute!(*product));
+            *product = transmute!(_mm512_add_epi64(product_256, bias));
+        }
+        portable::add_bias(rest, rest_bias, norm);
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq")]
+    pub(in super::super) fn add_values(
+        values: &mut [[u8; 4]],
+        outputs: &[i64],
+        length: &Length,
+        known: i32,
+    ) {
+        let both = values.len().min(outputs.len());
+        let (values, rest) = values
+            .get_mut(..both)
+            .unwrap_or_default()
+            .as_chunks_mut::<8>();
+        let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+        let most = _mm512_set1_epi64(MOST * length.norm);
+        let least = _mm512_set1_epi64(-MOST * length.norm);
+        let reciprocal = _mm512_set1_epi64(length.reciprocal);
+        let knowns = _mm256_set1_epi32(known);
+        for (value, output) in values.iter_mut().zip(outputs) {
+            // As in the portable one.
+            let z = _mm512_max_epi64(_mm512_min_epi64(transmute!(*output), most), least);
+            let added = _mm512_srai_epi64::<40>(_mm512_mullo_epi64(z, reciprocal));
+            let added = _mm256_and_si256(_mm512_cvtepi64_epi32(added), knowns);
+            *value = transmute!(_mm256_add_epi32(transmute!(*value), added));
+        }
+        portable::add_values(rest, rest_outputs, length, known);
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn add_scores(
+        sums: &mut [[u8; 2]],
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+    ) {
+        let both = sums.len().min(outputs.len());
+        let (sums, rest) = sums
+            .get_mut(..both)
+            .unwrap_or_default()
+            .as_chunks_mut::<32>();
+        let (outputs, rest_outputs) = outputs.as_chunks::<32>();
+        let minus_one = _mm512_set1_epi64(-1);
+        let norms = _mm512_set1_epi64(norm);
+        for (sums, outputs) in sums.iter_mut().zip(outputs) {
+            let [a, b, c, d]: [__m512i; 4] = transmute!(*outputs);
+            let zero = _mm512_setzero_si512();
+            let mut scores = (zero, zero, zero, zero);
+            for threshold in thresholds {
+                // Both have 32 bits.
+                let threshold = _mm512_set1_epi64(threshold.get().into());
+                let least = _mm512_mul_epi32(threshold, norms);
+                macro_rules! add {
+                    ($lane:tt, $outputs:ident) => {
+                        let reached = _mm512_cmple_epi64_mask(least, $outputs);
+                        scores.$lane =
+                            _mm512_mask_sub_epi64(scores.$lane, reached, scores.$lane, minus_one);
+                    };
+                }
+                add!(0, a);
+                add!(1, b);
+                add!(2, c);
+                add!(3, d);
+            }
+            let [low, high]: [__m256i; 2] = transmute!(*sums);
+            let narrow = |a, b| {
+                let (a, b) = (_mm512_cvtepi64_epi16(a), _mm512_cvtepi64_epi16(b));
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b)
+            };
+            let low = _mm256_add_epi16(low, narrow(scores.0, scores.1));
+            let high = _mm256_add_epi16(high, narrow(scores.2, scores.3));
+            *sums = transmute!([low, high]);
+        }
+        portable::add_scores(rest, rest_outputs, thresholds, norm);
     }
 
     #[target_feature(enable = "avx512f,avx512dq")]
