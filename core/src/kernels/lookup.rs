@@ -83,18 +83,25 @@ impl<'a> Table<'a> {
         position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
     ) -> (u32, bool) {
         let (bucket, key) = place(hash, self.bucket_bits);
-        let [Some(start), Some(end)] = [bucket, bucket + 1].map(|place| self.buckets.get(place))
-        else {
+        let Some([start, end]) = self.buckets.get(bucket..bucket + 2) else {
             return (0, false);
         };
         let (start, end) = (start.get(), end.get());
         let length = end.wrapping_sub(start);
-        let rest = self.keys.get(start as usize..).unwrap_or_default();
-        let place = match rest.first_chunk() {
+        let first = start as usize;
+        let few = self.keys.get(first..first + FEW_KEYS);
+        let place = match few.and_then(<[U16]>::first_chunk) {
             Some(keys) if length <= FEW_KEYS as u32 => position(keys, length, key),
-            _ => among(rest, length, key),
+            _ => self.among(first, length, key),
         };
         (start.wrapping_add(place), place < length)
+    }
+
+    /// The key's place in a bucket that has many, or is one of the last. A call, so that the others are close together.
+    #[cold]
+    #[inline(never)]
+    fn among(&self, first: usize, length: u32, key: u16) -> u32 {
+        among(self.keys.get(first..).unwrap_or_default(), length, key)
     }
 
     /// The bitmap of a row and its weights, each with all that follow.
