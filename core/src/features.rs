@@ -26,10 +26,11 @@ use subtle::{Choice, ConstantTimeEq};
 use zerocopy::little_endian::U16;
 use zeroize::Zeroize;
 
+use crate::barrier::wipe;
 use crate::integers::{at_least, at_most, square_root_64};
-use crate::kernels::Backend;
-use crate::kernels::lookup::{BATCH, Table};
+use crate::kernels::lookup::{BATCH, MOST_TOGETHER, Table};
 pub use crate::kernels::lookup::{ROWS_PER_START, place};
+use crate::kernels::{Backend, VECTORS};
 use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{FEATURES_TAG, FeaturesHead, MAX_FEATURES};
 use crate::pack::wire::{Arrays, PackError, within, zero};
@@ -88,6 +89,27 @@ const END: u32 = 0x0011_0000;
 /// # Cost
 /// Linear in the text, times the number of lengths of runs; no heap, 200 bytes of stack.
 pub fn each_feature(text: &[u8], kinds: FeatureKinds, visit: impl FnMut(u32)) {
+    visit_features(text, kinds, visit);
+}
+
+/// What is done with the features of a text.
+trait Visit {
+    /// Takes a feature by its hash.
+    fn visit(&mut self, hash: u32);
+
+    /// Takes a run of one character of ASCII, if it counts those.
+    fn count(&mut self, _c: u32) -> bool {
+        false
+    }
+}
+
+impl<F: FnMut(u32)> Visit for F {
+    fn visit(&mut self, hash: u32) {
+        self(hash);
+    }
+}
+
+fn visit_features(text: &[u8], kinds: FeatureKinds, visit: impl Visit) {
     let mut reader = Reader {
         kinds,
         visit,
@@ -125,7 +147,7 @@ struct Reader<F> {
     apostrophe: bool,
 }
 
-impl<F: FnMut(u32)> Reader<F> {
+impl<F: Visit> Reader<F> {
     fn read(&mut self, c: char) {
         // Most characters of most texts; their case needs no table.
         if c.is_ascii_alphanumeric() && !self.apostrophe {
@@ -168,7 +190,10 @@ impl<F: FnMut(u32)> Reader<F> {
             hash = step(hash, *c);
             // The mark of an end alone says nothing.
             if length >= usize::from(self.kinds.least) && (length > 1 || *c != END) {
-                (self.visit)(finish(hash));
+                if length == 1 && self.visit.count(*c) {
+                    continue;
+                }
+                self.visit.visit(finish(hash));
             }
         }
     }
@@ -180,12 +205,13 @@ impl<F: FnMut(u32)> Reader<F> {
         };
         self.gram(END);
         if self.kinds.words {
-            (self.visit)(finish(word));
+            self.visit.visit(finish(word));
         }
         if self.kinds.pairs
             && let Some(before) = self.before
         {
-            (self.visit)(finish(step(step(Kind::Pair as u32, before), word)));
+            self.visit
+                .visit(finish(step(step(Kind::Pair as u32, before), word)));
         }
         self.before = Some(word);
     }
@@ -318,25 +344,20 @@ impl<'a> Features<'a> {
     /// Adds the weights of the features of a sentence to `sums`, `[candidates]` i32 in bytes, and returns what they are
     /// divided by.
     pub(crate) fn add(&self, backend: Backend, sentence: &[u8], sums: &mut [[u8; 4]]) -> Divisor {
-        let mut found: u32 = 0;
-        let mut batch: Vec<u32, BATCH> = Vec::new();
-        each_feature(sentence, self.kinds, |hash| {
-            if let Err(hash) = batch.push(hash) {
-                found += backend.add_features(
-                    &self.table,
-                    &batch,
-                    MAX_FEATURES_IN_SENTENCE - found,
-                    sums,
-                );
-                batch.clear();
-                // Has room.
-                let _ = batch.push(hash);
-            }
-        });
-        found += backend.add_features(&self.table, &batch, MAX_FEATURES_IN_SENTENCE - found, sums);
-        batch.zeroize();
-        let divisor = Divisor::new(found);
-        found.zeroize();
+        let mut batch = Batch {
+            backend,
+            table: &self.table,
+            sums,
+            hashes: Vec::new(),
+            found: 0,
+            counts: VECTORS && sentence.len() <= FEW_BYTES,
+            characters: [0; ASCII],
+        };
+        visit_features(sentence, self.kinds, &mut batch);
+        batch.add_all(&[1; BATCH]);
+        batch.add_characters();
+        let divisor = Divisor::new(batch.found);
+        batch.wipe();
         divisor
     }
 
@@ -347,6 +368,99 @@ impl<'a> Features<'a> {
         let value = i64::from(sum) * i64::from(scale) * i64::from(divisor.root);
         let value = value >> self.shift;
         at_least(at_most(value, MOST), -MOST)
+    }
+}
+
+/// Characters of ASCII.
+const ASCII: usize = 128;
+
+/// A text as long has so few features that all of them count, in any order.
+const FEW_BYTES: usize = 1 << 16;
+
+/// Features of a sentence that are looked up together.
+struct Batch<'b, 'a> {
+    backend: Backend,
+    table: &'b Table<'a>,
+    sums: &'b mut [[u8; 4]],
+    hashes: Vec<u32, BATCH>,
+    found: u32,
+    /// Whether runs of one character wait until the end: they occur often, and are looked up once.
+    counts: bool,
+    /// How often each of those that wait has occurred.
+    characters: [u8; ASCII],
+}
+
+impl Visit for &mut Batch<'_, '_> {
+    #[inline]
+    fn visit(&mut self, hash: u32) {
+        if let Err(hash) = self.hashes.push(hash) {
+            self.add_all(&[1; BATCH]);
+            // There is room.
+            let _ = self.hashes.push(hash);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, c: u32) -> bool {
+        let counts = VECTORS && self.counts;
+        let Some(count) = self.characters.get_mut(c as usize).filter(|_| counts) else {
+            return false;
+        };
+        *count += 1;
+        if usize::from(*count) == MOST_TOGETHER {
+            self.add_all(&[1; BATCH]);
+            self.add_characters();
+        }
+        true
+    }
+}
+
+impl Batch<'_, '_> {
+    /// Looks up the features that wait, which occur so often each.
+    #[inline(never)]
+    fn add_all(&mut self, times: &[u8]) {
+        let left = MAX_FEATURES_IN_SENTENCE - self.found;
+        let (table, hashes) = (self.table, &self.hashes);
+        self.found += self
+            .backend
+            .add_features(table, hashes, times, left, self.sums);
+        self.hashes.clear();
+    }
+
+    /// Looks up the characters that wait. No other features do.
+    fn add_characters(&mut self) {
+        if !(VECTORS && self.counts) {
+            return;
+        }
+        let mut times: Vec<u8, BATCH> = Vec::new();
+        let mut together = 0;
+        for start in (0..ASCII).step_by(8) {
+            let eight = self.characters.get(start..).and_then(<[u8]>::first_chunk);
+            let mut eight = eight.map_or(0, |eight| u64::from_le_bytes(*eight));
+            while eight != 0 {
+                let place = eight.trailing_zeros() & !7;
+                let count = (eight >> place) as u8;
+                together += usize::from(count);
+                if times.is_full() || together > MOST_TOGETHER {
+                    self.add_all(&times);
+                    times.clear();
+                    together = count.into();
+                }
+                let c = start as u32 + place / 8;
+                let hash = finish(step(Kind::Gram as u32, c));
+                // There is room.
+                let _ = (self.hashes.push(hash), times.push(count));
+                eight &= !(0xff << place);
+            }
+        }
+        self.add_all(&times);
+        times.zeroize();
+        wipe(&mut self.characters);
+    }
+
+    fn wipe(&mut self) {
+        self.hashes.zeroize();
+        self.found.zeroize();
     }
 }
 

@@ -16,10 +16,11 @@ use crate::pack::format::BOUNDARIES;
 pub(super) fn add_features(
     table: &Table<'_>,
     hashes: &[u32],
+    times: &[u8],
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
-    portable::add_features(table, hashes, most, sums)
+    portable::add_features(table, hashes, times, most, sums)
 }
 
 #[target_feature(enable = "neon")]

@@ -1,7 +1,9 @@
 //! Looking up the features of a sentence and adding their weights, compiled for the instructions of each backend.
 
 use zerocopy::little_endian::{U16, U32};
-use zeroize::Zeroize;
+
+use super::VECTORS;
+use crate::barrier::wipe;
 
 /// Every so many rows one says where its weights start.
 pub const ROWS_PER_START: usize = 16;
@@ -11,6 +13,9 @@ pub(crate) const FEW_KEYS: usize = 32;
 
 /// Features that are looked up together.
 pub(crate) const BATCH: usize = 64;
+
+/// How often features that are looked up together occur: their weights fit 16 bits.
+pub(crate) const MOST_TOGETHER: usize = 255;
 
 /// Bits of a key below those of its bucket.
 const KEY_BITS: u32 = 16;
@@ -122,40 +127,51 @@ impl<'a> Table<'a> {
     /// Visits the first `most` features that the pack knows, and returns how many there were. A kernel: compiled for the
     /// instructions of each backend. `position`: where a key is among the first of a
     /// few, or any larger number; `bits`: as
-    /// [`bits`]; `visit`: takes the bitmap of a row and its weights, each with all that follow.
+    /// [`bits`]; `visit`: takes the bitmap of a row and its weights, each with all that follow, and how often it occurs.
     #[inline(always)]
     pub(crate) fn each_known(
         &self,
         hashes: &[u32],
+        times: &[u8],
         most: u32,
         position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
         bits: impl Fn(&[u8], usize) -> usize + Copy,
-        mut visit: impl FnMut(&'a [u8], &'a [i8]),
+        mut visit: impl FnMut(&'a [u8], &'a [i8], u8),
     ) -> u32 {
         // All are found before any is added.
-        let mut rows = [0u32; BATCH];
+        let mut rows = [(0u32, 0u8); BATCH];
         let mut found = 0;
-        for hash in hashes {
+        for (hash, times) in hashes.iter().zip(times) {
             let (row, is_known) = self.find(*hash, position);
             if let Some(place) = rows.get_mut(found) {
-                *place = row;
+                *place = (row, *times);
             }
             found += usize::from(is_known);
         }
-        found = found.min(most as usize);
-        for row in rows.iter().take(found) {
+        let mut left = most;
+        for (row, times) in rows.iter().take(found) {
+            let times = u32::from(*times).min(left);
+            left -= times;
             if let Some((bitmap, weights)) = self.row(*row as usize, bits) {
-                visit(bitmap, weights);
+                visit(bitmap, weights, times as u8);
             }
         }
-        rows.zeroize();
-        found as u32
+        wipe(&mut rows);
+        most - left
     }
 }
 
 /// Adds the weights of one row: one for each bit that is set in the first `count` bytes. A kernel.
 #[inline(always)]
-pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], sums: &mut [[u8; 4]]) {
+pub(crate) fn add_row(
+    bitmap: &[u8],
+    count: usize,
+    weights: &[i8],
+    times: u8,
+    sums: &mut [[u8; 4]],
+) {
+    // Without vectors each is looked up as often as it occurs.
+    let times = if VECTORS { i32::from(times) } else { 1 };
     let mut weights = weights.iter();
     for (start, sums) in (0..count).step_by(8).zip(sums.chunks_mut(64)) {
         let mut used = word(bitmap, start, count);
@@ -164,17 +180,15 @@ pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], sums: &mut [[
         {
             // Parsing made sure that a bit has a candidate.
             if let Some(sum) = sums.get_mut(used.trailing_zeros() as usize) {
-                add_weight(sum, *weight);
+                add_weight(sum, times * i32::from(*weight));
             }
             used &= used - 1;
         }
     }
 }
 
-fn add_weight(sum: &mut [u8; 4], weight: i8) {
-    *sum = i32::from_le_bytes(*sum)
-        .wrapping_add(i32::from(weight))
-        .to_le_bytes();
+fn add_weight(sum: &mut [u8; 4], weight: i32) {
+    *sum = i32::from_le_bytes(*sum).wrapping_add(weight).to_le_bytes();
 }
 
 /// The bucket and the key of a feature: the highest bits of its hash, and the next sixteen.
@@ -325,20 +339,37 @@ mod tests {
                     let turn = rng.next_u32() as usize % hashes.len();
                     hashes.rotate_left(turn);
                     let batch = &hashes[..hashes.len().min(BATCH)];
-                    let found = batch.iter().filter_map(|(_, row)| *row).take(most as usize);
+                    // At most 255 in all.
+                    let each: Vec<u8> = batch
+                        .iter()
+                        .map(|_| match rng.next_u32() % 8 {
+                            0 => 0,
+                            1 => 12,
+                            _ => 1,
+                        })
+                        .scan(MOST_TOGETHER as u8, |left, times: u8| {
+                            let times = times.min(*left);
+                            *left -= times;
+                            Some(times)
+                        })
+                        .collect();
                     let mut expected = vec![0i32; candidates];
-                    for row in found.clone() {
-                        for (sum, weight) in expected.iter_mut().zip(&section.rows[row]) {
-                            *sum += i32::from(*weight);
+                    let mut left = most;
+                    for ((_, row), times) in batch.iter().zip(&each) {
+                        let Some(row) = row else { continue };
+                        let times = left.min((*times).into());
+                        left -= times;
+                        for (sum, weight) in expected.iter_mut().zip(&section.rows[*row]) {
+                            *sum += times as i32 * i32::from(*weight);
                         }
                     }
                     expected.resize(candidates.next_multiple_of(64), 0);
                     let batch: Vec<u32> = batch.iter().map(|(hash, _)| *hash).collect();
                     for backend in Backend::available() {
                         let mut sums = vec![[0; 4]; candidates.next_multiple_of(64)];
-                        let count = backend.add_features(&table, &batch, most, &mut sums);
+                        let count = backend.add_features(&table, &batch, &each, most, &mut sums);
                         let sums: Vec<i32> = sums.into_iter().map(i32::from_le_bytes).collect();
-                        assert_eq!((count as usize, &sums), (found.clone().count(), &expected));
+                        assert_eq!((count, &sums), (most - left, &expected));
                     }
                 }
             }

@@ -52,8 +52,8 @@ pub(crate) use keystream::Keystream;
 pub(crate) type Keystream = chacha20::ChaCha12Rng;
 pub(crate) use limits::{BLOCK, GROUP, SPAN, WIDTH};
 
-/// Whether a backend of this target adds in 32 bits where that is enough.
-const HAS_SHORT_PRODUCTS: bool = cfg!(any(
+/// Whether this target has vectors: its backends add in 32 bits where that is enough.
+pub(crate) const VECTORS: bool = cfg!(any(
     undertone_kernels = "x86",
     undertone_kernels = "aarch64"
 ));
@@ -61,7 +61,7 @@ const HAS_SHORT_PRODUCTS: bool = cfg!(any(
 /// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in each row and each
 /// [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane adds, or less. Public: it depends on the pack.
 pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
-    if !HAS_SHORT_PRODUCTS {
+    if !VECTORS {
         return false;
     }
     const MOST: u32 = i32::MAX as u32 / i16::MAX as u32;
@@ -281,7 +281,7 @@ impl Backend {
         let most = matrix.len() / width.max(1) * room;
         let there = most.min(sums.len());
         let sums = sums.get_mut(..there).unwrap_or_default();
-        if !(fits && HAS_SHORT_PRODUCTS) {
+        if !(fits && VECTORS) {
             return run!(self, add_products(matrix, width, start, group, sums, room));
         }
         let length = group.first().map_or(0, |x| x.len());
@@ -301,16 +301,17 @@ impl Backend {
         }
     }
 
-    /// Adds the weights of the first `most` features that a pack knows, given their hashes, to `[candidates]` i32 in bytes, and
-    /// returns how many there were.
+    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how often each occurs, to
+    /// `[candidates]` i32 in bytes, and returns how many there were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
     pub(crate) fn add_features(
         self,
         table: &Table<'_>,
         hashes: &[u32],
+        times: &[u8],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        run!(self, add_features(table, hashes, most, sums))
+        run!(self, add_features(table, hashes, times, most, sums))
     }
 
     /// How many boundaries are `input` or less.

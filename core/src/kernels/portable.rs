@@ -34,14 +34,14 @@ pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
 pub(super) fn add_features(
     table: &Table<'_>,
     hashes: &[u32],
+    times: &[u8],
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
     let bytes = table.row_bytes();
     let position = |keys: &[U16; FEW_KEYS], count, key| among(keys, count, key);
-    table.each_known(hashes, most, position, bits, |bitmap, weights| {
-        add_row(bitmap, bytes, weights, sums);
-    })
+    let add = |bitmap: &[u8], weights: &[i8], times| add_row(bitmap, bytes, weights, times, sums);
+    table.each_known(hashes, times, most, position, bits, add)
 }
 
 #[inline(always)]

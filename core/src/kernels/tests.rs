@@ -78,6 +78,7 @@ fn the_best_backend_is_what_the_processor_has() {
         && std::is_x86_feature_detected!("avx512vnni")
         && std::is_x86_feature_detected!("avx512bitalg")
         && std::is_x86_feature_detected!("gfni")
+        && std::is_x86_feature_detected!("avx512vbmi2")
         && std::is_x86_feature_detected!("avx512vpopcntdq");
     assert_eq!(Backend::named("avx512").is_ok(), avx512);
     let avx2 = std::is_x86_feature_detected!("avx2");

@@ -1,4 +1,4 @@
-//! Kernels for x86-64: AVX2, and AVX-512 with VBMI, VNNI, GFNI, BITALG and VPOPCNTDQ.
+//! Kernels for x86-64: AVX2, and AVX-512 with VBMI, VBMI2, VNNI, GFNI, BITALG and VPOPCNTDQ.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -34,11 +34,11 @@ pub(super) fn has_avx2() -> bool {
     cpu_avx2::get()
 }
 
-/// GFNI, VNNI, BITALG and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in
+/// VBMI2, GFNI, VNNI, BITALG and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in
 /// virtual machines asking takes microseconds.
 pub(super) fn has_avx512() -> bool {
     const UNKNOWN: u8 = 2;
-    const BITS: u32 = 1 << 8 | 1 << 11 | 1 << 12 | 1 << 14;
+    const BITS: u32 = 1 << 6 | 1 << 8 | 1 << 11 | 1 << 12 | 1 << 14;
     static BOTH: AtomicU8 = AtomicU8::new(UNKNOWN);
     if !cpu_vbmi::get() {
         return false;
@@ -76,12 +76,14 @@ pub(super) mod avx2 {
     pub(in super::super) fn add_features(
         table: &Table<'_>,
         hashes: &[u32],
+        times: &[u8],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
         let bytes = table.row_bytes();
         table.each_known(
             hashes,
+            times,
             most,
             |keys, _, key| {
                 let [low, high]: [__m256i; 2] = transmute!(*keys);
@@ -93,10 +95,11 @@ pub(super) mod avx2 {
                 _mm256_movemask_epi8(equal).trailing_zeros()
             },
             |bytes, count| bits(bytes, count),
-            |bitmap, mut weights| {
+            |bitmap, mut weights, times| {
+                let times = _mm256_set1_epi32(times.into());
                 let eights = sums.as_chunks_mut::<8>().0.iter_mut();
                 for (used, sums) in bitmap.iter().take(bytes).zip(eights) {
-                    let more = expand(*used, weights);
+                    let more = _mm256_mullo_epi32(expand(*used, weights), times);
                     *sums = transmute!(_mm256_add_epi32(transmute!(*sums), more));
                     let rest = weights.get(used.count_ones() as usize..);
                     weights = rest.unwrap_or_default();
@@ -663,33 +666,57 @@ pub(super) mod avx2 {
 pub(super) mod avx512 {
     use super::*;
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq,bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
         table: &Table<'_>,
         hashes: &[u32],
+        times: &[u8],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
         let bytes = table.row_bytes();
+        let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
+        let bits = |bytes: &[u8], count: usize| bits(bytes, count);
         // Of few candidates the sums stay in registers: a row would wait for the one before to be stored.
         if bytes <= 4
             && let Some(sums) = sums.first_chunk_mut::<32>()
         {
-            let [mut low, mut high]: [__m512i; 2] = transmute!(*sums);
             let beyond = 8 * (4 - bytes as u32);
-            let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
-            let bits = |bytes: &[u8], count: usize| bits(bytes, count);
-            let found = table.each_known(hashes, most, position, bits, |bitmap, weights| {
+            let mut more = _mm512_setzero_si512();
+            let add = |bitmap: &[u8], weights: &[i8], times| {
                 let used = word_32(bitmap) << beyond >> beyond;
-                let (used, rest) = (used as u16, (used >> 16) as u16);
-                low = _mm512_add_epi32(low, expand(used, weights));
-                let weights = weights.get(used.count_ones() as usize..);
-                high = _mm512_add_epi32(high, expand(rest, weights.unwrap_or_default()));
-            });
-            *sums = transmute!([low, high]);
+                more = _mm512_add_epi16(more, expand(used, weights, times));
+            };
+            let found = table.each_known(hashes, times, most, position, bits, add);
+            add_words(sums, more);
             return found;
         }
-        add_long_features(table, hashes, most, sums)
+        table.each_known(
+            hashes,
+            times,
+            most,
+            position,
+            bits,
+            |bitmap, weights, times| {
+                let mut left = weights;
+                for (start, sums) in (0..bytes).step_by(4).zip(sums.as_chunks_mut().0) {
+                    let used = word(bitmap, start, bytes.min(start + 4)) as u32;
+                    add_words(sums, expand(used, left, times));
+                    left = left.get(used.count_ones() as usize..).unwrap_or_default();
+                }
+            },
+        )
+    }
+
+    /// Adds words of 16 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn add_words(sums: &mut [[u8; 4]; 32], more: __m512i) {
+        let [low, high]: [__m256i; 2] = transmute!(more);
+        let [first, second]: [__m512i; 2] = transmute!(*sums);
+        let first = _mm512_add_epi32(first, _mm512_cvtepi16_epi32(low));
+        let second = _mm512_add_epi32(second, _mm512_cvtepi16_epi32(high));
+        *sums = transmute!([first, second]);
     }
 
     /// As [`lookup::bits`], of less than 64 bytes in one stretch.
@@ -718,28 +745,6 @@ pub(super) mod avx512 {
         _mm512_cmpeq_epi16_mask(keys, key).trailing_zeros()
     }
 
-    /// [`add_features`] for any number of candidates.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vpopcntdq,bmi1,bmi2,popcnt")]
-    fn add_long_features(
-        table: &Table<'_>,
-        hashes: &[u32],
-        most: u32,
-        sums: &mut [[u8; 4]],
-    ) -> u32 {
-        let bytes = table.row_bytes();
-        let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
-        let bits = |bytes: &[u8], count: usize| bits(bytes, count);
-        table.each_known(hashes, most, position, bits, |bitmap, weights| {
-            let sixteens = sums.as_chunks_mut::<16>().0.iter_mut();
-            let mut left = weights;
-            for (start, sums) in (0..bytes).step_by(2).zip(sixteens) {
-                let used = word(bitmap, start, bytes) as u16;
-                *sums = transmute!(_mm512_add_epi32(transmute!(*sums), expand(used, left)));
-                left = left.get(used.count_ones() as usize..).unwrap_or_default();
-            }
-        })
-    }
-
     /// Four bytes, or as many as there are.
     #[inline]
     fn word_32(bytes: &[u8]) -> u32 {
@@ -749,26 +754,27 @@ pub(super) mod avx512 {
         }
     }
 
-    /// The weights of sixteen candidates, of those that are set in `used`.
+    /// The weights of 32 candidates, of those that are set in `used`, as often as they occur: 255 times 128 fits 16 bits.
     #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn expand(used: u16, weights: &[i8]) -> __m512i {
-        let sixteen: __m128i = match weights.first_chunk::<16>() {
-            Some(sixteen) => transmute!(*sixteen),
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+    fn expand(used: u32, weights: &[i8], times: u8) -> __m512i {
+        let few: __m256i = match weights.first_chunk::<32>() {
+            Some(few) => transmute!(*few),
             None => transmute!(last_weights(weights)),
         };
-        _mm512_maskz_expand_epi32(used, _mm512_cvtepi8_epi32(sixteen))
+        let all = _mm512_maskz_expand_epi16(used, _mm512_cvtepi8_epi16(few));
+        _mm512_mullo_epi16(all, _mm512_set1_epi16(times.into()))
     }
 
-    /// Near the end of all weights there are no sixteen. A call, as [`seldom_bits`].
+    /// Near the end of all weights there are no 32. A call, as [`seldom_bits`].
     #[cold]
     #[inline(never)]
-    fn last_weights(weights: &[i8]) -> [i8; 16] {
-        let mut sixteen = [0; 16];
-        for (to, from) in sixteen.iter_mut().zip(weights) {
+    fn last_weights(weights: &[i8]) -> [i8; 32] {
+        let mut last = [0; 32];
+        for (to, from) in last.iter_mut().zip(weights) {
             *to = *from;
         }
-        sixteen
+        last
     }
 
     /// As with AVX2, sixteen at a time.
