@@ -27,7 +27,7 @@ use zerocopy::little_endian::U16;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
-use crate::integers::{at_least, at_most, square_root_64};
+use crate::integers::{at_least, at_most, square_root_40};
 use crate::kernels::lookup::{BATCH, MOST_TOGETHER, Table};
 pub use crate::kernels::lookup::{ROWS_PER_START, place};
 use crate::kernels::{Backend, VECTORS};
@@ -476,9 +476,10 @@ pub(crate) struct Divisor {
 
 impl Divisor {
     fn new(features: u32) -> Self {
+        // At most 2^32.
         let quotient = (1u64 << 32).checked_div(features.into());
         Self {
-            root: square_root_64(quotient.unwrap_or(0)),
+            root: square_root_40(quotient.unwrap_or(0)),
         }
     }
 

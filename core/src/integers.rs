@@ -68,12 +68,12 @@ pub(crate) fn reciprocal_40(divisor: u32) -> u64 {
 
 /// Defines ⌊√x⌋ for one width, bit by bit. What is compared is added, and compilers make no branch of that.
 macro_rules! square_root {
-    ($name:ident($wide:ty) -> $narrow:ty) => {
+    ($name:ident($wide:ty, $bits:literal) -> $narrow:ty) => {
         /// ⌊√x⌋.
         #[inline]
         pub(crate) fn $name(x: $wide) -> $narrow {
             let mut root: $wide = 0;
-            let mut shift = <$wide>::BITS;
+            let mut shift = $bits;
             while shift > 0 {
                 shift -= 2;
                 root *= 2;
@@ -87,8 +87,9 @@ macro_rules! square_root {
 }
 
 // Eight of these fit a vector register.
-square_root!(square_root_16(u16) -> u8);
-square_root!(square_root_64(u64) -> u32);
+square_root!(square_root_16(u16, 16) -> u8);
+// Below 2^40.
+square_root!(square_root_40(u64, 40) -> u32);
 
 /// All ones, or 0.
 #[inline(always)]
@@ -237,16 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn square_roots_of_64_bits_are_rounded_down() {
-        for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 20, u64::from(u32::MAX)] {
+    fn square_roots_of_40_bits_are_rounded_down() {
+        for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 19, (1 << 20) - 1] {
             let square = root * root;
-            assert_eq!(u64::from(square_root_64(square)), root);
+            assert_eq!(u64::from(square_root_40(square)), root);
             if root > 0 {
-                assert_eq!(u64::from(square_root_64(square - 1)), root - 1);
-                assert_eq!(u64::from(square_root_64(square + 1)), root);
+                assert_eq!(u64::from(square_root_40(square - 1)), root - 1);
+                assert_eq!(u64::from(square_root_40(square + 1)), root);
             }
         }
-        assert_eq!(square_root_64(u64::MAX), u32::MAX);
+        assert_eq!(square_root_40((1 << 40) - 1), (1 << 20) - 1);
     }
 
     #[test]

@@ -55,7 +55,7 @@ use crate::barrier::wipe;
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
-use crate::integers::{at_most, reciprocal_40, square_root_64};
+use crate::integers::{at_most, reciprocal_40, square_root_40};
 use crate::kernels::{Backend, Length};
 use crate::pack::format::{
     MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
@@ -348,7 +348,8 @@ impl<'a> ScoresSection<'a> {
         let y = sentence.get_mut(..self.inputs).unwrap_or_default();
         let square = backend.centre(y, self.centre);
         // At the centre itself there is no direction; the biases decide.
-        let norm = square_root_64(square).max(1);
+        // Below 2^10 · 2^30.
+        let norm = square_root_40(square).max(1);
         Sentence {
             y,
             length: Length {

@@ -48,6 +48,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 
 use crate::barrier::{opaque, wipe};
 use crate::epsilon::Epsilon;
+use crate::integers::Signed;
 use crate::kernels::Backend;
 use crate::rng::below;
 
@@ -385,25 +386,27 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
 /// is left after them has no candidates.
 fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
-    let mut occupied: u32 = 0;
+    let mut occupied: i32 = 0;
     for index in 0..bins.len() {
         let Some(mut bin) = bins.get(index).copied() else {
             continue;
         };
         bin.weight_minus_one = weight_minus_one;
-        let here = !bin.candidates().ct_eq(&0);
+        // At most 2^16: −1 where there is one, else 0.
+        let here = bin.candidates().cast_signed().wrapping_neg().negative();
         // Never after the level that is moved, so nothing is overwritten before its turn.
         if let Some(front) = bins.get_mut(occupied as usize) {
             *front = bin;
         }
-        occupied += u32::from(here.unwrap_u8());
+        occupied = occupied.wrapping_sub(here);
         let stepped = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;
-        weight_minus_one.conditional_assign(&stepped, !occupied.ct_eq(&0));
+        let any = i64::from(occupied.wrapping_neg().negative()).cast_unsigned();
+        weight_minus_one ^= (weight_minus_one ^ stepped) & any;
     }
-    for (index, bin) in (0u32..).zip(bins.iter_mut()) {
-        let after = !occupied.ct_gt(&index);
+    for (index, bin) in (0i32..).zip(bins.iter_mut()) {
+        let before = index.wrapping_sub(occupied).negative();
         for in_part in &mut bin.parts {
-            in_part.conditional_assign(&0, after);
+            *in_part &= before as u16;
         }
     }
 }

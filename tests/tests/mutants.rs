@@ -75,10 +75,10 @@ const MUTANTS: &[Mutant] = &[
         }",
     ),
     mutant(
-        "heads of the level before count",
+        "one head more is drawn from than there are",
         "select.rs",
-        "heads &= !done as u32;",
-        "{}",
+        "draw_level(bins, heads.into(), |bin| bin.heads.into(), rng)",
+        "draw_level(bins, u128::from(heads) + 1, |bin| bin.heads.into(), rng)",
     ),
     mutant(
         "a level has the first coin of the next",
@@ -140,7 +140,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "levels after the last one keep their candidates",
         "select.rs",
-        "in_part.conditional_assign(&0, after);",
+        "*in_part &= before as u16;",
         "{}",
     ),
     mutant(
