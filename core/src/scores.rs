@@ -473,13 +473,13 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             let sums = row.as_chunks().0.iter();
             best = sums.fold(best, |best, sum| best.max(u16::from_le_bytes(*sum)));
         }
-        let mut levels = [0u8; BLOCK];
+        let mut levels = [0u8; SUMS_PER_ROW];
         let worst = i32::from(self.section.levels) - 1;
         let mut left = range.len();
         // Parts start at a multiple of the candidates in a row.
         let mut rows = self.rows.iter().skip(range.start / SUMS_PER_ROW);
         while left > 0 {
-            let len = left.min(BLOCK);
+            let len = left.min(SUMS_PER_ROW);
             // Before the first sentence there are no rows, and all levels are 0.
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {

@@ -77,7 +77,11 @@ pub struct FeaturesData {
 impl FeaturesData {
     /// Some 16 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
     fn bucket_bits(features: usize) -> u32 {
-        features.div_ceil(16).next_power_of_two().ilog2().clamp(8, 16)
+        features
+            .div_ceil(16)
+            .next_power_of_two()
+            .ilog2()
+            .clamp(8, 16)
     }
 
     /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
