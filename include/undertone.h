@@ -41,7 +41,7 @@
  *   each handle: from malloc with the _handle_size function, or an array of UNDERTONE_..._HANDLE_SIZE
  *   bytes, which is enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the
  *   address of its memory and must stay there. A call takes at most 8 KiB of stack, one that releases
- *   words or vectors, or any on x86-64, 16 KiB, not counting what the entropy function takes.
+ *   words or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others need the object for themselves.
  * - The library never prints, aborts, or sets errno.

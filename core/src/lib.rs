@@ -73,6 +73,8 @@ mod fixed;
 pub mod hazmat;
 mod integers;
 pub mod kernels;
+#[cfg(undertone_kernels = "x86")]
+mod keystream;
 mod language;
 pub mod laplace;
 pub mod ledger;

@@ -40,7 +40,13 @@ use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::kernels::{Backend, Keystream};
+use crate::kernels::Backend;
+#[cfg(undertone_kernels = "x86")]
+use crate::keystream::Keystream;
+
+/// The words under a key.
+#[cfg(not(undertone_kernels = "x86"))]
+type Keystream = chacha20::ChaCha12Rng;
 
 pub use rand_core;
 
@@ -74,10 +80,20 @@ impl ReleaseStream {
             return Err(EntropyFailed);
         }
         let mut seed = *key;
-        let stream = Self(backend.keystream(seed));
+        let stream = Self(keystream(backend, seed));
         seed.zeroize();
         Ok(stream)
     }
+}
+
+#[cfg(undertone_kernels = "x86")]
+fn keystream(backend: Backend, key: [u8; 32]) -> Keystream {
+    Keystream::new(backend, key)
+}
+
+#[cfg(not(undertone_kernels = "x86"))]
+fn keystream(_: Backend, key: [u8; 32]) -> Keystream {
+    Keystream::from_seed(key)
 }
 
 impl TryRng for ReleaseStream {

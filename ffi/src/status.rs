@@ -166,8 +166,12 @@ pub(crate) const SENTENCES_STACK: usize = stack(if cfg!(target_arch = "x86_64") 
 });
 /// The same for what finds sentences.
 pub(crate) const SPLITTING_STACK: usize = stack(2 * 1024);
-/// The same for words and vectors, 16 KiB.
-pub(crate) const WORDS_STACK: usize = stack(16 * 1024);
+/// The same for words and vectors, 16 KiB, and 20 on x86-64.
+pub(crate) const WORDS_STACK: usize = stack(if cfg!(target_arch = "x86_64") {
+    20 * 1024
+} else {
+    16 * 1024
+});
 
 const fn stack(promised: usize) -> usize {
     // Unoptimised code takes more, and is promised nothing.

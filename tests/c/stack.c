@@ -17,7 +17,7 @@ enum { STACK = 256 * 1024, PAINT = 0xa5, LARGEST_PACK = 1 << 20 };
 
 /* What the header promises. */
 #ifdef __x86_64__
-enum { MOST = 16 * 1024, MOST_OF_WORDS_AND_VECTORS = 16 * 1024 };
+enum { MOST = 16 * 1024, MOST_OF_WORDS_AND_VECTORS = 20 * 1024 };
 #else
 enum { MOST = 8 * 1024, MOST_OF_WORDS_AND_VECTORS = 16 * 1024 };
 #endif

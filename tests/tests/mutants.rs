@@ -180,8 +180,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "the norm is that of the sentence before",
         "scores.rs",
-        "square_root_64(square).max(1) as i64",
-        "crate::mutant::swap(square_root_64(square).into()).max(1) as i64",
+        "square_root_40(square).max(1)",
+        "(crate::mutant::swap(square_root_40(square).into()).max(1) as u32)",
     ),
     mutant(
         "candidates of all blocks add to the first",

@@ -6,9 +6,9 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
+use super::inputs::{Length, Sums};
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
-use super::{Length, Sums};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 

@@ -2,98 +2,17 @@
 //! makes four. The stream is that of `ChaCha12Rng`, to the bit.
 
 use core::arch::x86_64::*;
-use core::convert::Infallible;
 
 use chacha20::ChaCha12Rng;
 use rand_core::{SeedableRng, TryRng};
 use zerocopy::transmute;
 use zeroize::Zeroize;
 
-use super::Backend;
-use crate::barrier::wipe;
-
 /// Bytes made at a time: sixteen blocks.
-pub(super) const BATCH: usize = 1024;
+pub(crate) const BATCH: usize = 1024;
 
 /// The first words of every block.
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-
-/// The keystream under a key, wiped when it is dropped.
-pub(crate) struct Keystream {
-    backend: Backend,
-    key: [u32; 8],
-    batches: u64,
-    batch: [u8; BATCH],
-    used: usize,
-}
-
-impl Keystream {
-    pub(super) fn new(backend: Backend, mut seed: [u8; 32]) -> Self {
-        let mut key = [0; 8];
-        for (word, bytes) in key.iter_mut().zip(seed.as_chunks().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
-        seed.zeroize();
-        Self {
-            backend,
-            key,
-            batches: 0,
-            batch: [0; BATCH],
-            used: BATCH,
-        }
-    }
-
-    /// Whole words are used up, as by `ChaCha12Rng`.
-    fn fill(&mut self, mut out: &mut [u8]) {
-        while !out.is_empty() {
-            if self.used >= BATCH {
-                self.backend
-                    .fill_batch(&self.key, self.batches, &mut self.batch);
-                self.batches = self.batches.wrapping_add(1);
-                self.used = 0;
-            }
-            let ready = self.batch.get(self.used..).unwrap_or_default();
-            let both = ready.len().min(out.len());
-            let (now, rest) = out.split_at_mut_checked(both).unwrap_or_default();
-            for (to, from) in now.iter_mut().zip(ready) {
-                *to = *from;
-            }
-            self.used += both.next_multiple_of(4);
-            out = rest;
-        }
-    }
-}
-
-impl TryRng for Keystream {
-    type Error = Infallible;
-
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.fill(&mut bytes);
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.fill(&mut bytes);
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(out);
-        Ok(())
-    }
-}
-
-impl Drop for Keystream {
-    fn drop(&mut self) {
-        self.key.zeroize();
-        wipe(&mut self.batch);
-    }
-}
 
 /// The reference: the generator of `chacha20`.
 pub(super) fn portable(key: &[u32; 8], number: u64, out: &mut [u8; BATCH]) {

@@ -18,3 +18,9 @@ pub(crate) const BLOCK: usize = 1024;
 /// Coordinates whose products with the weights of a direction are added in 32 bits, where they fit: see
 /// [`fits`](super::fits).
 pub(crate) const SPAN: usize = 256;
+
+/// Whether this target has vectors: its backends add in 32 bits where that is enough.
+pub(crate) const VECTORS: bool = cfg!(any(
+    undertone_kernels = "x86",
+    undertone_kernels = "aarch64"
+));

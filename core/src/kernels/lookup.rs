@@ -2,7 +2,7 @@
 
 use zerocopy::little_endian::{U16, U32};
 
-use super::VECTORS;
+use super::limits::VECTORS;
 use crate::barrier::wipe;
 
 /// Every so many rows one says where its weights start.

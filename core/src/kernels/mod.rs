@@ -21,6 +21,7 @@
 // the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
+mod inputs;
 #[cfg(undertone_kernels = "x86")]
 mod keystream;
 mod limits;
@@ -45,18 +46,10 @@ use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
 
+pub(crate) use inputs::{Length, Sums};
 #[cfg(undertone_kernels = "x86")]
-pub(crate) use keystream::Keystream;
-/// The words of a release.
-#[cfg(not(undertone_kernels = "x86"))]
-pub(crate) type Keystream = chacha20::ChaCha12Rng;
-pub(crate) use limits::{BLOCK, GROUP, SPAN, WIDTH};
-
-/// Whether this target has vectors: its backends add in 32 bits where that is enough.
-pub(crate) const VECTORS: bool = cfg!(any(
-    undertone_kernels = "x86",
-    undertone_kernels = "aarch64"
-));
+pub(crate) use keystream::BATCH;
+pub(crate) use limits::{BLOCK, GROUP, SPAN, VECTORS, WIDTH};
 
 /// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in each row and each
 /// [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane adds, or less. Public: it depends on the pack.
@@ -76,19 +69,6 @@ pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
         sums.as_chunks().0.iter().all(|[a, b]| a + b <= MOST)
     })
 }
-
-/// The length of a sentence's coordinates.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Length {
-    /// 1 to 2²⁰.
-    pub(crate) norm: i64,
-    /// ⌊2⁴⁰ / norm⌋.
-    pub(crate) reciprocal: i64,
-}
-
-/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
-/// weights reach without a bias.
-const MOST: i64 = 1 << 22;
 
 /// Bucket boundaries, [`BOUNDARIES`] for each direction.
 #[derive(Clone, Copy, Debug)]
@@ -110,29 +90,6 @@ impl<'a> Boundaries<'a> {
                 neighbours.fold(true, |ascend, (a, b)| ascend & (a.get() <= b.get()))
             }),
         }
-    }
-}
-
-/// Projections of up to [`GROUP`] sentences.
-#[derive(Clone, Copy)]
-pub(crate) struct Sums<'a> {
-    /// For each direction `room` of them, one for each sentence.
-    pub(crate) sums: &'a [i64],
-    pub(crate) room: usize,
-    pub(crate) sentences: usize,
-}
-
-impl<'a> Sums<'a> {
-    /// Those of the sentences, direction by direction.
-    #[inline(always)]
-    fn rows(&self) -> impl Iterator<Item = &'a [i64]> {
-        let Self {
-            sums,
-            room,
-            sentences,
-        } = *self;
-        let rows = sums.chunks_exact(room.max(1));
-        rows.map(move |row| row.get(..sentences).unwrap_or(row))
     }
 }
 
@@ -426,17 +383,9 @@ impl Backend {
         run!(self, add_scores(sums, outputs, thresholds, norm));
     }
 
-    /// The stream of ChaCha12 under this key.
-    pub(crate) fn keystream(self, key: [u8; 32]) -> Keystream {
-        #[cfg(undertone_kernels = "x86")]
-        return Keystream::new(self, key);
-        #[cfg(not(undertone_kernels = "x86"))]
-        return rand_core::SeedableRng::from_seed(key);
-    }
-
     /// The bytes of ChaCha12 under this key, of the batch with this number. (The counter of blocks has 64 bits.)
     #[cfg(undertone_kernels = "x86")]
-    fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u8; keystream::BATCH]) {
+    pub(crate) fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u8; keystream::BATCH]) {
         match self.0 {
             // SAFETY: as in `run`.
             Kind::Avx512 => unsafe { keystream::avx512(key, number, out) },

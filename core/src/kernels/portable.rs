@@ -5,9 +5,9 @@ use zerocopy::little_endian::{I16, I32, U16};
 
 #[cfg(undertone_kernels = "dsp")]
 pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, table};
+use super::inputs::{Length, MOST, Sums};
 use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
-use super::{Length, MOST, Sums};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::integers::{at_least, at_most};

@@ -609,14 +609,15 @@ fn weighted_vectors_are_the_same() {
 #[cfg(undertone_kernels = "x86")]
 #[test]
 fn the_keystream_is_chacha12() {
-    use super::keystream::BATCH;
+    use super::BATCH;
+    use crate::keystream::Keystream;
     use chacha20::ChaCha12Rng;
     use rand_core::SeedableRng;
     let mut rng = PublicRng::new(0x4e04);
     for _ in 0..50 {
         let mut seed = [0; 32];
         rng.fill_bytes(&mut seed);
-        let mut found = Backend::best().keystream(seed);
+        let mut found = Keystream::new(Backend::best(), seed);
         let mut expected = ChaCha12Rng::from_seed(seed);
         for _ in 0..200 {
             match rng.next_u32() % 3 {

@@ -8,10 +8,10 @@ use core::{array, iter};
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
+use super::inputs::{Length, MOST, Sums};
 use super::limits::WIDTH;
 use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
-use super::{Length, MOST, Sums};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
 use crate::laplace::fixed::FixedPoint;
