@@ -86,8 +86,9 @@ pub(super) fn add_products_by(
     sums: &mut [i64],
     room: usize,
 ) {
-    let rows = matrix.chunks_exact(width.max(1));
-    for (row, sums) in rows.zip(sums.chunks_mut(room.max(1))) {
+    // Not zipped with the rows of sums: as a call that would divide, and could panic.
+    for (number, row) in matrix.chunks_exact(width.max(1)).enumerate() {
+        let sums = sums.get_mut(number * room..).unwrap_or_default();
         let row = row.get(start..).unwrap_or_default();
         for (sum, x) in sums.iter_mut().zip(sentences) {
             *sum += dot(row.get(..x.len()).unwrap_or_default(), x);
