@@ -814,7 +814,7 @@ pub(super) mod avx512 {
     ) {
         let length = sentences.first().map_or(0, |x| x.len());
         match length / 32 {
-            _ if length % 32 != 0 || sentences.len() > room => {
+            _ if !length.is_multiple_of(32) || sentences.len() > room => {
                 avx2::add_short_products(matrix, width, start, sentences, sums, room);
             }
             8 => add_tiles::<8>(matrix, width, start, sentences, sums, room),
@@ -1277,6 +1277,7 @@ pub(super) mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512bitalg,gfni")]
     fn count_up_to_eight(counts: &mut [u8; 256], codes: __m512i, there: u8) {
         /// The bytes of 64 bits, those of each eighth side by side.
+        #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
         const EIGHTHS: [u8; 64] = {
             let mut places = [0; 64];
             let mut at = 0;
