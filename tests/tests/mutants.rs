@@ -198,8 +198,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "values of all blocks add to the first",
         "scores.rs",
-        "sentence.add_values(values.get_mut(start..).unwrap_or_default(), outputs);",
-        "sentence.add_values(values.get_mut(0..).unwrap_or_default(), outputs);",
+        "values.get_mut(start..).unwrap_or_default()",
+        "values.get_mut(0..).unwrap_or_default()",
     ),
     mutant(
         "a vote is compared with the candidate before",
@@ -234,8 +234,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "what says nothing counts for the whole text",
         "scores.rs",
-        "added & self.said.known",
-        "added",
+        "backend.add_values(values, outputs, &sentence.length, sentence.said.known);",
+        "backend.add_values(values, outputs, &sentence.length, -1);",
     ),
     mutant(
         "the cap is off by one",
@@ -264,8 +264,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "coordinates after the first few meet the first directions",
         "depth.rs",
-        "section.add_projections(backend, start, group, sums, rows);",
-        "section.add_projections(backend, 0, group, sums, rows);",
+        "section.add_projections(backend, start, group, sums, N);",
+        "section.add_projections(backend, 0, group, sums, N);",
     ),
     mutant(
         "projections add to what is there",
@@ -368,8 +368,20 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "features of the last batch are lost",
         "features.rs",
-        "batch.clear();",
+        "self.hashes.clear();",
         "{}",
+    ),
+    mutant(
+        "runs of one character are lost",
+        "features.rs",
+        "batch.add_characters();",
+        "{}",
+    ),
+    mutant(
+        "a character counts once, however often it occurs",
+        "features.rs",
+        "times.push(count)",
+        "times.push(count.min(1))",
     ),
     mutant(
         "a word that is drawn again is not drawn anew",
