@@ -120,10 +120,20 @@ pub fn force_backend<const K: usize, const P: usize>(
     document.set_backend(backend);
 }
 
-/// The words that a release draws under the key that `entropy` gives, by the kernels of this backend.
+/// The words that a release draws under the key that `entropy` gives, by the kernels of this backend; `None` if the source
+/// failed or gave nothing but zeroes.
 ///
-/// # Errors
-/// None if the source failed or gave nothing but zeroes.
+/// # Guarantee
+/// None: who has the words has the randomness of a release.
+///
+/// # Leaks
+/// Nothing by time: no step depends on the key.
+///
+/// # Cost
+/// That of ChaCha12; on x86-64 1 KiB of words at a time.
+///
+/// # Source
+/// Bernstein 2008 (ChaCha), with 12 rounds.
 pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<impl Rng + use<E>> {
     ReleaseStream::open(backend, entropy).ok()
 }

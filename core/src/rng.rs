@@ -4,7 +4,8 @@
 //! words it needs. The key is drawn anew for every release and wiped afterwards, so a process that
 //! forks or a virtual machine that is restored does not repeat a stream as long as its source
 //! does not. All guarantees of this crate treat the expanded words as independent uniform bits,
-//! which for ChaCha12 under a fresh secret 256-bit key is the standard assumption.
+//! which for ChaCha12 under a fresh secret 256-bit key is the standard assumption. The words are those of `ChaCha12Rng` of the
+//! crate `chacha20`; on x86-64 [`kernels`](crate::kernels) make them, more blocks at a time.
 //!
 //! [`PublicRng`] is for randomness that everybody may know: projection directions, shuffles,
 //! reproducible experiments. It is seeded, and a release with it does not compile:

@@ -6,10 +6,13 @@
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
-//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI, VNNI and VPOPCNTDQ | `vpermi2b`, 64 at a time |
+//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI, VBMI2, VNNI, BITALG and VPOPCNTDQ, and GFNI | `vpermi2b`, 64 at a time |
 //! | `avx2` | x86-64 with AVX2 | `vpshufb`, 32 at a time |
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
+//!
+//! On x86-64 the ChaCha12 of a release is a kernel, too: `keystream` makes sixteen blocks at a time, and its reference is the crate
+//! `chacha20`, which all other processors use.
 //!
 //! On a Cortex-M4 the inner loops of `portable` take two products, or four bytes, at a time.
 //!
