@@ -8,6 +8,7 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
+use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Release, Selector};
@@ -709,4 +710,59 @@ fn whole_text_bounds_of_depth_hold_and_are_attained() {
     let pack = Pack::parse(&bytes).expect("a pack");
     let document = Document::<'_, 1, 1>::with_limits(&pack).expect("candidates");
     assert_eq!(document.sentence_loss(Epsilon::MAX, RULES[0]).0, 0);
+}
+
+/// Runs of one character are looked up once a sentence: as often as they occur, whatever that is, on every backend.
+#[test]
+fn runs_of_one_character_count_as_often_as_they_occur() {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: true,
+        least: 1,
+        most: 3,
+    };
+    let mut rng = PublicRng::new(0x7e57_7002);
+    let letters: Vec<char> = "aaaaeeeinortsd7é хлб'  ".chars().collect();
+    let mut texts: Vec<String> = (0..200)
+        .map(|_| {
+            let length = 1 + below(&mut rng, 150);
+            let letter = |_| letters[below(&mut rng, letters.len() as u128) as usize];
+            (0..length).map(letter).collect()
+        })
+        .collect();
+    // About as many as are added up together, and a text that is too long for that.
+    texts.extend([254, 255, 256, 511, 3000].map(|times| format!("{} odd", "a".repeat(times))));
+    texts.push("ante seta ".repeat(9000));
+    for n in [3, 20, 33, 70] {
+        let [mut parts, ..] = <[Parts; 4]>::try_from(packs(n)).unwrap_or_else(|_| panic!("four"));
+        let mut rows = std::collections::BTreeMap::new();
+        for text in &texts {
+            each_feature(text.as_bytes(), kinds, |hash| {
+                let one = hash % 3 == 0;
+                rows.entry(hash).or_insert_with(|| {
+                    let weight = |_| if one { 0 } else { rng.next_u32() as i8 };
+                    (0..n).map(weight).collect::<Vec<i8>>()
+                });
+            });
+        }
+        let features = parts.features.as_mut().expect("sparse heads");
+        features.kinds = kinds;
+        features.bucket_bits = 8;
+        features.rows = rows.into_iter().collect();
+        let features = parts.features.as_ref().expect("sparse heads");
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        for text in &texts {
+            let said = features.naive_said(text.as_bytes());
+            let values = said.map(|said| parts.scores.naive_values(&[0.0], &said));
+            let expected = first_best(values.into_iter(), n);
+            for backend in Backend::available() {
+                let mut document: Document<'_> = Document::new(&pack).expect("a pack with heads");
+                hazmat::force_backend(&mut document, backend);
+                document.push_sentence(text).expect("there is room");
+                let best = hazmat::best(&document).expect("heads");
+                assert_eq!(best, expected, "{} {n} {text}", backend.name());
+            }
+        }
+    }
 }
