@@ -59,16 +59,42 @@ macro_rules! rounds {
     }};
 }
 
-/// Four vectors with the same word of each block in a lane, to four with four words of one block in each 128 bits.
-macro_rules! four_words {
-    ($a:expr, $b:expr, $c:expr, $d:expr, $low_32:ident, $high_32:ident, $low_64:ident, $high_64:ident) => {{
-        let (ab, cd) = ($low_32($a, $b), $low_32($c, $d));
-        let (more_ab, more_cd) = ($high_32($a, $b), $high_32($c, $d));
+/// The words that blocks begin with: each the same in all lanes but the lower one of the counter.
+macro_rules! first_words {
+    ($key:ident, $first:expr, $same:ident, $or:ident, $lanes:expr) => {{
+        let first: u64 = $first;
+        let [c0, c1, c2, c3] = CONSTANTS.map($same);
+        let [k0, k1, k2, k3, k4, k5, k6, k7] = $key.map($same);
+        let low = $or($same(first as u32), $lanes);
+        let high = $same((first >> 32) as u32);
+        let zero = $same(0);
         [
-            $low_64(ab, cd),
-            $high_64(ab, cd),
-            $low_64(more_ab, more_cd),
-            $high_64(more_ab, more_cd),
+            c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, low, high, zero, zero,
+        ]
+    }};
+}
+
+/// Sixteen vectors with the same word of each block in a lane: of each four of them, four with four words of one block in
+/// each 128 bits.
+macro_rules! by_block {
+    ($x:ident, $low_32:ident, $high_32:ident, $low_64:ident, $high_64:ident) => {{
+        macro_rules! four {
+            ($a:literal, $b:literal, $c:literal, $d:literal) => {{
+                let (ab, cd) = ($low_32($x[$a], $x[$b]), $low_32($x[$c], $x[$d]));
+                let (more_ab, more_cd) = ($high_32($x[$a], $x[$b]), $high_32($x[$c], $x[$d]));
+                [
+                    $low_64(ab, cd),
+                    $high_64(ab, cd),
+                    $low_64(more_ab, more_cd),
+                    $high_64(more_ab, more_cd),
+                ]
+            }};
+        }
+        [
+            four!(0, 1, 2, 3),
+            four!(4, 5, 6, 7),
+            four!(8, 9, 10, 11),
+            four!(12, 13, 14, 15),
         ]
     }};
 }
@@ -101,58 +127,16 @@ fn eight_blocks(key: &[u32; 8], first: u64, out: &mut [u8; BATCH / 2]) {
         _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x))
     }
     let same = |word: u32| _mm256_set1_epi32(word.cast_signed());
-    let [c0, c1, c2, c3] = CONSTANTS.map(same);
-    let [k0, k1, k2, k3, k4, k5, k6, k7] = key.map(same);
     let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    let low = _mm256_or_si256(same(first as u32), lanes);
-    let high = same((first >> 32) as u32);
-    let zero = _mm256_setzero_si256();
-    let state = [
-        c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, low, high, zero, zero,
-    ];
+    let state = first_words!(key, first, same, _mm256_or_si256, lanes);
     let x = rounds!(state, _mm256_add_epi32, _mm256_xor_si256, rotate);
-    let [a, b, c, d] = [
-        four_words!(
-            x[0],
-            x[1],
-            x[2],
-            x[3],
-            _mm256_unpacklo_epi32,
-            _mm256_unpackhi_epi32,
-            _mm256_unpacklo_epi64,
-            _mm256_unpackhi_epi64
-        ),
-        four_words!(
-            x[4],
-            x[5],
-            x[6],
-            x[7],
-            _mm256_unpacklo_epi32,
-            _mm256_unpackhi_epi32,
-            _mm256_unpacklo_epi64,
-            _mm256_unpackhi_epi64
-        ),
-        four_words!(
-            x[8],
-            x[9],
-            x[10],
-            x[11],
-            _mm256_unpacklo_epi32,
-            _mm256_unpackhi_epi32,
-            _mm256_unpacklo_epi64,
-            _mm256_unpackhi_epi64
-        ),
-        four_words!(
-            x[12],
-            x[13],
-            x[14],
-            x[15],
-            _mm256_unpacklo_epi32,
-            _mm256_unpackhi_epi32,
-            _mm256_unpacklo_epi64,
-            _mm256_unpackhi_epi64
-        ),
-    ];
+    let [a, b, c, d] = by_block!(
+        x,
+        _mm256_unpacklo_epi32,
+        _mm256_unpackhi_epi32,
+        _mm256_unpacklo_epi64,
+        _mm256_unpackhi_epi64
+    );
     let (early, late) = out.split_at_mut(BATCH / 4);
     let early = early.as_chunks_mut::<64>().0.iter_mut();
     let late = late.as_chunks_mut::<64>().0.iter_mut();
@@ -177,59 +161,16 @@ pub(super) fn avx512(key: &[u32; 8], number: u64, out: &mut [u8; BATCH]) {
         _mm512_rol_epi32::<LEFT>(x)
     }
     let same = |word: u32| _mm512_set1_epi32(word.cast_signed());
-    let [c0, c1, c2, c3] = CONSTANTS.map(same);
-    let [k0, k1, k2, k3, k4, k5, k6, k7] = key.map(same);
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    let first = number.wrapping_mul(16);
-    let low = _mm512_or_si512(same(first as u32), lanes);
-    let high = same((first >> 32) as u32);
-    let zero = _mm512_setzero_si512();
-    let state = [
-        c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, low, high, zero, zero,
-    ];
+    let state = first_words!(key, number.wrapping_mul(16), same, _mm512_or_si512, lanes);
     let x = rounds!(state, _mm512_add_epi32, _mm512_xor_si512, rotate);
-    let [a, b, c, d] = [
-        four_words!(
-            x[0],
-            x[1],
-            x[2],
-            x[3],
-            _mm512_unpacklo_epi32,
-            _mm512_unpackhi_epi32,
-            _mm512_unpacklo_epi64,
-            _mm512_unpackhi_epi64
-        ),
-        four_words!(
-            x[4],
-            x[5],
-            x[6],
-            x[7],
-            _mm512_unpacklo_epi32,
-            _mm512_unpackhi_epi32,
-            _mm512_unpacklo_epi64,
-            _mm512_unpackhi_epi64
-        ),
-        four_words!(
-            x[8],
-            x[9],
-            x[10],
-            x[11],
-            _mm512_unpacklo_epi32,
-            _mm512_unpackhi_epi32,
-            _mm512_unpacklo_epi64,
-            _mm512_unpackhi_epi64
-        ),
-        four_words!(
-            x[12],
-            x[13],
-            x[14],
-            x[15],
-            _mm512_unpacklo_epi32,
-            _mm512_unpackhi_epi32,
-            _mm512_unpacklo_epi64,
-            _mm512_unpackhi_epi64
-        ),
-    ];
+    let [a, b, c, d] = by_block!(
+        x,
+        _mm512_unpacklo_epi32,
+        _mm512_unpackhi_epi32,
+        _mm512_unpacklo_epi64,
+        _mm512_unpackhi_epi64
+    );
     let (quarters, _) = out.as_chunks_mut::<{ BATCH / 4 }>();
     let [first, second, third, fourth] = quarters else {
         return;
