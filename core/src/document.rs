@@ -210,7 +210,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
-    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four (on x86-64 eight), or every two (four) if they are scored.
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four, or every two if they are
+    /// scored; on x86-64 for twice as many.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.

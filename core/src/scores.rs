@@ -347,8 +347,7 @@ impl<'a> ScoresSection<'a> {
     ) -> Sentence<'s> {
         let y = sentence.get_mut(..self.inputs).unwrap_or_default();
         let square = backend.centre(y, self.centre);
-        // At the centre itself there is no direction; the biases decide.
-        // Below 2^10 · 2^30.
+        // The square is below 2^10 · 2^30. At the centre itself there is no direction; the biases decide.
         let norm = square_root_40(square).max(1);
         Sentence {
             y,
