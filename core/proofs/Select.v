@@ -49,7 +49,7 @@ Fixpoint heads_by_level (counts : list nat) (v : list bool) : list Z :=
   end.
 
 (** [draw_level]: the first level at which the running sum of shares passes the target, then a rank among all
-    candidates of that level. [D] is how a number is drawn: [draw] by the code, [uniform] by the ideal. *)
+    candidates of that level. (The code of [permute_and_flip] keeps the running sums of heads, not the heads.) [D] is how a number is drawn: [draw] by the code, [uniform] by the ideal. *)
 Definition zsum (shares : list Z) : Z := fold_right Z.add 0%Z shares.
 
 Fixpoint pick (shares : list Z) (running target : Z) : nat :=
