@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the proofs of the selection, and that they are about the code as it is: core/proofs/check.sh
-# A minute on two cores, in a temporary folder. Wants Debian's coq and libcoq-coquelicot (README.md).
+# Checks the proofs of the selection, and that they are about the code as it is: core/proofs/check.sh [--code-only]
+# A minute on two cores, in a temporary folder. Wants Debian's coq and libcoq-coquelicot (README.md); --code-only, which
+# compares the model with the code and stops there, takes a second and wants neither.
 set -euo pipefail
 cd "$(dirname "$0")"
 src=../src
@@ -13,6 +14,33 @@ fail() { echo "core/proofs: $*" >&2; exit 1; }
 files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Noise Grid)
 [ "$(printf '%s.v\n' "${files[@]}" | sort)" = "$(printf '%s\n' *.v | sort)" ] ||
     fail "check.sh lists other files than the folder has"
+
+# Without it the constants of the proof could be others than those of the code.
+constants() { tr -d '_' <<<"$1" | grep -oE '0x[0-9a-f]+'; }
+ours=$(constants "$(sed -n '/^Definition exp_of_bit/,/nil\./p' Constant.v)")
+theirs=$(constants "$(sed -n '/^const EXP_OF_BIT/,/^\];/p' $src/select.rs)")
+[ "$(wc -l <<<"$theirs")" = 30 ] || fail "no 30 constants in select.rs"
+[ "$ours" = "$theirs" ] || fail "exp_of_bit of Constant.v is not EXP_OF_BIT of select.rs"
+
+# Without it the model could be of code that has changed. In the table of README.md: a definition or theorem, a
+# function, and an expression of it.
+rows=0
+while IFS='|' read -r _ ours theirs expression _; do
+    read -r file name <<<"$(sed -nE 's/^ *`([A-Za-z]+)\.([A-Za-z0-9_]+)` *$/\1 \2/p' <<<"$ours")"
+    [ -n "${name:-}" ] || continue
+    grep -qE "^(Theorem|Lemma|Definition|Fixpoint) $name\b" "$file.v" || fail "README.md: no $name in $file.v"
+    read -r module function <<<"$(sed -nE 's/^ *`([a-z0-9_\/]+)::([A-Za-z_]+)` *$/\1 \2/p' <<<"$theirs")"
+    [ -n "${function:-}" ] || fail "README.md: no function in the row of $file.$name"
+    grep -qE "(fn|const|struct) $function\b" "$src/$module.rs" || fail "README.md: no $function in $module.rs"
+    expression=$(sed -nE 's/^ *`(.*)` *$/\1/p' <<<"$expression")
+    [ -n "$expression" ] || fail "README.md: no expression in the row of $file.$name"
+    grep -qF -- "$expression" "$src/$module.rs" ||
+        fail "$module.rs has changed: no \"$expression\". Is $file.$name still what $function does?"
+    rows=$((rows + 1))
+done <README.md
+[ "$rows" -ge 20 ] || fail "only $rows rows found in README.md"
+echo "$rows expressions of the code are those of the model (at $SECONDS s)"
+[ "${1-}" != --code-only ] || exit 0
 
 compile() { timeout 300 coqc -q -w -ambiguous-paths -R . Undertone "$1.v"; }
 
@@ -51,32 +79,6 @@ sed -nE '/^(Axioms:|[ ])/!s/^([^ ]*).*/\1/p' "$work/assumptions" | sort -u >"$wo
 diff axioms "$work/axioms" >&2 ||
     fail "the theorems rest on other axioms (>) than those listed in core/proofs/axioms (<)"
 echo "${#theorems[@]} theorems rest on the $(wc -l <axioms) axioms listed and on nothing else (at $SECONDS s)"
-
-# Without it the constants of the proof could be others than those of the code.
-constants() { tr -d '_' <<<"$1" | grep -oE '0x[0-9a-f]+'; }
-ours=$(constants "$(sed -n '/^Definition exp_of_bit/,/nil\./p' Constant.v)")
-theirs=$(constants "$(sed -n '/^const EXP_OF_BIT/,/^\];/p' $src/select.rs)")
-[ "$(wc -l <<<"$theirs")" = 30 ] || fail "no 30 constants in select.rs"
-[ "$ours" = "$theirs" ] || fail "exp_of_bit of Constant.v is not EXP_OF_BIT of select.rs"
-
-# Without it the model could be of code that has changed. In the table of README.md: a definition or theorem, a
-# function, and an expression of it.
-rows=0
-while IFS='|' read -r _ ours theirs expression _; do
-    read -r file name <<<"$(sed -nE 's/^ *`([A-Za-z]+)\.([A-Za-z0-9_]+)` *$/\1 \2/p' <<<"$ours")"
-    [ -n "${name:-}" ] || continue
-    grep -qE "^(Theorem|Lemma|Definition|Fixpoint) $name\b" "$file.v" || fail "README.md: no $name in $file.v"
-    read -r module function <<<"$(sed -nE 's/^ *`([a-z_\/]+)::([A-Za-z_]+)` *$/\1 \2/p' <<<"$theirs")"
-    [ -n "${function:-}" ] || fail "README.md: no function in the row of $file.$name"
-    grep -qE "(fn|const|struct) $function\b" "$src/$module.rs" || fail "README.md: no $function in $module.rs"
-    expression=$(sed -nE 's/^ *`(.*)` *$/\1/p' <<<"$expression")
-    [ -n "$expression" ] || fail "README.md: no expression in the row of $file.$name"
-    grep -qF -- "$expression" "$src/$module.rs" ||
-        fail "$module.rs has changed: no \"$expression\". Is $file.$name still what $function does?"
-    rows=$((rows + 1))
-done <README.md
-[ "$rows" -ge 20 ] || fail "only $rows rows found in README.md"
-echo "$rows expressions of the code are those of the model (at $SECONDS s)"
 
 # Without it the proofs could be of nothing: each of these changes of the model must break them, by an error of a proof
 # and not of spelling.

@@ -45,11 +45,12 @@ use core::ops::Range;
 
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use zerocopy::transmute;
 
-use crate::barrier::{opaque, wipe};
+use crate::barrier::wipe;
 use crate::epsilon::Epsilon;
 use crate::integers::Signed;
-use crate::kernels::Backend;
+use crate::kernels::{Backend, Tossing, VECTORS};
 use crate::rng::below;
 
 /// The most candidates a selection takes.
@@ -295,14 +296,12 @@ impl Levels for SliceLevels<'_> {
 }
 
 /// All candidates of one level.
+// Of whole words, so that a copy takes few instructions where unaligned ones are slow.
 #[derive(Clone, Copy, Default)]
+#[repr(align(4))]
 struct Bin {
-    /// The weight of the level, minus one (a weight may be 2⁶⁴).
-    weight_minus_one: u64,
     /// Candidates at this level, in each part. A part has at most 2^14.
     parts: Parts,
-    /// Candidates at this level, or at a better one, whose coin showed heads.
-    heads: u32,
     /// The level.
     level: u8,
 }
@@ -328,9 +327,13 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 ) -> Result<u32, SelectError> {
     const { assert!(B >= 1 && B <= MAX_LEVELS, "B must lie in 1..=256") };
     let mut bins = [Bin::default(); B];
+    let mut weights_minus_one = [0u64; B];
+    let mut heads = [0u32; B];
     let bound = levels.bound();
-    let used = match bins.get_mut(..bound) {
-        Some(used) if bound > 0 => used,
+    let bins = bins.get_mut(..bound);
+    let weights_minus_one = weights_minus_one.get_mut(..bound);
+    let (bins, weights_minus_one, heads) = match (bins, weights_minus_one, heads.get_mut(..bound)) {
+        (Some(bins), Some(weights), Some(heads)) if bound > 0 => (bins, weights, heads),
         _ => {
             return Err(SelectError::LevelBound {
                 found: bound,
@@ -342,14 +345,24 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     if !(1..=MAX_CANDIDATES).contains(&candidates) {
         return Err(SelectError::Candidates { found: candidates });
     }
-    histogram(backend, levels, used);
-    weigh(used, rule, ratio);
+    histogram(backend, levels, bins);
+    weigh(bins, weights_minus_one, rule, ratio);
     let drawn = match rule {
-        Rule::PermuteAndFlip => permute_and_flip(used, candidates, rng),
-        Rule::Exponential => exponential(used, rng),
+        Rule::PermuteAndFlip => {
+            let tossing = Tossing {
+                weights_minus_one,
+                heads,
+                level: 0,
+                heads_so_far: 0,
+            };
+            permute_and_flip(backend, bins, tossing, candidates, rng)
+        }
+        Rule::Exponential => exponential(bins, weights_minus_one, rng),
     };
-    used.fill(Bin::default());
-    zeroize::optimization_barrier(used);
+    wipe(weights_minus_one);
+    wipe(heads);
+    bins.fill(Bin::default());
+    zeroize::optimization_barrier(bins);
     Ok(nth_of_level(backend, levels, drawn))
 }
 
@@ -382,21 +395,25 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     }
 }
 
-/// Fills in weights relative to the best occupied level, and moves the occupied levels to the front. What
-/// is left after them has no candidates.
-fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
+/// Fills in weights relative to the best occupied level, less one each (a weight may be 2⁶⁴), and moves the occupied levels to
+/// the front. What is left after them has no candidates.
+fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
     let mut occupied: i32 = 0;
     for index in 0..bins.len() {
-        let Some(mut bin) = bins.get(index).copied() else {
+        let Some(bin) = bins.get(index).copied() else {
             continue;
         };
-        bin.weight_minus_one = weight_minus_one;
+        // As numbers: what moves memory takes other steps for other places.
+        let (parts, level): (u64, u8) = (transmute!(bin.parts), bin.level);
         // At most 2^16: −1 where there is one, else 0.
         let here = bin.candidates().cast_signed().wrapping_neg().negative();
         // Never after the level that is moved, so nothing is overwritten before its turn.
-        if let Some(front) = bins.get_mut(occupied as usize) {
-            *front = bin;
+        let front = occupied as usize;
+        if let (Some(to), Some(weight)) = (bins.get_mut(front), weights_minus_one.get_mut(front)) {
+            to.parts = transmute!(parts);
+            to.level = level;
+            *weight = weight_minus_one;
         }
         occupied = occupied.wrapping_sub(here);
         let stepped = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;
@@ -411,8 +428,11 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     }
 }
 
-/// Coins tossed at a time: as many as a word has bits.
-const COINS: usize = u32::BITS as usize;
+/// Coins whose levels a word marks.
+const MARKED: usize = u32::BITS as usize;
+
+/// Coins tossed at a time.
+const COINS: usize = if VECTORS { 4 * MARKED } else { MARKED };
 
 /// Coins whose levels are worked out at a time.
 const STRETCH: usize = 2048;
@@ -430,44 +450,39 @@ struct Drawn {
 /// Tosses one coin per candidate, level by level, then draws a head.
 // A call: its buffers would be on the stack below which levels are made.
 #[inline(never)]
-fn permute_and_flip<R: Rng + ?Sized>(bins: &mut [Bin], candidates: u32, rng: &mut R) -> Drawn {
+fn permute_and_flip<R: Rng + ?Sized>(
+    backend: Backend,
+    bins: &[Bin],
+    mut tossing: Tossing<'_>,
+    candidates: u32,
+    rng: &mut R,
+) -> Drawn {
+    const { assert!(STRETCH.is_multiple_of(COINS) && COINS.is_multiple_of(MARKED)) };
     let mut words = [[0u8; 8]; COINS];
-    let mut last_of_level = [0u32; STRETCH / COINS];
-    let mut cursor: usize = 0;
-    let mut heads: u32 = 0;
+    let mut last_of_level = [0u32; STRETCH / MARKED];
     let mut tossed: u32 = 0;
     while tossed < candidates {
         let place = tossed as usize % STRETCH;
         if place == 0 {
             mark_last_of_level(bins, tossed, &mut last_of_level);
         }
-        let mut marks = last_of_level.get(place / COINS).copied().unwrap_or(0);
+        let marks = last_of_level.get(place / MARKED..).unwrap_or_default();
         let to_toss = candidates.wrapping_sub(tossed) as usize;
         let coins = words.get_mut(..to_toss.min(COINS)).unwrap_or_default();
         rng.fill_bytes(coins.as_flattened_mut());
-        for coin in coins.iter() {
-            // While there are coins, the cursor is at a level.
-            if let Some(bin) = bins.get_mut(cursor) {
-                // Heads iff word < weight.
-                heads += u32::from(u64::from_le_bytes(*coin) <= bin.weight_minus_one);
-                bin.heads = heads;
-            }
-            // −1 after the last coin of a level, else 0.
-            let done = opaque((marks as i32) >> 31);
-            marks <<= 1;
-            cursor = cursor.wrapping_sub(done as usize);
-        }
+        backend.toss(&mut tossing, coins, marks);
         tossed += COINS as u32;
     }
     wipe(&mut last_of_level);
     wipe(words.as_flattened_mut());
     // The best level always shows heads, so there is one to draw.
-    draw_level(bins, heads.into(), |bin| bin.heads.into(), rng)
+    let running = tossing.heads.iter().map(|heads| u128::from(*heads));
+    draw_level(bins, tossing.heads_so_far.into(), running, rng)
 }
 
 /// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit of the first word is
 /// the first coin. So the loop over coins does not wait for counts.
-fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / COINS]) {
+fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / MARKED]) {
     marks.fill(0);
     let mut end: u32 = 0;
     for bin in bins {
@@ -477,23 +492,25 @@ fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / COIN
         // 1 or 0, without a comparison.
         let inside = (coin / STRETCH as u32).wrapping_sub(1) >> 31;
         // Always in the list, so that no branch depends on a count.
-        let word = coin as usize % STRETCH / COINS;
+        let word = coin as usize % STRETCH / MARKED;
         if let Some(word) = marks.get_mut(word) {
-            *word |= inside << (31 - coin % COINS as u32);
+            *word |= inside << (31 - coin % MARKED as u32);
         }
     }
 }
 
 /// Draws a level by the total weight of its candidates, then a candidate of that level.
-fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> Drawn {
+fn exponential<R: Rng + ?Sized>(bins: &[Bin], weights_minus_one: &[u64], rng: &mut R) -> Drawn {
     // At most 2^16 candidates of weight at most 2^48: the total is at most 2^64.
-    let weight = |bin: &Bin| u128::from(bin.candidates()) * (u128::from(bin.weight_minus_one) + 1);
+    let shares = bins.iter().zip(weights_minus_one);
+    let shares =
+        shares.map(|(bin, weight)| u128::from(bin.candidates()) * (u128::from(*weight) + 1));
     let mut sum: u128 = 0;
-    let running = |bin: &Bin| {
-        sum += weight(bin);
+    let running = shares.clone().map(|share| {
+        sum += share;
         sum
-    };
-    draw_level(bins, bins.iter().map(weight).sum(), running, rng)
+    });
+    draw_level(bins, shares.sum(), running, rng)
 }
 
 /// Draws a level in proportion to its share, and a rank below its candidate count. `running`: for the levels in their order, the
@@ -501,15 +518,14 @@ fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> Drawn {
 fn draw_level<R: Rng + ?Sized>(
     bins: &[Bin],
     total: u128,
-    mut running: impl FnMut(&Bin) -> u128,
+    running: impl Iterator<Item = u128>,
     rng: &mut R,
 ) -> Drawn {
     let target = u128::from(below(rng, total));
     let mut passed = Choice::from(0);
     let mut drawn = Drawn::default();
     let mut candidates: u32 = 0;
-    for bin in bins {
-        let running = running(bin);
+    for (bin, running) in bins.iter().zip(running) {
         let passes = !passed & Choice::from(u8::from(running > target));
         drawn.level.conditional_assign(&bin.level, passes);
         for (drawn, in_part) in drawn.parts.iter_mut().zip(&bin.parts) {

@@ -77,8 +77,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "one head more is drawn from than there are",
         "select.rs",
-        "draw_level(bins, heads.into(), |bin| bin.heads.into(), rng)",
-        "draw_level(bins, u128::from(heads) + 1, |bin| bin.heads.into(), rng)",
+        "draw_level(bins, tossing.heads_so_far.into(), running, rng)",
+        "draw_level(bins, u128::from(tossing.heads_so_far) + 1, running, rng)",
     ),
     mutant(
         "a level has the first coin of the next",
@@ -102,7 +102,7 @@ const MUTANTS: &[Mutant] = &[
         "the rank is drawn among the heads",
         "select.rs",
         "candidates.conditional_assign(&bin.candidates(), passes);",
-        "candidates.conditional_assign(&bin.heads.max(u32::from(bin.heads == 0) * bin.candidates()), passes);",
+        "candidates.conditional_assign(&(running as u32).clamp(1, bin.candidates().max(1)), passes);",
     ),
     mutant(
         "the rank is drawn by the words of the level",
@@ -146,8 +146,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a level has the weight of the next",
         "select.rs",
-        "bin.weight_minus_one = weight_minus_one;",
-        "bin.weight_minus_one = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;",
+        "*weight = weight_minus_one;",
+        "*weight = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;",
     ),
     mutant(
         "of a block, the worst levels of the blocks before are lost",

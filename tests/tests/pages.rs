@@ -1,7 +1,8 @@
-//! Links in pages lead somewhere, and the tests that they name are there.
+//! Links in pages lead somewhere, the tests that they name are there, and so is the code that the proofs are about.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Folders with what is built, not written.
 const NOT_OURS: [&str; 5] = ["target", "build", ".git", "corpus", "node_modules"];
@@ -89,4 +90,15 @@ fn tests_that_are_named_are_there() {
     }
     assert!(named > 5, "only {named} tests are named");
     assert!(wrong.is_empty(), "tests that are not there:\n{wrong}");
+}
+
+/// The proofs themselves are checked where Coq is: in CI.
+#[test]
+fn the_model_of_the_proofs_is_of_this_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let check = root.join("core/proofs/check.sh");
+    let output = Command::new("bash").arg(check).arg("--code-only").output();
+    let output = output.expect("bash is there");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
 }

@@ -6,21 +6,23 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::inputs::{Length, Sums};
+use super::inputs::{Length, Sums, Tossing};
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
-#[target_feature(enable = "neon")]
-pub(super) fn add_features(
-    table: &Table<'_>,
-    hashes: &[u32],
-    times: &[u8],
-    most: u32,
-    sums: &mut [[u8; 4]],
-) -> u32 {
-    portable::add_features(table, hashes, times, most, sums)
+as_portable! { "neon", pub(super),
+    fn add_features(table: &Table<'_>, hashes: &[u32], times: &[u8], most: u32, sums: &mut [[u8; 4]]) -> u32;
+    fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]);
+    fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
+    fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
+    fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32);
+    fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64);
+    fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
+    fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
+    fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
+    fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
 }
 
 #[target_feature(enable = "neon")]
@@ -235,46 +237,6 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
         total += u32::from(vaddlvq_u8(counts));
     }
     total
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-    portable::add_weighted(weight, vector, sums);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
-    portable::centre(coordinates, centre)
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
-    portable::add_bias(products, bias, norm);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32) {
-    portable::add_values(values, outputs, length, known);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
-    portable::add_scores(sums, outputs, thresholds, norm);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
-    portable::box_muller(words, radii, gaussians);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
-    portable::round_products(factor, gaussians, products);
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
-    portable::add_fixed(fixed, coordinates, sums);
 }
 
 #[target_feature(enable = "neon")]

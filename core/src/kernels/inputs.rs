@@ -16,6 +16,17 @@ pub(crate) struct Length {
 /// weights reach without a bias.
 pub(super) const MOST: i64 = 1 << 22;
 
+/// Levels that coins are tossed for, one after the other.
+pub(crate) struct Tossing<'a> {
+    /// For each level, heads is a word up to this.
+    pub(crate) weights_minus_one: &'a [u64],
+    /// For each level, how many coins of it and of those before showed heads. As long.
+    pub(crate) heads: &'a mut [u32],
+    /// The level of the next coin.
+    pub(crate) level: usize,
+    pub(crate) heads_so_far: u32,
+}
+
 /// Projections of up to [`GROUP`] sentences.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums<'a> {

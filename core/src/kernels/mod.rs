@@ -24,6 +24,19 @@
 // the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
+/// Kernels that are the portable ones, compiled for the instructions of another backend.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+macro_rules! as_portable {
+    ($features:literal, $scope:vis, $(fn $name:ident($($argument:ident: $of:ty),* $(,)?) $(-> $result:ty)?;)*) => {
+        $(
+            #[target_feature(enable = $features)]
+            $scope fn $name($($argument: $of),*) $(-> $result)? {
+                portable::$name($($argument),*)
+            }
+        )*
+    };
+}
+
 mod inputs;
 #[cfg(undertone_kernels = "x86")]
 mod keystream;
@@ -49,7 +62,7 @@ use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
 
-pub(crate) use inputs::{Length, Sums};
+pub(crate) use inputs::{Length, Sums, Tossing};
 #[cfg(undertone_kernels = "x86")]
 pub(crate) use keystream::BATCH;
 pub(crate) use limits::{BLOCK, GROUP, SPAN, VECTORS, WIDTH};
@@ -396,6 +409,12 @@ impl Backend {
             Kind::Avx2 => unsafe { keystream::avx2(key, number, out) },
             Kind::Portable => keystream::portable(key, number, out),
         }
+    }
+
+    /// Tosses a coin with each word. `last_of_level`: a bit for each coin, the highest of a word first, set where a level ends.
+    #[inline]
+    pub(crate) fn toss(self, tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]) {
+        run!(self, toss(tossing, words, last_of_level));
     }
 
     /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller) does it.

@@ -5,10 +5,10 @@ use zerocopy::little_endian::{I16, I32, U16};
 
 #[cfg(undertone_kernels = "dsp")]
 pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, table};
-use super::inputs::{Length, MOST, Sums};
+use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
-use crate::barrier::wipe;
+use crate::barrier::{opaque, wipe};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::integers::{at_least, at_most};
 use crate::laplace::fixed::FixedPoint;
@@ -372,6 +372,33 @@ pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I3
             *sum = u16::from_le_bytes(*sum)
                 .wrapping_add(score as u16)
                 .to_le_bytes();
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]) {
+    let Tossing {
+        weights_minus_one,
+        heads,
+        level,
+        heads_so_far,
+    } = tossing;
+    for (words, marks) in words.chunks(u32::BITS as usize).zip(last_of_level) {
+        let mut marks = *marks;
+        for word in words {
+            // While there are coins, there is a level.
+            if let (Some(weight), Some(heads)) =
+                (weights_minus_one.get(*level), heads.get_mut(*level))
+            {
+                // Heads iff word < weight.
+                *heads_so_far += u32::from(u64::from_le_bytes(*word) <= *weight);
+                *heads = *heads_so_far;
+            }
+            // −1 after the last coin of a level, else 0. So nothing here waits for counts.
+            let done = opaque((marks as i32) >> 31);
+            marks <<= 1;
+            *level = level.wrapping_sub(done as usize);
         }
     }
 }

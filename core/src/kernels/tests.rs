@@ -13,6 +13,7 @@ use super::{
 use crate::laplace::{Laplace, Sensitivity};
 use crate::pack::format::BOUNDARIES;
 use crate::rng::PublicRng;
+use crate::select::{MAX_LEVELS, Ratio, Rule, SliceLevels, select_on};
 
 /// Lengths around those of vectors, and the limits.
 const LENGTHS: [usize; 22] = [
@@ -657,6 +658,41 @@ fn the_keystream_is_chacha12() {
                 backend.fill_batch(&key, number, &mut ours);
                 assert_eq!(ours[..], theirs, "{} {number}", backend.name());
             }
+        }
+    }
+}
+
+/// Few coins and many, of one level and of all that there are, some of which have none.
+#[test]
+fn coins_fall_alike() {
+    let mut rng = PublicRng::new(37);
+    let words = |seed| PublicRng::new(seed);
+    for backend in others() {
+        for round in 0..400 {
+            let count = match round % 8 {
+                0 => 1 + round as usize / 8,
+                1 => 2040 + round as usize / 8,
+                _ => 1 + rng.next_u32() as usize % 5000,
+            };
+            let bound = 1 + rng.next_u32() as usize % MAX_LEVELS;
+            let [lowest, spread] = [(); 2].map(|()| rng.next_u32() as usize % bound);
+            let mut levels = bytes(&mut rng, count);
+            for level in &mut levels {
+                *level = (lowest + usize::from(*level) * spread / 255).min(bound - 1) as u8;
+            }
+            let levels = SliceLevels {
+                levels: &levels,
+                bound,
+            };
+            // From one that hardly tells levels apart to one that tells nothing else.
+            let ratio = Ratio::from_constant(u64::MAX >> (round / 8 % 20));
+            let seed = rng.next_u64();
+            let select = |backend| {
+                let rule = Rule::PermuteAndFlip;
+                select_on::<MAX_LEVELS, _>(backend, &levels, rule, ratio, &mut words(seed))
+            };
+            let same = select(backend) == select(Backend::PORTABLE);
+            assert!(same, "{count} candidates of {bound} levels, round {round}");
         }
     }
 }

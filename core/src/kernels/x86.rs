@@ -8,12 +8,13 @@ use core::{array, iter};
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
-use super::inputs::{Length, MOST, Sums};
+use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
 use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
+use crate::integers::at_most;
 use crate::laplace::fixed::FixedPoint;
 use crate::laplace::gaussian::{self, fill_exponentials_here};
 use crate::pack::format::BOUNDARIES;
@@ -71,6 +72,16 @@ fn bits(bytes: &[u8], count: usize) -> usize {
 
 pub(super) mod avx2 {
     use super::*;
+
+    as_portable! { "avx2", pub(in super::super),
+        fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]);
+        fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
+        fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
+        fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32);
+        fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64);
+        fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
+        fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
+    }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
@@ -568,41 +579,6 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-        portable::add_weighted(weight, vector, sums);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
-        portable::centre(coordinates, centre)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
-        portable::add_bias(products, bias, norm);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn add_values(
-        values: &mut [[u8; 4]],
-        outputs: &[i64],
-        length: &Length,
-        known: i32,
-    ) {
-        portable::add_values(values, outputs, length, known);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn add_scores(
-        sums: &mut [[u8; 2]],
-        outputs: &[i64],
-        thresholds: &[I32],
-        norm: i64,
-    ) {
-        portable::add_scores(sums, outputs, thresholds, norm);
-    }
-
-    #[target_feature(enable = "avx2")]
     pub(in super::super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
         let exponentials = |words: &[u64], count, out: &mut [f64]| {
             fill_exponentials_here(words, count, out);
@@ -620,11 +596,6 @@ pub(super) mod avx2 {
             *four = transmute!(_mm256_sqrt_pd(transmute!(*four)));
         }
         gaussian::square_roots(rest);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]) {
-        portable::round_products(factor, gaussians, products);
     }
 
     /// The steps of [`FixedPoint::convert`], four at a time.
@@ -813,17 +784,16 @@ pub(super) mod avx512 {
         room: usize,
     ) {
         let length = sentences.first().map_or(0, |x| x.len());
-        match length / 32 {
-            _ if !length.is_multiple_of(32) || sentences.len() > room => {
-                avx2::add_short_products(matrix, width, start, sentences, sums, room);
-            }
-            8 => add_tiles::<8>(matrix, width, start, sentences, sums, room),
-            4 => add_tiles::<4>(matrix, width, start, sentences, sums, room),
+        let in_tiles = matches!(room, 1 | 4 | 8) && sentences.len() <= room;
+        match length {
+            256 if in_tiles => add_tiles::<8>(matrix, width, start, sentences, sums, room),
+            128 if in_tiles => add_tiles::<4>(matrix, width, start, sentences, sums, room),
             _ => avx2::add_short_products(matrix, width, start, sentences, sums, room),
         }
     }
 
-    /// [`add_short_products`] for 32·`N` coordinates: of as many rows as give eight sums, or twice eight.
+    /// [`add_short_products`] for 32·`N` coordinates and room for 1, 4 or 8 sentences: of as many rows as give eight sums, or twice
+    /// eight.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn add_tiles<const N: usize>(
         matrix: &[I16],
@@ -854,7 +824,7 @@ pub(super) mod avx512 {
                     }
                 }
             }
-            8 => {
+            _ => {
                 let all = all(sentences);
                 let tiles = matrix.chunks((2 * width).max(1)).zip(sums.chunks_mut(16));
                 for (rows, sums) in tiles {
@@ -865,7 +835,6 @@ pub(super) mod avx512 {
                     }
                 }
             }
-            _ => avx2::add_short_products(matrix, width, start, sentences, sums, room),
         }
     }
 
@@ -1577,6 +1546,72 @@ pub(super) mod avx512 {
             *sums = transmute!([low, high]);
         }
         portable::add_scores(rest, rest_outputs, thresholds, norm);
+    }
+
+    /// Eight coins at a time, whatever levels they have.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vpopcntdq,bmi1,bmi2,popcnt")]
+    pub(in super::super) fn toss(
+        tossing: &mut Tossing<'_>,
+        words: &[[u8; 8]],
+        last_of_level: &[u32],
+    ) {
+        if tossing.heads.len() < 8 {
+            return portable::toss(tossing, words, last_of_level);
+        }
+        for (words, marks) in words.chunks(u32::BITS as usize).zip(last_of_level) {
+            // The first coin in the lowest bit.
+            let marks = marks.reverse_bits().to_le_bytes();
+            let (eights, rest) = words.as_chunks::<8>();
+            for (words, marks) in eights.iter().zip(marks) {
+                toss_eight(tossing, transmute!(*words), marks, !0);
+            }
+            if !rest.is_empty() {
+                let mut last = [[0; 8]; 8];
+                for (to, from) in last.iter_mut().zip(rest) {
+                    *to = *from;
+                }
+                let marks = marks.get(eights.len()).copied().unwrap_or(0);
+                toss_eight(tossing, transmute!(last), marks, !(!0 << rest.len()));
+                wipe(last.as_flattened_mut());
+            }
+        }
+    }
+
+    /// Tosses those of eight coins that are in `there`. `marks`: those that are the last of a level.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vpopcntdq,bmi1,bmi2,popcnt")]
+    fn toss_eight(tossing: &mut Tossing<'_>, words: __m512i, marks: u8, there: u8) {
+        // Eight levels, among which are those of the coins that are there.
+        let last_start = tossing.heads.len().saturating_sub(8);
+        let start = at_most(tossing.level as i32, last_start as i32) as usize;
+        let weights = tossing.weights_minus_one.get(start..);
+        let Some(weights) = weights.and_then(|weights| weights.first_chunk::<8>()) else {
+            return;
+        };
+        let heads = tossing.heads.get_mut(start..);
+        let Some(heads) = heads.and_then(|heads| heads.first_chunk_mut::<8>()) else {
+            return;
+        };
+        let first = tossing.level - start;
+        // The bits of the lanes before a lane, and with its own.
+        let before: __m512i = transmute!([0u64, 1, 3, 7, 15, 31, 63, 127]);
+        let up_to: __m512i = transmute!([1u64, 3, 7, 15, 31, 63, 127, 255]);
+        let count_from = |number: i64, bits: u8, lanes| {
+            let bits = _mm512_and_si512(_mm512_set1_epi64(bits.into()), lanes);
+            _mm512_add_epi64(_mm512_set1_epi64(number), _mm512_popcnt_epi64(bits))
+        };
+        let levels = count_from(first as i64, marks, before);
+        let weights = _mm512_permutexvar_epi64(levels, transmute!(*weights));
+        let shown = _mm512_mask_cmple_epu64_mask(there, words, weights);
+        let so_far = count_from(tossing.heads_so_far.into(), shown, up_to);
+        // Of the last coins of levels, to these.
+        let at_last = _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(marks, so_far));
+        let ended = !(!0u16 << marks.count_ones()) << first;
+        let before = _mm512_castsi256_si512(transmute!(*heads));
+        let heads_now = _mm512_mask_expand_epi32(before, ended, _mm512_castsi256_si512(at_last));
+        *heads = transmute!(_mm512_castsi512_si256(heads_now));
+        tossing.level += marks.count_ones() as usize;
+        tossing.heads_so_far += shown.count_ones();
     }
 
     #[target_feature(enable = "avx512f,avx512dq")]
