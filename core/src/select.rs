@@ -50,6 +50,8 @@ use zerocopy::transmute;
 use crate::barrier::wipe;
 use crate::epsilon::Epsilon;
 use crate::integers::Signed;
+#[cfg(undertone_kernels = "x86")]
+use crate::kernels::ROOM;
 use crate::kernels::{Backend, Tossing, VECTORS};
 use crate::rng::below;
 
@@ -327,13 +329,13 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 ) -> Result<u32, SelectError> {
     const { assert!(B >= 1 && B <= MAX_LEVELS, "B must lie in 1..=256") };
     let mut bins = [Bin::default(); B];
-    let mut weights_minus_one = [0u64; B];
-    let mut heads = [0u32; B];
+    #[cfg(not(undertone_kernels = "x86"))]
+    let (mut weights_minus_one, mut heads) = ([0u64; B], [0u32; B]);
+    #[cfg(undertone_kernels = "x86")]
+    let (mut weights_minus_one, mut heads) = ([0u64; ROOM], [0u32; ROOM]);
     let bound = levels.bound();
-    let bins = bins.get_mut(..bound);
-    let weights_minus_one = weights_minus_one.get_mut(..bound);
-    let (bins, weights_minus_one, heads) = match (bins, weights_minus_one, heads.get_mut(..bound)) {
-        (Some(bins), Some(weights), Some(heads)) if bound > 0 => (bins, weights, heads),
+    let bins = match bins.get_mut(..bound) {
+        Some(bins) if bound > 0 => bins,
         _ => {
             return Err(SelectError::LevelBound {
                 found: bound,
@@ -346,21 +348,21 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
         return Err(SelectError::Candidates { found: candidates });
     }
     histogram(backend, levels, bins);
-    weigh(bins, weights_minus_one, rule, ratio);
+    weigh(bins, &mut weights_minus_one, rule, ratio);
     let drawn = match rule {
         Rule::PermuteAndFlip => {
             let tossing = Tossing {
-                weights_minus_one,
-                heads,
+                weights_minus_one: &weights_minus_one,
+                heads: &mut heads,
                 level: 0,
                 heads_so_far: 0,
             };
             permute_and_flip(backend, bins, tossing, candidates, rng)
         }
-        Rule::Exponential => exponential(bins, weights_minus_one, rng),
+        Rule::Exponential => exponential(bins, &weights_minus_one, rng),
     };
-    wipe(weights_minus_one);
-    wipe(heads);
+    wipe(&mut weights_minus_one);
+    wipe(&mut heads);
     bins.fill(Bin::default());
     zeroize::optimization_barrier(bins);
     Ok(nth_of_level(backend, levels, drawn))
@@ -432,7 +434,7 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
 const MARKED: usize = u32::BITS as usize;
 
 /// Coins tossed at a time.
-const COINS: usize = if VECTORS { 4 * MARKED } else { MARKED };
+const COINS: usize = if VECTORS { 8 * MARKED } else { MARKED };
 
 /// Coins whose levels are worked out at a time.
 const STRETCH: usize = 2048;

@@ -16,12 +16,22 @@ pub(crate) struct Length {
 /// weights reach without a bias.
 pub(super) const MOST: i64 = 1 << 22;
 
+/// Room for what each level has, and for a vector that begins at the last one.
+#[cfg(undertone_kernels = "x86")]
+pub(crate) const ROOM: usize = 256 + 8;
+
+/// A number for each level; on x86-64 more follow that mean nothing.
+#[cfg(undertone_kernels = "x86")]
+type OfLevels<T> = [T; ROOM];
+#[cfg(not(undertone_kernels = "x86"))]
+type OfLevels<T> = [T];
+
 /// Levels that coins are tossed for, one after the other.
 pub(crate) struct Tossing<'a> {
-    /// For each level, heads is a word up to this.
-    pub(crate) weights_minus_one: &'a [u64],
-    /// For each level, how many coins of it and of those before showed heads. As long.
-    pub(crate) heads: &'a mut [u32],
+    /// Heads is a word up to this.
+    pub(crate) weights_minus_one: &'a OfLevels<u64>,
+    /// How many coins of a level and of those before showed heads.
+    pub(crate) heads: &'a mut OfLevels<u32>,
     /// The level of the next coin.
     pub(crate) level: usize,
     pub(crate) heads_so_far: u32,

@@ -62,6 +62,8 @@ use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
 
+#[cfg(undertone_kernels = "x86")]
+pub(crate) use inputs::ROOM;
 pub(crate) use inputs::{Length, Sums, Tossing};
 #[cfg(undertone_kernels = "x86")]
 pub(crate) use keystream::BATCH;

@@ -14,7 +14,6 @@ use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
-use crate::integers::at_most;
 use crate::laplace::fixed::FixedPoint;
 use crate::laplace::gaussian::{self, fill_exponentials_here};
 use crate::pack::format::BOUNDARIES;
@@ -1555,9 +1554,6 @@ pub(super) mod avx512 {
         words: &[[u8; 8]],
         last_of_level: &[u32],
     ) {
-        if tossing.heads.len() < 8 {
-            return portable::toss(tossing, words, last_of_level);
-        }
         for (words, marks) in words.chunks(u32::BITS as usize).zip(last_of_level) {
             // The first coin in the lowest bit.
             let marks = marks.reverse_bits().to_le_bytes();
@@ -1581,35 +1577,28 @@ pub(super) mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     fn toss_eight(tossing: &mut Tossing<'_>, words: __m512i, marks: u8, there: u8) {
-        // Eight levels, among which are those of the coins that are there.
-        let last_start = tossing.heads.len().saturating_sub(8);
-        let start = at_most(tossing.level as i32, last_start as i32) as usize;
-        let weights = tossing.weights_minus_one.get(start..);
+        // There is room from the last level on.
+        let weights = tossing.weights_minus_one.get(tossing.level..);
         let Some(weights) = weights.and_then(|weights| weights.first_chunk::<8>()) else {
             return;
         };
-        let heads = tossing.heads.get_mut(start..);
+        let heads = tossing.heads.get_mut(tossing.level..);
         let Some(heads) = heads.and_then(|heads| heads.first_chunk_mut::<8>()) else {
             return;
         };
-        let first = tossing.level - start;
         // The bits of the lanes before a lane, and with its own.
         let before: __m512i = transmute!([0u64, 1, 3, 7, 15, 31, 63, 127]);
         let up_to: __m512i = transmute!([1u64, 3, 7, 15, 31, 63, 127, 255]);
-        let count_from = |number: i64, bits: u8, lanes| {
-            let bits = _mm512_and_si512(_mm512_set1_epi64(bits.into()), lanes);
-            _mm512_add_epi64(_mm512_set1_epi64(number), _mm512_popcnt_epi64(bits))
+        let count = |bits: u8, lanes| {
+            _mm512_popcnt_epi64(_mm512_and_si512(_mm512_set1_epi64(bits.into()), lanes))
         };
-        let levels = count_from(first as i64, marks, before);
-        let weights = _mm512_permutexvar_epi64(levels, transmute!(*weights));
+        let weights = _mm512_permutexvar_epi64(count(marks, before), transmute!(*weights));
         let shown = _mm512_mask_cmple_epu64_mask(there, words, weights);
-        let so_far = count_from(tossing.heads_so_far.into(), shown, up_to);
-        // Of the last coins of levels, to these.
-        let at_last = _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(marks, so_far));
-        let ended = !(!0u16 << marks.count_ones()) << first;
-        let before = _mm512_castsi256_si512(transmute!(*heads));
-        let heads_now = _mm512_mask_expand_epi32(before, ended, _mm512_castsi256_si512(at_last));
-        *heads = transmute!(_mm512_castsi512_si256(heads_now));
+        let so_far = _mm512_set1_epi64(tossing.heads_so_far.into());
+        let so_far = _mm512_add_epi64(so_far, count(shown, up_to));
+        // Those of the last coins of levels. What follows them is written again when its levels end.
+        let ended = _mm512_maskz_compress_epi64(marks, so_far);
+        *heads = transmute!(_mm512_cvtepi64_epi32(ended));
         tossing.level += marks.count_ones() as usize;
         tossing.heads_so_far += shown.count_ones();
     }
