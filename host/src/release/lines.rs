@@ -142,8 +142,16 @@ impl Lines {
     }
 
     fn text(&self) -> Result<&str, BadLine> {
-        let mut line = self.line.as_slice();
-        if self.number == 1 {
+        Self::text_of(&self.line, self.number)
+    }
+
+    /// The text of a line of this number, as [`copy`](Self::copy) writes it.
+    ///
+    /// # Errors
+    /// [`BadLine`].
+    #[doc(hidden)]
+    pub fn text_of(mut line: &[u8], number: u64) -> Result<&str, BadLine> {
+        if number == 1 {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         line = line.strip_suffix(b"\n").unwrap_or(line);
