@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::{mem, panic, thread};
 
 use clap::Args;
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
+use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
@@ -60,85 +62,102 @@ const ADDED: [&str; 8] = [
     "embedding",
 ];
 
-/// One line of what the server makes of a release.
-struct DecodedLine<'a> {
-    line: &'a ReleaseLine<'a>,
-    /// None for "nothing known".
-    candidate: Option<&'a Candidate>,
-    embedding: Option<&'a [f32]>,
+/// The candidates of a pack.
+struct Known {
+    path: PathBuf,
+    candidates: Candidates,
+    /// The pack's identifier in hexadecimal digits.
+    id: String,
+    /// What a line has of each candidate. Many releases name the same one, so it is written once.
+    members: Vec<String>,
 }
 
-impl Serialize for DecodedLine<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in &self.line.fields.0 {
-            match ADDED.contains(&name.as_str()) {
-                true => map.serialize_entry(&format!("input_{name}"), value)?,
-                false => map.serialize_entry(name, value)?,
-            }
-        }
-        let release = &self.line.release;
-        map.serialize_entry("epsilon", &number(&release.epsilon().to_string()))?;
-        map.serialize_entry("pack", &hex::encode(release.pack_id()))?;
-        map.serialize_entry("candidate", &release.candidate())?;
-        let unit = match release.selector() {
-            Selector::WholeText => "whole text",
-            _ => "sentence",
+impl Known {
+    fn read(path: &Path) -> Result<Self> {
+        let candidates = Candidates::read(path)?;
+        let member = |own: &Candidate| {
+            let [name, label, excerpt] = [json(&own.id), json(&own.label), json(&own.excerpt)];
+            format!("\"name\":{name},\"label\":{label},\"excerpt\":{excerpt}")
         };
-        map.serialize_entry("unit", unit)?;
-        map.serialize_entry("name", &self.candidate.map(|candidate| &candidate.id))?;
-        let label = self
-            .candidate
-            .and_then(|candidate| candidate.label.as_ref());
-        map.serialize_entry("label", &label)?;
-        map.serialize_entry(
-            "excerpt",
-            &self.candidate.map(|candidate| &candidate.excerpt),
-        )?;
-        if let Some(embedding) = self.embedding {
-            map.serialize_entry("embedding", embedding)?;
-        }
-        map.end()
+        Ok(Self {
+            path: path.to_owned(),
+            id: hex::encode(candidates.pack_id()),
+            members: candidates.entries.iter().map(member).collect(),
+            candidates,
+        })
     }
 }
 
-/// A number with the digits it is written with.
-fn number(digits: &str) -> Box<RawValue> {
-    let digits = RawValue::from_string(digits.to_owned());
-    digits.unwrap_or_else(|_| to_raw_value("").expect("a string is JSON"))
-}
+/// The same for "nothing known".
+const NOTHING: &str = "\"name\":null,\"label\":null,\"excerpt\":null";
 
 /// The candidates of several packs.
-struct Packs(HashMap<[u8; 8], (PathBuf, Candidates)>);
+struct Packs {
+    known: HashMap<[u8; 8], Known>,
+    /// Whether lines have embeddings.
+    embedding: bool,
+}
 
 impl Packs {
-    fn read(paths: &[PathBuf]) -> Result<Self> {
-        let mut packs = HashMap::<_, (PathBuf, Candidates)>::new();
+    fn read(paths: &[PathBuf], embedding: bool) -> Result<Self> {
+        let mut known = HashMap::<_, Known>::new();
         for path in paths {
-            let candidates = Candidates::read(path)?;
-            let own = (path.clone(), candidates);
-            let id = own.1.pack_id();
-            if let Some((first, _)) = packs.insert(id, own) {
+            let own = Known::read(path)?;
+            if let Some(first) = known.insert(own.candidates.pack_id(), own) {
                 return Err(Error::from(Cause::SamePack {
-                    first,
+                    first: first.path,
                     second: path.clone(),
                 }));
             }
         }
-        Ok(Self(packs))
+        Ok(Self { known, embedding })
     }
 
-    fn decode(&self, line: &ReleaseLine<'_>) -> Result<Option<(&Candidate, &[f32])>, BadLine> {
-        let (_, pack) = self
-            .0
-            .get(&line.release.pack_id())
-            .ok_or(BadLine::OtherPack)?;
-        if line.release.order().is_some() {
+    /// Adds what the server makes of a release, as a line.
+    fn decode(&self, line: &ReleaseLine<'_>, out: &mut Vec<u8>) -> Result<(), BadLine> {
+        let release = &line.release;
+        let pack = self.known.get(&release.pack_id());
+        let pack = pack.ok_or(BadLine::OtherPack)?;
+        if release.order().is_some() {
             return Err(BadLine::Point);
         }
-        pack.decode(&line.release)
-            .map_err(|_| BadLine::NoSuchCandidate)
+        let found = pack.candidates.decode(release);
+        let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
+        out.push(b'{');
+        for (name, value) in &line.fields.0 {
+            match ADDED.contains(&name.as_str()) {
+                true => push_json(out, &format!("input_{name}")),
+                false => push_json(out, name),
+            }
+            out.push(b':');
+            out.extend_from_slice(value.get().as_bytes());
+            out.push(b',');
+        }
+        let (epsilon, id, candidate) = (release.epsilon(), &pack.id, release.candidate());
+        let unit = match release.selector() {
+            Selector::WholeText => "whole text",
+            _ => "sentence",
+        };
+        let members = match found {
+            None => NOTHING,
+            Some(_) => &pack.members[candidate as usize],
+        };
+        write!(
+            out,
+            "\"epsilon\":{epsilon},\"pack\":\"{id}\",\"candidate\":{candidate},\"unit\":\"{unit}\",{members}"
+        )
+        .expect("memory can be written");
+        if let (Some((_, embedding)), true) = (found, self.embedding) {
+            out.extend_from_slice(b",\"embedding\":");
+            push_json(out, embedding);
+        }
+        out.extend_from_slice(b"}\n");
+        Ok(())
     }
+}
+
+fn push_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    serde_json::to_writer(out, value).expect("strings and numbers are JSON");
 }
 
 /// Lines that were rejected: how many for each reason, and the first of them.
@@ -154,6 +173,14 @@ impl Rejected {
         self.reasons.entry(problem).or_insert((0, number)).0 += 1;
     }
 
+    /// Adds those of later lines.
+    fn add(&mut self, later: Self) {
+        for (problem, (count, first)) in later.reasons {
+            self.reasons.entry(problem).or_insert((0, first)).0 += count;
+        }
+        self.pack = self.pack.or(later.pack);
+    }
+
     fn lines(&self) -> u64 {
         self.reasons.values().map(|(count, _)| count).sum()
     }
@@ -167,6 +194,159 @@ impl Rejected {
             }
         }
         text
+    }
+}
+
+/// How much text is decoded at a time: so much that handing it to another thread costs little, and so little that many
+/// threads have some.
+const BATCH: usize = 64 << 10;
+
+/// Batches that are read before they are written, for each thread that decodes.
+const AHEAD: usize = 2;
+
+/// Lines as they stand in the input.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// The number of each line, and where it stops.
+    lines: Vec<(u64, usize)>,
+}
+
+/// What becomes of a batch.
+#[derive(Default)]
+struct Decoded {
+    text: Vec<u8>,
+    lines: usize,
+    rejected: Rejected,
+    /// The rejected lines, as they stand in the input.
+    aside: Vec<u8>,
+}
+
+impl Decoded {
+    fn of(batch: &Batch, packs: &Packs) -> Self {
+        let mut decoded = Self::default();
+        let mut start = 0;
+        for &(number, end) in &batch.lines {
+            let line = &batch.bytes[start..end];
+            start = end;
+            if let Err(problem) = decoded.push(line, number, packs) {
+                decoded.rejected.count(number, problem);
+                decoded.aside.extend_from_slice(line);
+            }
+        }
+        decoded
+    }
+
+    fn push(&mut self, line: &[u8], number: u64, packs: &Packs) -> Result<(), BadLine> {
+        let line = ReleaseLine::parse(Lines::text_of(line, number)?)?;
+        let found = packs.decode(&line, &mut self.text);
+        if found == Err(BadLine::OtherPack) {
+            let pack = &mut self.rejected.pack;
+            pack.get_or_insert(line.release.pack_id());
+        }
+        found.map(|()| self.lines += 1)
+    }
+}
+
+/// Nobody waits for batches any more.
+struct Stopped;
+
+/// What is read ahead of what is written. Batches are decoded on all cores, and received in the order in which they were
+/// read.
+struct Ahead {
+    packs: Arc<Packs>,
+    batch: Batch,
+    queue: SyncSender<Receiver<Decoded>>,
+}
+
+impl Ahead {
+    /// Has the batch decoded.
+    fn send(&mut self) -> Result<(), Stopped> {
+        if self.batch.lines.is_empty() {
+            return Ok(());
+        }
+        let batch = mem::take(&mut self.batch);
+        let packs = Arc::clone(&self.packs);
+        let (sender, receiver) = channel();
+        rayon::spawn(move || {
+            // Nobody waits for it if writing has failed.
+            let _ = sender.send(Decoded::of(&batch, &packs));
+        });
+        self.queue.send(receiver).map_err(|_| Stopped)
+    }
+
+    /// Hands on what needs no decoding.
+    fn send_as_is(&mut self, decoded: Decoded) -> Result<(), Stopped> {
+        let (sender, receiver) = channel();
+        let sent = sender.send(decoded).map_err(|_| Stopped);
+        sent.and_then(|()| self.queue.send(receiver).map_err(|_| Stopped))
+    }
+}
+
+/// Shared with [`Waiting`], which is in the lines that are read.
+type Shared = Arc<Mutex<Ahead>>;
+
+fn locked(shared: &Mutex<Ahead>) -> MutexGuard<'_, Ahead> {
+    shared.lock().expect("only one thread reads")
+}
+
+/// Reads all lines.
+fn read(lines: &mut Lines, shared: &Shared, rejected: Option<&Path>) -> Result<()> {
+    while let Some(line) = lines.next_line()? {
+        let (number, too_long) = (line.number, line.text == Err(BadLine::TooLong));
+        let mut ahead = locked(shared);
+        let mut sent = Ok(());
+        if too_long {
+            let mut decoded = Decoded::default();
+            decoded.rejected.count(number, BadLine::TooLong);
+            sent = ahead.send().and_then(|()| ahead.send_as_is(decoded));
+            drop(ahead);
+            if let Some(path) = rejected {
+                lines.copy(&mut Pieces(shared), path)?;
+            }
+        } else {
+            let Batch { bytes, lines: ends } = &mut ahead.batch;
+            lines.copy(bytes, Path::new("memory"))?;
+            ends.push((number, bytes.len()));
+            if bytes.len() >= BATCH {
+                sent = ahead.send();
+            }
+        }
+        if sent.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A line that is too long to be held: its pieces are set aside, one after the other.
+struct Pieces<'a>(&'a Shared);
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let decoded = Decoded {
+            aside: piece.to_owned(),
+            ..Decoded::default()
+        };
+        let sent = locked(self.0).send_as_is(decoded);
+        sent.map_err(|Stopped| io::ErrorKind::BrokenPipe)?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Standard input. It may have nothing more for long, as with `tail -f`: what it gave is decoded before it is asked for more.
+struct Waiting(Shared);
+
+impl Read for Waiting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match locked(&self.0).send() {
+            Ok(()) => io::stdin().read(buffer),
+            Err(Stopped) => Ok(0),
+        }
     }
 }
 
@@ -255,9 +435,18 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        let packs = Packs::read(&self.candidates)?;
+        let packs = Packs::read(&self.candidates, self.embedding)?;
+        let (queue, batches) = sync_channel(AHEAD * rayon::current_num_threads());
+        let shared = Arc::new(Mutex::new(Ahead {
+            packs: Arc::new(packs),
+            batch: Batch::default(),
+            queue,
+        }));
         let mut lines = match is_stream(&self.input) {
-            true => Lines::new(Path::new("standard input"), io::stdin())?,
+            true => {
+                let input = BufReader::with_capacity(BATCH, Waiting(Arc::clone(&shared)));
+                Lines::new(Path::new("standard input"), input)?
+            }
             false => undertone_tables::releases(&self.input)?,
         };
         let mut out = Output::create(&self.out, self.embedding)?;
@@ -265,39 +454,36 @@ impl Arguments {
         let mut rate = Rate::start();
         let mut rejected = Rejected::default();
         let mut decoded = 0;
-        while let Some(line) = lines.next_line()? {
-            let number = line.number;
-            let parsed = line.text.and_then(ReleaseLine::parse);
-            let found = parsed.and_then(|line| match packs.decode(&line) {
-                Ok(decoded) => Ok(json(&DecodedLine {
-                    line: &line,
-                    candidate: decoded.map(|(candidate, _)| candidate),
-                    embedding: decoded.map(|(_, own)| own).filter(|_| self.embedding),
-                })),
-                Err(problem) => {
-                    if problem == BadLine::OtherPack {
-                        rejected.pack.get_or_insert(line.release.pack_id());
-                    }
-                    Err(problem)
-                }
-            });
-            match found {
-                Ok(text) => {
-                    match writeln!(out.writer(), "{text}") {
-                        // Anyone may stop reading early, as `head` does.
-                        Err(error) if self.stopped(&error) => break,
-                        written => written.map_err(Error::io("write", &self.out))?,
-                    }
-                    decoded += 1;
-                    rate.count(1, 0);
-                }
-                Err(problem) => {
-                    rejected.count(number, problem);
-                    if let (Some(file), Some(path)) = (&mut aside, &self.rejected) {
-                        lines.copy(file, path)?;
-                    }
-                }
+        let path = self.rejected.clone();
+        // Not in a scope: if nobody reads standard output any more, nothing waits for a line from standard input.
+        let reader = thread::spawn(move || {
+            let done = read(&mut lines, &shared, path.as_deref());
+            // The lines before an error, too. Without a receiver nobody wants them.
+            let _ = locked(&shared).send();
+            done
+        });
+        let mut stopped = false;
+        for batch in batches {
+            let batch = batch.recv().expect("a panic there ends the process");
+            if let (Some(file), Some(path)) = (&mut aside, &self.rejected) {
+                file.write_all(&batch.aside)
+                    .map_err(Error::io("write", path))?;
             }
+            rejected.add(batch.rejected);
+            decoded += batch.lines;
+            rate.count(batch.lines, 0);
+            match out.writer().write_all(&batch.text) {
+                // Anyone may stop reading early, as `head` does.
+                Err(error) if self.stopped(&error) => {
+                    stopped = true;
+                    break;
+                }
+                written => written.map_err(Error::io("write", &self.out))?,
+            }
+        }
+        if !stopped {
+            let read = reader.join();
+            read.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
         }
         if decoded == 0 && rejected.lines() > 0 {
             return Err(Error::from(Cause::NothingDecoded {
