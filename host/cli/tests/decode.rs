@@ -394,6 +394,69 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
 }
 
+/// Batches are decoded on all cores, and yet every line has its place.
+#[test]
+fn lines_of_many_batches_stay_in_order() {
+    const LINES: usize = 6000;
+    let folder = prepared();
+    let folder = folder.path();
+    let new = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    let old = fs::read_to_string(folder.join("old.jsonl")).unwrap();
+    let release = |text: &str| text.split("\"release\":").nth(1).unwrap()[..50].to_owned();
+    let (good, other) = (release(&new), release(&old));
+    // Longer than what is read at a time, so it comes in pieces.
+    let long = format!("{{\"id\":\"{}\"}}", "x".repeat(3 << 20));
+    let (mut input, mut aside, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..LINES {
+        let bad = match number {
+            3000 => long.clone(),
+            _ if number % 100 == 50 => format!("{{\"id\":{number},\"release\":{other}}}"),
+            _ if number % 100 == 60 => format!("secret {number}"),
+            _ => {
+                ids.push(number);
+                let line = format!("{{\"id\":{number},\"release\":{good}}}\n");
+                input.extend(line.as_bytes());
+                continue;
+            }
+        };
+        for bytes in [&mut input, &mut aside] {
+            bytes.extend(bad.as_bytes());
+            bytes.extend(b"\r\n");
+        }
+    }
+    fs::write(folder.join("in.jsonl"), &input).unwrap();
+    let decode = ["decode", "--candidates", NEW, "--rejected", "bad.jsonl"];
+    let file = [&decode[..], &["--in", "in.jsonl", "--out", "d.jsonl"]].concat();
+    let output = undertone(folder, &file);
+    let pack = lines(old.as_bytes())[0]["release"].as_str().unwrap()[32..].to_owned();
+    let said = String::from_utf8(output.stderr).unwrap();
+    for part in [
+        "121 lines rejected".to_owned(),
+        "1: longer than 1048576 bytes; the first on line 3001".to_owned(),
+        "60: not a release in JSON; the first on line 61".to_owned(),
+        format!(
+            "60: made under a pack whose candidates were not given; the first on line 51, pack {pack}"
+        ),
+    ] {
+        assert!(said.contains(&part), "no {part:?} in {said}");
+    }
+    let decoded = fs::read(folder.join("d.jsonl")).unwrap();
+    let found: Vec<usize> = lines(&decoded)
+        .iter()
+        .map(|line| line["id"].as_u64().unwrap() as usize)
+        .collect();
+    assert!(found == ids);
+    assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
+    // A stream gives lines in parts of any length.
+    for name in ["bad.jsonl", "d.jsonl"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    let stream = [&decode[..], &["--in", "-", "--out", "d.jsonl"]].concat();
+    assert!(fed(folder, &stream, &input).status.success());
+    assert!(fs::read(folder.join("d.jsonl")).unwrap() == decoded);
+    assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
+}
+
 /// A point stands for many candidates: such lines are set aside, with what to do instead.
 #[test]
 fn points_are_set_aside() {
