@@ -423,7 +423,10 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             lexicon.mean(self.backend, sentence, &mut vector, |mean| mean);
             // Both are powers of two, so this is what `push` makes of the vector.
             let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
-            rescale(coordinates, lexicon.exponent() + self.scale().exponent());
+            let exponent = lexicon.exponent() + self.scale().exponent();
+            if exponent != 0 {
+                rescale(coordinates, exponent);
+            }
         }
         self.add(&mut vector, divisor);
         wipe(&mut vector);

@@ -35,6 +35,7 @@ use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{FEATURES_TAG, FeaturesHead, MAX_FEATURES};
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::script::is_mark;
+use crate::utf8::valid_parts;
 
 /// The longest run of characters that can be a feature, with the marks of the ends of a word.
 pub const MAX_GRAM: usize = 8;
@@ -119,11 +120,11 @@ fn visit_features(text: &[u8], kinds: FeatureKinds, visit: impl Visit) {
         length: 0,
         apostrophe: false,
     };
-    for chunk in text.utf8_chunks() {
-        for c in chunk.valid().chars() {
+    for (part, invalid) in valid_parts(text) {
+        for c in part.chars() {
             reader.read(c);
         }
-        if !chunk.invalid().is_empty() {
+        if invalid {
             reader.end_word();
         }
     }

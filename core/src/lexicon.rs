@@ -17,7 +17,7 @@ use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::fixed::Scale;
-use crate::kernels::Backend;
+use crate::kernels::{Backend, VECTORS};
 use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{
     LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
@@ -25,6 +25,7 @@ use crate::pack::format::{
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::pieces::Places;
+use crate::utf8::valid_parts;
 
 pub use crate::pieces::{CONTINUATION, MAX_WORD_BYTES, Word, piece};
 
@@ -87,7 +88,7 @@ fn lower(run: &str, word: &mut Word) -> bool {
 /// The words of the valid parts of a text; the same as the words of the text with every invalid
 /// part replaced by a character that belongs to no word.
 pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
-    text.utf8_chunks().flat_map(|chunk| words(chunk.valid()))
+    valid_parts(text).flat_map(|(part, _)| words(part))
 }
 
 /// How a lexicon finds its entries in a text.
@@ -330,13 +331,17 @@ impl<'a> Lexicon<'a> {
         let (start, end) = (end(index.wrapping_sub(1)), end(index));
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let length = end.wrapping_sub(start);
-        // Near the end of all words there are no bytes for a number: the comparison below decides.
-        let first = rest.first_chunk().map_or(text.first, |first| {
+        // Near the end of all words there are no bytes for a number.
+        if let Some(first) = rest.first_chunk() {
             let beyond = usize::MAX.checked_shr(8 * length as u32).unwrap_or(0);
-            usize::from_be_bytes(*first) & !beyond
-        });
-        if first != text.first {
-            return first > text.first;
+            let first = usize::from_be_bytes(*first) & !beyond;
+            if first != text.first {
+                return first > text.first;
+            }
+            // Short words are all in their numbers, which saves a call.
+            if VECTORS && length.max(text.bytes.len()) <= size_of::<usize>() {
+                return length > text.bytes.len();
+            }
         }
         rest.get(..length).unwrap_or_default() > text.bytes
     }
@@ -483,7 +488,7 @@ impl<'a> Lexicon<'a> {
             i64::from(weight)
         };
         let mut total: i64 = 0;
-        let valid = sentence.utf8_chunks().map(|chunk| chunk.valid());
+        let valid = valid_parts(sentence).map(|(part, _)| part);
         match self.matching {
             Matching::Words => {
                 let mut runs = valid.flat_map(runs);

@@ -93,6 +93,7 @@ mod script;
 pub mod select;
 pub mod sentences;
 pub mod unit;
+mod utf8;
 pub mod vector;
 pub mod whole_text;
 pub mod words;

@@ -47,6 +47,7 @@
 
 use core::ops::Range;
 
+use crate::kernels::VECTORS;
 use crate::language::ANY_LANGUAGE;
 use crate::script::{self, ends_sentences};
 
@@ -278,6 +279,21 @@ impl<'a> Scanner<'a> {
         at
     }
 
+    /// How many characters from `at` on are plain, up to a limit. Firmware reads them one by one.
+    fn plain(&mut self, at: usize, limit: usize) -> usize {
+        if !VECTORS {
+            return 0;
+        }
+        let rest = self
+            .text
+            .get(at..limit.min(self.text.len()))
+            .unwrap_or_default();
+        let plain = rest.iter().take_while(|byte| is_plain(char::from(**byte)));
+        let plain = plain.count();
+        self.count(plain);
+        plain
+    }
+
     /// The piece that starts at `start`, where a character is that is no space.
     fn piece(&mut self, start: usize) -> Piece {
         let (mut at, mut end, mut speaks) = (start, start, false);
@@ -298,10 +314,17 @@ impl<'a> Scanner<'a> {
             }
             let mut ends = false;
             let mut pauses = is_comma(c);
-            if c.is_ascii_alphanumeric() && c != 'x' {
+            if is_plain(c) {
                 // Most characters: all that follows is false.
                 speaks = true;
                 at += length;
+                let more = self.plain(at, start + MAX_SENTENCE_BYTES);
+                if more > 0 {
+                    at += more;
+                    let next = at - 1;
+                    let end = next;
+                    base = Some(Piece { end, next, speaks });
+                }
                 end = at;
             } else if c.is_whitespace() {
                 at += length;
@@ -755,6 +778,11 @@ fn needs_no_space(c: char) -> bool {
             c,
             '။' | '。' | '｡' | '．' | '！' | '？' | '︒' | '︕' | '︖' | '﹖' | '﹗'
         )
+}
+
+/// Whether a character ends nothing and pauses nowhere, whatever is around it, and is no part of a face: `xD`.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() && c != 'x'
 }
 
 fn is_comma(c: char) -> bool {
