@@ -125,7 +125,7 @@ impl Packs {
         let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
         out.push(b'{');
         for (name, value) in &line.fields.0 {
-            match ADDED.contains(&name.as_str()) {
+            match ADDED.contains(&&**name) {
                 true => push_json(out, &format!("input_{name}")),
                 false => push_json(out, name),
             }

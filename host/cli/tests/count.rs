@@ -369,6 +369,27 @@ fn threads_keep_the_order_of_rejects() {
         .map(|i| format!("{{\"release\":\"{}\"}}\n", hex::encode(all[i])))
         .collect();
     assert!(aside == wanted);
+
+    // As lines, with one that is too long to be held, and a last one without an end.
+    let long = format!("{}\n", "x".repeat(3 << 20));
+    let line = |(i, record)| match i {
+        100_000 => long.clone(),
+        _ => format!("{{\"release\":\"{}\"}}\n", hex::encode(record)),
+    };
+    let lines: Vec<String> = all.iter().enumerate().map(line).collect();
+    let whole = lines.concat();
+    fs::write(folder.join("a.jsonl"), whole.trim_end()).unwrap();
+    let (counts, said) = count(folder, &["a.jsonl", "--rejected", "l.jsonl"]);
+    assert!(counts == expected(&good, "", |_| String::new()));
+    assert!(
+        said.contains("66667 rejected")
+            && said.contains("1: longer than 1048576 bytes; the first is number 100001 of")
+            && said.contains("number 2 of"),
+        "{said}"
+    );
+    let aside = fs::read_to_string(folder.join("l.jsonl")).unwrap();
+    let bad = (0..all.len()).filter(of(1));
+    assert!(aside == bad.map(|i| lines[i].as_str()).collect::<String>());
 }
 
 #[test]

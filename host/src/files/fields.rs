@@ -1,12 +1,18 @@
 //! The fields of a JSON object, by name or by a path with dots.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object in their order, as often as they are given, as they are written.
-pub struct Fields<'a>(pub Vec<(String, &'a RawValue)>);
+/// The fields of an object in their order, as often as they are given, as they are written. Names without escapes are those of
+/// the text: of millions of lines copies take longer than reading them.
+pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
+
+/// A name, which serde would copy.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A field is given twice, so nobody knows which one is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +58,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    fields.push((name, value));
                 }
                 Ok(Fields(fields))
             }

@@ -1,5 +1,6 @@
 //! Files of releases: a line of JSON each.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
@@ -228,13 +229,21 @@ impl<'a> ReleaseLine<'a> {
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
             return Err(BadLine::NoRelease);
         };
-        let release: String =
-            serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;
-        let bytes = hex::decode(release).map_err(|_| BadLine::NotHexadecimal)?;
+        let Text(release) = serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;
+        let mut bytes = [0; Release::BYTES];
+        if release.len() != 2 * bytes.len() {
+            let digits = hex::decode(&*release);
+            return Err(digits.map_or(BadLine::NotHexadecimal, |_| BadLine::NotARelease));
+        }
+        hex::decode_to_slice(&*release, &mut bytes).map_err(|_| BadLine::NotHexadecimal)?;
         let release = Release::from_bytes(&bytes).map_err(|_| BadLine::NotARelease)?;
         Ok(Self { release, fields })
     }
 }
+
+/// A string, of which serde would make a copy.
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
@@ -318,7 +327,7 @@ mod tests {
         );
         let Fields(fields) =
             serde_json::from_str("{\"id\": 1.50, \"a\\u0062\": [1,  2], \"id\":null}").unwrap();
-        let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (n.as_str(), v.get())).collect();
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (&**n, v.get())).collect();
         assert_eq!(fields, [("id", "1.50"), ("ab", "[1,  2]"), ("id", "null")]);
     }
 

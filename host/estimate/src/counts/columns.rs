@@ -15,7 +15,7 @@ use undertone_tables::columns::{Form, Values, open, place, problem, said, unusab
 
 use super::counter::Thread;
 use super::dictionary::{Entries, Rows};
-use super::turns::{Aside, Part, in_turns};
+use super::turns::{Aside, Part, in_turns, numbers};
 use super::{Expected, LONGEST_VALUE, Reason};
 
 /// The column of the releases.
@@ -234,7 +234,7 @@ pub(crate) fn count<'a>(
             progress.advance(rows as u64);
         }
     };
-    let states = in_turns(firsts.len() as u64, aside, start, work)?;
+    let states = in_turns(numbers(firsts.len() as u64), aside, start, work)?;
     Ok(states.into_iter().map(|state| state.thread).collect())
 }
 

@@ -229,9 +229,7 @@ impl Counter {
 
     fn lines(&mut self, name: &Path, source: Lines) -> Result<()> {
         self.threads(name, |expected, by, aside, progress| {
-            let mut thread = Thread::new(expected);
-            lines::count(&mut thread, source, by, aside, progress)?;
-            Ok(vec![thread])
+            lines::count(source, expected, by, aside, progress)
         })
     }
 

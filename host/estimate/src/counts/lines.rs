@@ -1,49 +1,145 @@
 //! Files of releases as lines of JSON.
 
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use undertone::error::Result;
+use undertone::error::{Error, Result};
 use undertone::files::fields::Twice;
 use undertone::progress::Progress;
-use undertone::release::lines::{Lines, ReleaseLine};
+use undertone::release::lines::{BadLine, Lines, ReleaseLine};
 
-use super::counter::{STEP, Thread};
-use super::turns::Aside;
-use super::{LONGEST_VALUE, Reason};
+use super::counter::Thread;
+use super::turns::{Aside, Part, in_turns};
+use super::{Expected, LONGEST_VALUE, Reason};
 
-pub(crate) fn count(
-    thread: &mut Thread<'_>,
-    mut lines: Lines,
-    by: &[String],
-    mut aside: Option<Aside<'_>>,
-    progress: &Progress,
-) -> Result<()> {
-    let mut values = Vec::new();
-    let mut steps = 0;
-    while let Some(line) = lines.next_line()? {
+/// How much text a thread reads at a time.
+const BATCH: usize = 64 << 10;
+
+/// Lines as they stand in the input.
+#[derive(Default)]
+struct Batch<'l> {
+    bytes: Vec<u8>,
+    /// The number of each line, and where it stops.
+    ends: Vec<(u64, usize)>,
+    /// A line after them that is too long to be held, and what reads it.
+    too_long: Option<(u64, MutexGuard<'l, Source>)>,
+}
+
+/// What is read, and how many batches were.
+struct Source {
+    lines: Lines,
+    batches: u64,
+}
+
+/// The next batch and its number.
+fn next(source: &Mutex<Source>) -> Result<Option<(u64, Batch<'_>)>> {
+    let mut own = source.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut batch = Batch::default();
+    let mut too_long = None;
+    while batch.bytes.len() < BATCH
+        && let Some(line) = own.lines.next_line()?
+    {
         let number = line.number;
-        let parsed = line.text.and_then(ReleaseLine::parse);
-        let counted = match parsed {
-            Err(problem) => Err(Reason::Line(problem)),
-            Ok(line) => values_of(&line, by, &mut values).map(|()| line.release.to_bytes()),
-        };
-        let counted = match counted {
-            Err(reason) => {
-                thread.rejected.add(reason, 1, number, None);
-                false
-            }
-            Ok(record) => thread.count(&values, &record, number)?,
-        };
-        if !counted && let Some(aside) = &mut aside {
-            lines.copy(aside.writer, Path::new(aside.path))?;
+        if line.text == Err(BadLine::TooLong) {
+            too_long = Some(number);
+            break;
         }
-        steps += 1;
-        if steps % STEP == 0 {
-            progress.advance(STEP);
-        }
+        own.lines.copy(&mut batch.bytes, Path::new("memory"))?;
+        batch.ends.push((number, batch.bytes.len()));
     }
-    Ok(())
+    let number = own.batches;
+    own.batches += 1;
+    if batch.ends.is_empty() && too_long.is_none() {
+        return Ok(None);
+    }
+    batch.too_long = too_long.map(|number| (number, own));
+    Ok(Some((number, batch)))
+}
+
+/// Sets aside what is written.
+struct Pieces<'p, 't, 'a> {
+    part: &'p mut Part<'t, 'a>,
+    failed: Option<Error>,
+}
+
+impl Write for Pieces<'_, '_, '_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.part.push(piece).map_err(|error| {
+            self.failed = Some(error);
+            io::Error::other("a piece of a line cannot be set aside")
+        })?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Counts lines.
+pub(crate) fn count<'e>(
+    lines: Lines,
+    expected: &'e Expected,
+    by: &[String],
+    aside: Option<Aside<'_>>,
+    progress: &Progress,
+) -> Result<Vec<Thread<'e>>> {
+    let source = Mutex::new(Source { lines, batches: 0 });
+    let start = || Ok((Thread::new(expected), Vec::new()));
+    let work = |(thread, values): &mut (Thread<'e>, Vec<String>),
+                batch: Batch<'_>,
+                aside: &mut Part<'_, '_>| {
+        let mut start = 0;
+        for (number, end) in &batch.ends {
+            let line = &batch.bytes[start..*end];
+            start = *end;
+            if !count_line(thread, line, *number, by, values)? && aside.is_wanted() {
+                aside.push(line)?;
+            }
+        }
+        progress.advance(batch.ends.len() as u64);
+        let Some((number, mut source)) = batch.too_long else {
+            return Ok(());
+        };
+        progress.advance(1);
+        let reason = Reason::Line(BadLine::TooLong);
+        thread.rejected.add(reason, 1, number, None);
+        if !aside.is_wanted() {
+            return Ok(());
+        }
+        let mut pieces = Pieces {
+            part: aside,
+            failed: None,
+        };
+        let copied = source.lines.copy(&mut pieces, Path::new("rejected lines"));
+        copied.map_err(|error| pieces.failed.unwrap_or(error))
+    };
+    let states = in_turns(|| next(&source), aside, start, work)?;
+    Ok(states.into_iter().map(|(thread, _)| thread).collect())
+}
+
+/// False if the line was rejected.
+fn count_line(
+    thread: &mut Thread<'_>,
+    line: &[u8],
+    number: u64,
+    by: &[String],
+    values: &mut Vec<String>,
+) -> Result<bool> {
+    let parsed = Lines::text_of(line, number).and_then(ReleaseLine::parse);
+    let counted = match parsed {
+        Err(problem) => Err(Reason::Line(problem)),
+        Ok(line) => values_of(&line, by, values).map(|()| line.release.to_bytes()),
+    };
+    match counted {
+        Err(reason) => {
+            thread.rejected.add(reason, 1, number, None);
+            Ok(false)
+        }
+        Ok(record) => thread.count(values, &record, number),
+    }
 }
 
 fn values_of(

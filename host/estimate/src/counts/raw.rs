@@ -11,7 +11,7 @@ use undertone_core::release::Release;
 use super::Expected;
 use super::counter::Thread;
 use super::rejected::Reason;
-use super::turns::{Aside, Part, in_turns};
+use super::turns::{Aside, Part, in_turns, numbers};
 
 /// What a thread reads at once, a whole number of records.
 const PART: u64 = 24 << 16;
@@ -57,7 +57,7 @@ pub(crate) fn count_parts<'a>(
         progress.advance((bytes.len() / Release::BYTES) as u64);
         Ok(())
     };
-    let states = in_turns(length.div_ceil(PART), aside, start, work)?;
+    let states = in_turns(numbers(length.div_ceil(PART)), aside, start, work)?;
     Ok(states.into_iter().map(|(thread, ..)| thread).collect())
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn count_stream<'a>(
             progress.advance((bytes.len() / Release::BYTES) as u64);
         }
     };
-    in_turns(1, aside, || Ok(Thread::new(expected)), work)
+    in_turns(numbers(1), aside, || Ok(Thread::new(expected)), work)
 }
 
 /// Counts records, of which `first` come before.

@@ -105,13 +105,22 @@ impl<'t, 'a> Part<'t, 'a> {
     }
 }
 
-/// Works on `parts` parts with as many threads as there are processors. Each thread makes a state with `start`, counts into it
-/// part by part, in the order of parts, and the states are returned.
-pub(crate) fn in_turns<'a, S: Send>(
-    parts: u64,
+/// So many parts, which are their numbers.
+pub(crate) fn numbers(parts: u64) -> impl Fn() -> Result<Option<(u64, u64)>> + Sync {
+    let next = AtomicU64::new(0);
+    move || {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        Ok((number < parts).then_some((number, number)))
+    }
+}
+
+/// Works on parts with as many threads as there are processors. `next` gives a part and its number, from 0 on, in any thread. Each
+/// thread makes a state with `start`, counts into it part by part, in the order of parts, and the states are returned.
+pub(crate) fn in_turns<'a, S: Send, P>(
+    next: impl Fn() -> Result<Option<(u64, P)>> + Sync,
     aside: Option<Aside<'a>>,
     start: impl Fn() -> Result<S> + Sync,
-    work: impl Fn(&mut S, u64, &mut Part<'_, 'a>) -> Result<()> + Sync,
+    work: impl Fn(&mut S, P, &mut Part<'_, 'a>) -> Result<()> + Sync,
 ) -> Result<Vec<S>> {
     let turns = Turns {
         waits: aside.is_some(),
@@ -119,21 +128,23 @@ pub(crate) fn in_turns<'a, S: Send>(
         now: Mutex::default(),
         changed: Condvar::new(),
     };
-    let next = AtomicU64::new(0);
     let run = || {
         let _alarm = Alarm(&turns);
         let mut state = start().map_err(|error| (0, error))?;
         loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= parts || lock(&turns.now).failed.is_some() {
+            if lock(&turns.now).failed.is_some() {
                 return Ok(state);
             }
+            // What cannot be read comes after all that was.
+            let Some((number, found)) = next().map_err(|error| (u64::MAX, error))? else {
+                return Ok(state);
+            };
             let mut part = Part {
                 turns: &turns,
                 number,
                 held: Vec::new(),
             };
-            work(&mut state, number, &mut part)
+            work(&mut state, found, &mut part)
                 .and_then(|()| part.finish())
                 .map_err(|error| (number, error))?;
         }
@@ -149,7 +160,7 @@ pub(crate) fn in_turns<'a, S: Send>(
             })
             .ok()
     };
-    let threads = rayon::current_num_threads().min(usize::try_from(parts).unwrap_or(usize::MAX));
+    let threads = rayon::current_num_threads();
     let states = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(thread)).collect();
         let own = thread();
