@@ -123,7 +123,7 @@ fn lines(data: &[u8]) {
                 if kinds.iter().any(|(known, _)| known == field) {
                     continue;
                 }
-                same(found.get(field), value.get(), name);
+                same(found.get(&**field), value.get(), name);
             }
         }
     }
