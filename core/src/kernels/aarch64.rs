@@ -14,14 +14,7 @@ use crate::pack::format::BOUNDARIES;
 
 as_portable! { "neon", pub(super),
     fn add_features(table: &Table<'_>, hashes: &[u32], times: &[u8], most: u32, sums: &mut [[u8; 4]]) -> u32;
-    fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]);
-    fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
-    fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
-    fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32);
-    fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64);
-    fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
     fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
-    fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
     fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
 }
 
