@@ -114,8 +114,8 @@ pub(crate) fn numbers(parts: u64) -> impl Fn() -> Result<Option<(u64, u64)>> + S
     }
 }
 
-/// Works on parts with as many threads as there are processors. `next` gives a part and its number, from 0 on, in any thread. Each
-/// thread makes a state with `start`, counts into it part by part, in the order of parts, and the states are returned.
+/// Works on parts with as many threads as there are processors. `next` gives a part and its number, from 0 on, in any thread. A
+/// thread that gets one makes a state with `start`, counts into it part by part, in the order of parts, and the states are returned.
 pub(crate) fn in_turns<'a, S: Send, P>(
     next: impl Fn() -> Result<Option<(u64, P)>> + Sync,
     aside: Option<Aside<'a>>,
@@ -130,7 +130,7 @@ pub(crate) fn in_turns<'a, S: Send, P>(
     };
     let run = || {
         let _alarm = Alarm(&turns);
-        let mut state = start().map_err(|error| (0, error))?;
+        let mut state = None;
         loop {
             if lock(&turns.now).failed.is_some() {
                 return Ok(state);
@@ -139,12 +139,17 @@ pub(crate) fn in_turns<'a, S: Send, P>(
             let Some((number, found)) = next().map_err(|error| (u64::MAX, error))? else {
                 return Ok(state);
             };
+            // Not before: of few parts most threads get none.
+            let state = match &mut state {
+                Some(state) => state,
+                none => none.insert(start().map_err(|error| (number, error))?),
+            };
             let mut part = Part {
                 turns: &turns,
                 number,
                 held: Vec::new(),
             };
-            work(&mut state, found, &mut part)
+            work(state, found, &mut part)
                 .and_then(|()| part.finish())
                 .map_err(|error| (number, error))?;
         }
@@ -168,7 +173,7 @@ pub(crate) fn in_turns<'a, S: Send, P>(
             Ok(state) => state,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        others.chain([own]).flatten().collect()
+        others.chain([own]).flatten().flatten().collect()
     });
     let now = turns.now.into_inner();
     match now.unwrap_or_else(PoisonError::into_inner).failed {
