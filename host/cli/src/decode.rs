@@ -14,7 +14,7 @@ use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
-use undertone::release::lines::{BadLine, Lines, ReleaseLine};
+use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::release::Selector;
 use undertone_tables::{Kind, Table};
 
@@ -197,20 +197,8 @@ impl Rejected {
     }
 }
 
-/// How much text is decoded at a time: so much that handing it to another thread costs little, and so little that many
-/// threads have some.
-const BATCH: usize = 64 << 10;
-
 /// Batches that are read before they are written, for each thread that decodes.
 const AHEAD: usize = 2;
-
-/// Lines as they stand in the input.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// The number of each line, and where it stops.
-    lines: Vec<(u64, usize)>,
-}
 
 /// What becomes of a batch.
 #[derive(Default)]
@@ -225,10 +213,7 @@ struct Decoded {
 impl Decoded {
     fn of(batch: &Batch, packs: &Packs) -> Self {
         let mut decoded = Self::default();
-        let mut start = 0;
-        for &(number, end) in &batch.lines {
-            let line = &batch.bytes[start..end];
-            start = end;
+        for (number, line) in batch.lines() {
             if let Err(problem) = decoded.push(line, number, packs) {
                 decoded.rejected.count(number, problem);
                 decoded.aside.extend_from_slice(line);
@@ -262,7 +247,7 @@ struct Ahead {
 impl Ahead {
     /// Has the batch decoded.
     fn send(&mut self) -> Result<(), Stopped> {
-        if self.batch.lines.is_empty() {
+        if self.batch.line_count() == 0 {
             return Ok(());
         }
         let batch = mem::take(&mut self.batch);
@@ -305,10 +290,8 @@ fn read(lines: &mut Lines, shared: &Shared, rejected: Option<&Path>) -> Result<(
                 lines.copy(&mut Pieces(shared), path)?;
             }
         } else {
-            let Batch { bytes, lines: ends } = &mut ahead.batch;
-            lines.copy(bytes, Path::new("memory"))?;
-            ends.push((number, bytes.len()));
-            if bytes.len() >= BATCH {
+            ahead.batch.push(number, lines)?;
+            if ahead.batch.is_full() {
                 sent = ahead.send();
             }
         }
@@ -444,7 +427,7 @@ impl Arguments {
         }));
         let mut lines = match is_stream(&self.input) {
             true => {
-                let input = BufReader::with_capacity(BATCH, Waiting(Arc::clone(&shared)));
+                let input = BufReader::with_capacity(Batch::ENOUGH, Waiting(Arc::clone(&shared)));
                 Lines::new(Path::new("standard input"), input)?
             }
             false => undertone_tables::releases(&self.input)?,

@@ -200,6 +200,51 @@ impl Lines {
     }
 }
 
+/// Some lines as they stand in a file, for another thread to work on.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// The number of each line, and where it stops.
+    ends: Vec<(u64, usize)>,
+}
+
+impl Batch {
+    /// How many bytes are enough: so many that handing them to another thread costs little, and so few that many threads have
+    /// some.
+    pub const ENOUGH: usize = 64 << 10;
+
+    /// Adds the line that was read last, whose number this is. It must not be too long to be held.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+    pub fn push(&mut self, number: u64, lines: &mut Lines) -> Result<()> {
+        lines.copy(&mut self.bytes, Path::new("memory"))?;
+        self.ends.push((number, self.bytes.len()));
+        Ok(())
+    }
+
+    /// The lines, with their ends, and their numbers.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(number, end)| {
+            let line = &self.bytes[start..end];
+            start = end;
+            (number, line)
+        })
+    }
+
+    /// How many lines there are.
+    pub fn line_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is enough for a thread.
+    pub fn is_full(&self) -> bool {
+        self.bytes.len() >= Self::ENOUGH
+    }
+}
+
 /// A line of JSON: its release, and its fields as they are written.
 pub struct ReleaseLine<'a> {
     /// The release.

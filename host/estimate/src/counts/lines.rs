@@ -8,22 +8,16 @@ use serde_json::Value;
 use undertone::error::{Error, Result};
 use undertone::files::fields::Twice;
 use undertone::progress::Progress;
-use undertone::release::lines::{BadLine, Lines, ReleaseLine};
+use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 
 use super::counter::Thread;
 use super::turns::{Aside, Part, in_turns};
 use super::{Expected, LONGEST_VALUE, Reason};
 
-/// How much text a thread reads at a time.
-const BATCH: usize = 64 << 10;
-
-/// Lines as they stand in the input.
-#[derive(Default)]
-struct Batch<'l> {
-    bytes: Vec<u8>,
-    /// The number of each line, and where it stops.
-    ends: Vec<(u64, usize)>,
-    /// A line after them that is too long to be held, and what reads it.
+/// What a thread works on.
+struct Work<'l> {
+    batch: Batch,
+    /// A line after the batch that is too long to be held, and what reads it.
     too_long: Option<(u64, MutexGuard<'l, Source>)>,
 }
 
@@ -34,11 +28,11 @@ struct Source {
 }
 
 /// The next batch and its number.
-fn next(source: &Mutex<Source>) -> Result<Option<(u64, Batch<'_>)>> {
+fn next(source: &Mutex<Source>) -> Result<Option<(u64, Work<'_>)>> {
     let mut own = source.lock().unwrap_or_else(PoisonError::into_inner);
     let mut batch = Batch::default();
     let mut too_long = None;
-    while batch.bytes.len() < BATCH
+    while !batch.is_full()
         && let Some(line) = own.lines.next_line()?
     {
         let number = line.number;
@@ -46,16 +40,15 @@ fn next(source: &Mutex<Source>) -> Result<Option<(u64, Batch<'_>)>> {
             too_long = Some(number);
             break;
         }
-        own.lines.copy(&mut batch.bytes, Path::new("memory"))?;
-        batch.ends.push((number, batch.bytes.len()));
+        batch.push(number, &mut own.lines)?;
+    }
+    if batch.line_count() == 0 && too_long.is_none() {
+        return Ok(None);
     }
     let number = own.batches;
     own.batches += 1;
-    if batch.ends.is_empty() && too_long.is_none() {
-        return Ok(None);
-    }
-    batch.too_long = too_long.map(|number| (number, own));
-    Ok(Some((number, batch)))
+    let too_long = too_long.map(|number| (number, own));
+    Ok(Some((number, Work { batch, too_long })))
 }
 
 /// Sets aside what is written.
@@ -89,18 +82,15 @@ pub(crate) fn count<'e>(
     let source = Mutex::new(Source { lines, batches: 0 });
     let start = || Ok((Thread::new(expected), Vec::new()));
     let work = |(thread, values): &mut (Thread<'e>, Vec<String>),
-                batch: Batch<'_>,
+                Work { batch, too_long }: Work<'_>,
                 aside: &mut Part<'_, '_>| {
-        let mut start = 0;
-        for (number, end) in &batch.ends {
-            let line = &batch.bytes[start..*end];
-            start = *end;
-            if !count_line(thread, line, *number, by, values)? && aside.is_wanted() {
+        for (number, line) in batch.lines() {
+            if !count_line(thread, line, number, by, values)? && aside.is_wanted() {
                 aside.push(line)?;
             }
         }
-        progress.advance(batch.ends.len() as u64);
-        let Some((number, mut source)) = batch.too_long else {
+        progress.advance(batch.line_count() as u64);
+        let Some((number, mut source)) = too_long else {
             return Ok(());
         };
         progress.advance(1);
