@@ -21,7 +21,6 @@
 //! Runs of characters: Bojanowski, Grave, Joulin and Mikolov 2017 (fastText). Hashing: Weinberger, Dasgupta, Langford,
 //! Smola and Attenberg 2009. Fixed point, bitmaps and pruning are ours.
 
-use heapless::Vec;
 use subtle::{Choice, ConstantTimeEq};
 use zerocopy::little_endian::U16;
 use zeroize::Zeroize;
@@ -30,15 +29,14 @@ use crate::barrier::wipe;
 use crate::integers::{at_least, at_most, square_root_40};
 use crate::kernels::lookup::{BATCH, MOST_TOGETHER, Table};
 pub use crate::kernels::lookup::{ROWS_PER_START, place};
+pub use crate::kernels::runs::MAX_GRAM;
+use crate::kernels::runs::{Ends, GRAM, RUNS, finish, step};
 use crate::kernels::{Backend, VECTORS};
 use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{FEATURES_TAG, FeaturesHead, MAX_FEATURES};
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::script::is_mark;
 use crate::utf8::valid_parts;
-
-/// The longest run of characters that can be a feature, with the marks of the ends of a word.
-pub const MAX_GRAM: usize = 8;
 
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
@@ -61,19 +59,7 @@ pub struct FeatureKinds {
 enum Kind {
     Word = 1,
     Pair = 2,
-    Gram = 3,
-}
-
-/// One character more. A multiplication of 32 bits is one step on a microcontroller.
-fn step(hash: u32, next: u32) -> u32 {
-    (hash.rotate_left(5) ^ next).wrapping_mul(0x9e37_79b1)
-}
-
-/// Spreads what was hashed over all bits (MurmurHash3's last step).
-fn finish(mut hash: u32) -> u32 {
-    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-    hash ^ hash >> 16
+    Gram = GRAM as isize,
 }
 
 /// Marks both ends of a word: no character has this number.
@@ -98,8 +84,8 @@ trait Visit {
     /// Takes a feature by its hash.
     fn visit(&mut self, hash: u32);
 
-    /// Takes a run of one character of ASCII, if it counts those.
-    fn count(&mut self, _c: u32) -> bool {
+    /// Takes a character, the last one of runs of up to `longest`, if it hashes them itself.
+    fn take(&mut self, _c: u32, _longest: usize) -> bool {
         false
     }
 }
@@ -180,20 +166,24 @@ impl<F: Visit> Reader<F> {
         self.gram(c.into());
     }
 
-    /// Adds a character to the window, and visits the runs that end with it.
+    /// Adds a character of a word.
     fn gram(&mut self, c: u32) {
-        let most = usize::from(self.kinds.most);
+        self.length = (self.length + 1).min(MAX_GRAM);
+        let longest = self.length.min(self.kinds.most.into());
+        if !self.visit.take(c, longest) {
+            self.visit_runs(c, longest);
+        }
+    }
+
+    /// Adds a character to the window, and visits the runs that end with it.
+    fn visit_runs(&mut self, c: u32, longest: usize) {
         let [a, b, c1, d, e, f, g, _] = self.window;
         self.window = [c, a, b, c1, d, e, f, g];
-        self.length = (self.length + 1).min(MAX_GRAM);
         let mut hash = Kind::Gram as u32;
-        for (length, c) in (1..=most.min(self.length)).zip(&self.window) {
+        for (length, c) in (1..=longest).zip(&self.window) {
             hash = step(hash, *c);
             // The mark of an end alone says nothing.
             if length >= usize::from(self.kinds.least) && (length > 1 || *c != END) {
-                if length == 1 && self.visit.count(*c) {
-                    continue;
-                }
                 self.visit.visit(finish(hash));
             }
         }
@@ -349,13 +339,17 @@ impl<'a> Features<'a> {
             backend,
             table: &self.table,
             sums,
-            hashes: Vec::new(),
+            kinds: self.kinds,
+            hashes: [0; WAITING],
+            waiting: 0,
             found: 0,
-            counts: VECTORS && sentence.len() <= FEW_BYTES,
+            together: VECTORS && sentence.len() <= FEW_BYTES,
+            ends: Ends::new(),
             characters: [0; ASCII],
         };
         visit_features(sentence, self.kinds, &mut batch);
-        batch.add_all(&[1; BATCH]);
+        batch.add_runs();
+        batch.add_waiting();
         batch.add_characters();
         let divisor = Divisor::new(batch.found);
         batch.wipe();
@@ -378,15 +372,24 @@ const ASCII: usize = 128;
 /// A text as long has so few features that all of them count, in any order.
 const FEW_BYTES: usize = 1 << 16;
 
+/// Features that wait until they are looked up.
+const WAITING: usize = if VECTORS { 256 } else { BATCH };
+
 /// Features of a sentence that are looked up together.
 struct Batch<'b, 'a> {
     backend: Backend,
     table: &'b Table<'a>,
     sums: &'b mut [[u8; 4]],
-    hashes: Vec<u32, BATCH>,
+    kinds: FeatureKinds,
+    /// Those that wait, and others.
+    hashes: [u32; WAITING],
+    waiting: usize,
     found: u32,
-    /// Whether runs of one character wait until the end: they occur often, and are looked up once.
-    counts: bool,
+    /// Whether runs of characters are hashed together, and those of one character wait until the end: they occur often, and
+    /// are looked up once.
+    together: bool,
+    /// The characters that runs end with which are hashed next.
+    ends: Ends,
     /// How often each of those that wait has occurred.
     characters: [u8; ASCII],
 }
@@ -394,47 +397,97 @@ struct Batch<'b, 'a> {
 impl Visit for &mut Batch<'_, '_> {
     #[inline]
     fn visit(&mut self, hash: u32) {
-        if let Err(hash) = self.hashes.push(hash) {
-            self.add_all(&[1; BATCH]);
-            // There is room.
-            let _ = self.hashes.push(hash);
-        }
+        self.push(hash);
     }
 
     #[inline]
-    fn count(&mut self, c: u32) -> bool {
-        let counts = VECTORS && self.counts;
-        let Some(count) = self.characters.get_mut(c as usize).filter(|_| counts) else {
+    fn take(&mut self, c: u32, longest: usize) -> bool {
+        if !(VECTORS && self.together) {
             return false;
-        };
-        *count += 1;
-        if usize::from(*count) == MOST_TOGETHER {
-            self.add_all(&[1; BATCH]);
-            self.add_characters();
+        }
+        if self.kinds.least == 1 && longest > 0 && c != END {
+            self.add_character(c);
+        }
+        if self.ends.push(c, longest as u8) {
+            self.add_runs();
         }
         true
     }
 }
 
 impl Batch<'_, '_> {
-    /// Looks up the features that wait, which occur so often each.
-    #[inline(never)]
-    fn add_all(&mut self, times: &[u8]) {
-        let left = MAX_FEATURES_IN_SENTENCE - self.found;
-        let (table, hashes) = (self.table, &self.hashes);
-        self.found += self
-            .backend
-            .add_features(table, hashes, times, left, self.sums);
-        self.hashes.clear();
+    #[inline]
+    fn push(&mut self, hash: u32) {
+        if self.waiting >= WAITING {
+            self.add_waiting();
+        }
+        if let Some(place) = self.hashes.get_mut(self.waiting) {
+            *place = hash;
+        }
+        self.waiting += 1;
     }
 
-    /// Looks up the characters that wait. No other features do.
-    fn add_characters(&mut self) {
-        if !(VECTORS && self.counts) {
+    /// Looks up the features that wait.
+    #[inline(never)]
+    fn add_waiting(&mut self) {
+        let hashes = self.hashes.get(..self.waiting).unwrap_or_default();
+        for hashes in hashes.chunks(BATCH).take(WAITING / BATCH) {
+            let left = MAX_FEATURES_IN_SENTENCE - self.found;
+            let (backend, table) = (self.backend, self.table);
+            self.found += backend.add_features(table, hashes, None, left, self.sums);
+        }
+        self.waiting = 0;
+    }
+
+    /// Looks up the first features, which occur so often each.
+    fn add(&mut self, hashes: &[u32; BATCH], times: &[u8; BATCH], count: usize) {
+        let left = MAX_FEATURES_IN_SENTENCE - self.found;
+        let (backend, table) = (self.backend, self.table);
+        let hashes = hashes.get(..count).unwrap_or_default();
+        self.found += backend.add_features(table, hashes, Some(times), left, self.sums);
+    }
+
+    /// Hashes the runs of two and more characters that end where characters wait.
+    fn add_runs(&mut self) {
+        if !(VECTORS && self.together) {
             return;
         }
-        let mut times: Vec<u8, BATCH> = Vec::new();
-        let mut together = 0;
+        if self.waiting + RUNS > WAITING {
+            self.add_waiting();
+        }
+        let least = self.kinds.least.max(2);
+        let hashes = self.hashes.get_mut(self.waiting..).unwrap_or_default();
+        if let Some(hashes) = hashes.first_chunk_mut() {
+            let (backend, ends) = (self.backend, &self.ends);
+            self.waiting += backend.hash_runs(ends, least, self.kinds.most, hashes);
+        }
+        self.ends.pass();
+    }
+
+    /// Counts a run of one character.
+    #[inline]
+    fn add_character(&mut self, c: u32) {
+        match self.characters.get_mut(c as usize) {
+            Some(count) => {
+                *count += 1;
+                if usize::from(*count) == MOST_TOGETHER {
+                    self.add_waiting();
+                    self.add_characters();
+                }
+            }
+            None => self.push(finish(step(Kind::Gram as u32, c))),
+        }
+    }
+
+    /// Looks up the characters that were counted. No other features wait.
+    #[inline(never)]
+    fn add_characters(&mut self) {
+        if !(VECTORS && self.together) {
+            return;
+        }
+        let mut hashes = [0; BATCH];
+        let mut times = [0; BATCH];
+        let (mut waiting, mut together) = (0, 0);
         for start in (0..ASCII).step_by(8) {
             let eight = self.characters.get(start..).and_then(<[u8]>::first_chunk);
             let mut eight = eight.map_or(0, |eight| u64::from_le_bytes(*eight));
@@ -442,25 +495,30 @@ impl Batch<'_, '_> {
                 let place = eight.trailing_zeros() & !7;
                 let count = (eight >> place) as u8;
                 together += usize::from(count);
-                if times.is_full() || together > MOST_TOGETHER {
-                    self.add_all(&times);
-                    times.clear();
-                    together = count.into();
+                if waiting == BATCH || together > MOST_TOGETHER {
+                    self.add(&hashes, &times, waiting);
+                    (waiting, together) = (0, count.into());
                 }
                 let c = start as u32 + place / 8;
-                let hash = finish(step(Kind::Gram as u32, c));
-                // There is room.
-                let _ = (self.hashes.push(hash), times.push(count));
+                if let (Some(hash), Some(times)) = (hashes.get_mut(waiting), times.get_mut(waiting))
+                {
+                    *hash = finish(step(Kind::Gram as u32, c));
+                    *times = count;
+                }
+                waiting += 1;
                 eight &= !(0xff << place);
             }
         }
-        self.add_all(&times);
-        times.zeroize();
+        self.add(&hashes, &times, waiting);
+        wipe(&mut hashes);
+        wipe(&mut times);
         wipe(&mut self.characters);
     }
 
     fn wipe(&mut self) {
-        self.hashes.zeroize();
+        wipe(&mut self.hashes);
+        self.waiting.zeroize();
+        self.ends.wipe();
         self.found.zeroize();
     }
 }
@@ -491,5 +549,110 @@ impl Divisor {
 
     pub(crate) fn wipe(&mut self) {
         self.root.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+    use std::vec;
+    use std::vec::Vec;
+
+    use rand_core::Rng;
+
+    use super::*;
+    use crate::rng::PublicRng;
+
+    /// Words of any length and script, what stands between them, and what is no text.
+    const PARTS: [&[u8]; 12] = [
+        b"a",
+        b"aa",
+        b" ",
+        b"Don't ",
+        b"internationalisation",
+        "Größe ".as_bytes(),
+        "\u{130}stanbul".as_bytes(),
+        "東京".as_bytes(),
+        "e\u{301}’".as_bytes(),
+        b"'",
+        b"7, ",
+        b"\xff",
+    ];
+
+    /// A pack that has every feature, also those that no text has.
+    #[test]
+    fn a_sentence_adds_the_features_that_it_has() {
+        const CANDIDATES: usize = 8;
+        const ROWS: usize = 1 << 16;
+        let mut rng = PublicRng::new(43);
+        let buckets = [0.into(), (ROWS as u32).into()];
+        let keys: Vec<U16> = (0..=u16::MAX).map(U16::new).collect();
+        let starts = (0..ROWS).step_by(ROWS_PER_START);
+        let starts: Vec<_> = starts
+            .map(|row| ((CANDIDATES * row) as u32).into())
+            .collect();
+        let bitmaps = vec![0xff; ROWS];
+        let weights: Vec<i8> = (0..CANDIDATES * ROWS)
+            .map(|_| rng.next_u32() as i8 | 1)
+            .collect();
+        let mut known = 0;
+        for round in 0..600 {
+            let least = 1 + rng.next_u32() as u8 % 3;
+            let most = (least - 1 + rng.next_u32() as u8 % 7).min(MAX_GRAM as u8);
+            let kinds = FeatureKinds {
+                words: rng.next_u32().is_multiple_of(2),
+                pairs: rng.next_u32().is_multiple_of(2),
+                least,
+                most: if most < least { 0 } else { most },
+            };
+            let features = Features {
+                kinds,
+                alone: true,
+                shift: 0,
+                table: Table {
+                    candidates: CANDIDATES,
+                    bucket_bits: 0,
+                    buckets: &buckets,
+                    keys: &keys,
+                    bitmaps: &bitmaps,
+                    starts: &starts,
+                    weights: &weights,
+                },
+                scales: &[],
+            };
+            // Some are longer than what is read at once, and some have a letter more often than a byte counts.
+            let length = [10, 100, 3_000][round % 3];
+            let mut text = Vec::new();
+            while text.len() < length {
+                let part = PARTS[rng.next_u32() as usize % PARTS.len()];
+                text.extend(part.repeat(1 + rng.next_u32() as usize % 4));
+            }
+            if round == 0 {
+                text.resize(FEW_BYTES + 1, b'a');
+            }
+
+            let mut expected = [0i32; CANDIDATES];
+            let mut count = 0;
+            each_feature(&text, kinds, |hash| {
+                let row = (hash >> 16) as usize * CANDIDATES;
+                let row = &weights[row..row + CANDIDATES];
+                for (sum, weight) in expected.iter_mut().zip(row) {
+                    *sum += i32::from(*weight);
+                }
+                count += 1;
+            });
+            for backend in Backend::available() {
+                let mut sums = [[0; 4]; 64];
+                let divisor = features.add(backend, &text, &mut sums);
+                let (first, others) = sums.split_at(CANDIDATES);
+                let found: Vec<i32> = first.iter().map(|sum| i32::from_le_bytes(*sum)).collect();
+                let text = String::from_utf8_lossy(&text);
+                assert_eq!(found, expected, "{} {kinds:?} {text}", backend.name());
+                assert_eq!(others, [[0; 4]; 64 - CANDIDATES]);
+                assert_eq!(divisor.root, Divisor::new(count).root);
+            }
+            known += count;
+        }
+        assert!(known > 100_000);
     }
 }

@@ -368,8 +368,38 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "features of the last batch are lost",
         "features.rs",
-        "self.hashes.clear();",
+        "batch.add_waiting();",
         "{}",
+    ),
+    mutant(
+        "features are looked up again with those that follow",
+        "features.rs",
+        "self.waiting = 0;",
+        "{}",
+    ),
+    mutant(
+        "runs at the end of a sentence are lost",
+        "features.rs",
+        "batch.add_runs();",
+        "{}",
+    ),
+    mutant(
+        "runs reach into the word before",
+        "features.rs",
+        "self.ends.push(c, longest as u8)",
+        "self.ends.push(c, self.kinds.most)",
+    ),
+    mutant(
+        "runs that ended at these places end there again",
+        "kernels/runs.rs",
+        "self.longest.fill(0);",
+        "{}",
+    ),
+    mutant(
+        "runs across batches start with other characters",
+        "kernels/runs.rs",
+        "passed..passed + BEFORE",
+        "0..BEFORE",
     ),
     mutant(
         "runs of one character are lost",
@@ -380,8 +410,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a character counts once, however often it occurs",
         "features.rs",
-        "times.push(count)",
-        "times.push(count.min(1))",
+        "*times = count;",
+        "*times = count.min(1);",
     ),
     mutant(
         "a word that is drawn again is not drawn anew",

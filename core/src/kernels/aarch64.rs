@@ -9,11 +9,13 @@ use zerocopy::transmute;
 use super::inputs::{Length, Sums, Tossing};
 use super::lookup::Table;
 use super::portable::{self, smallest_product};
+use super::runs::{Ends, RUNS};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 as_portable! { "neon", pub(super),
-    fn add_features(table: &Table<'_>, hashes: &[u32], times: &[u8], most: u32, sums: &mut [[u8; 4]]) -> u32;
+    fn add_features(table: &Table<'_>, hashes: &[u32], times: Option<&[u8]>, most: u32, sums: &mut [[u8; 4]]) -> u32;
+    fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize;
     fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
     fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
 }

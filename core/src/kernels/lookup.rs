@@ -132,32 +132,65 @@ impl<'a> Table<'a> {
     pub(crate) fn each_known(
         &self,
         hashes: &[u32],
-        times: &[u8],
+        times: Option<&[u8]>,
         most: u32,
         position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
         bits: impl Fn(&[u8], usize) -> usize + Copy,
         mut visit: impl FnMut(&'a [u8], &'a [i8], u8),
     ) -> u32 {
         // All are found before any is added.
-        let mut rows = [(0u32, 0u8); BATCH];
-        let mut found = 0;
-        for (hash, times) in hashes.iter().zip(times) {
-            let (row, is_known) = self.find(*hash, position);
-            if let Some(place) = rows.get_mut(found) {
-                *place = (row, *times);
-            }
-            found += usize::from(is_known);
-        }
+        let mut rows = [0u32; BATCH];
         let mut left = most;
-        for (row, times) in rows.iter().take(found) {
-            let times = u32::from(*times).min(left);
-            left -= times;
-            if let Some((bitmap, weights)) = self.row(*row as usize, bits) {
-                visit(bitmap, weights, times as u8);
+        let row = |row: &u32| self.row(*row as usize, bits);
+        match times {
+            Some(times) if VECTORS => {
+                let mut each_times = [0u8; BATCH];
+                let mut found = 0;
+                for (hash, times) in hashes.iter().zip(times) {
+                    if let Some(place) = each_times.get_mut(found) {
+                        *place = *times;
+                    }
+                    self.find_next(*hash, position, &mut rows, &mut found);
+                }
+                for (place, times) in rows.iter().zip(&each_times).take(found) {
+                    let times = u32::from(*times).min(left);
+                    left -= times;
+                    if let Some((bitmap, weights)) = row(place) {
+                        visit(bitmap, weights, times as u8);
+                    }
+                }
+                wipe(&mut each_times);
+            }
+            _ => {
+                let mut found = 0;
+                for hash in hashes {
+                    self.find_next(*hash, position, &mut rows, &mut found);
+                }
+                let rows = rows.iter().take(found.min(left as usize));
+                left -= rows.len() as u32;
+                for (bitmap, weights) in rows.filter_map(row) {
+                    visit(bitmap, weights, 1);
+                }
             }
         }
         wipe(&mut rows);
         most - left
+    }
+
+    /// Puts the row of a feature behind those that were found, and counts it if there is one.
+    #[inline(always)]
+    fn find_next(
+        &self,
+        hash: u32,
+        position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
+        rows: &mut [u32; BATCH],
+        found: &mut usize,
+    ) {
+        let (row, is_known) = self.find(hash, position);
+        if let Some(place) = rows.get_mut(*found) {
+            *place = row;
+        }
+        *found += usize::from(is_known);
     }
 }
 
@@ -367,7 +400,8 @@ mod tests {
                     let batch: Vec<u32> = batch.iter().map(|(hash, _)| *hash).collect();
                     for backend in Backend::available() {
                         let mut sums = vec![[0; 4]; candidates.next_multiple_of(64)];
-                        let count = backend.add_features(&table, &batch, &each, most, &mut sums);
+                        let count =
+                            backend.add_features(&table, &batch, Some(&each), most, &mut sums);
                         let sums: Vec<i32> = sums.into_iter().map(i32::from_le_bytes).collect();
                         assert_eq!((count, &sums), (most - left, &expected));
                     }

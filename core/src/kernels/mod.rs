@@ -56,6 +56,7 @@ mod keystream;
 mod limits;
 pub(crate) mod lookup;
 mod portable;
+pub(crate) mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +75,7 @@ use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
+use runs::{Ends, RUNS};
 
 #[cfg(undertone_kernels = "x86")]
 pub(crate) use inputs::ROOM;
@@ -295,11 +297,24 @@ impl Backend {
         self,
         table: &Table<'_>,
         hashes: &[u32],
-        times: &[u8],
+        times: Option<&[u8]>,
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
         run!(self, add_features(table, hashes, times, most, sums))
+    }
+
+    /// The hashes of the runs of `least` to `most` characters that end at the places of `ends`, in any order, and how many
+    /// there are; what is behind them means nothing.
+    #[inline]
+    pub(crate) fn hash_runs(
+        self,
+        ends: &Ends,
+        least: u8,
+        most: u8,
+        hashes: &mut [u32; RUNS],
+    ) -> usize {
+        run!(self, hash_runs(ends, least, most, hashes))
     }
 
     /// How many boundaries are `input` or less.

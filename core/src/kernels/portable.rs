@@ -8,6 +8,7 @@ pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, ta
 use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
+use super::runs::{Ends, GRAM, PLACES, RUNS, finish, step};
 use crate::barrier::{opaque, wipe};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::integers::{at_least, at_most};
@@ -34,7 +35,7 @@ pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
 pub(super) fn add_features(
     table: &Table<'_>,
     hashes: &[u32],
-    times: &[u8],
+    times: Option<&[u8]>,
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
@@ -42,6 +43,32 @@ pub(super) fn add_features(
     let position = |keys: &[U16; FEW_KEYS], count, key| among(keys, count, key);
     let add = |bitmap: &[u8], weights: &[i8], times| add_row(bitmap, bytes, weights, times, sums);
     table.each_known(hashes, times, most, position, bits, add)
+}
+
+/// Length after length, so that vectors hash at all places together.
+#[inline(always)]
+pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize {
+    let mut found = 0;
+    let mut runs = [GRAM; PLACES];
+    for length in 1..=most {
+        let Some(characters) = ends.starts(length.into()) else {
+            break;
+        };
+        for (run, character) in runs.iter_mut().zip(characters) {
+            *run = step(*run, *character);
+        }
+        if length < least {
+            continue;
+        }
+        for (run, longest) in runs.map(finish).iter().zip(ends.longest()) {
+            // Each is stored: which ones stay could not be foreseen.
+            if let Some(place) = hashes.get_mut(found) {
+                *place = *run;
+            }
+            found += usize::from(length <= *longest);
+        }
+    }
+    found
 }
 
 #[inline(always)]

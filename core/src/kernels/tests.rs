@@ -6,6 +6,8 @@ use std::vec::Vec;
 use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
+use super::VECTORS;
+use super::runs::{Ends, GRAM, RUNS, finish, step};
 use super::{
     BLOCK, Backend, BackendUnavailable, Boundaries, GROUP, Length, SPAN, Sums, WIDTH, fits,
     portable,
@@ -84,6 +86,47 @@ fn the_best_backend_is_what_the_processor_has() {
     assert_eq!(Backend::named("avx512").is_ok(), avx512);
     let avx2 = std::is_x86_feature_detected!("avx2");
     assert_eq!(Backend::named("avx2").is_ok(), avx2);
+}
+
+/// Of words of any length, whose runs are hashed as they are written.
+#[test]
+fn hashes_of_runs_are_the_same() {
+    let mut rng = PublicRng::new(41);
+    for backend in Backend::available().filter(|_| VECTORS) {
+        for round in 0..200 {
+            let least = 1 + rng.next_u32() as u8 % 8;
+            let most = least + rng.next_u32() as u8 % (9 - least);
+            let mut ends = Ends::new();
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            let hash = |ends: &mut Ends, hashes: &mut Vec<u32>| {
+                let mut room = [7; RUNS];
+                let count = backend.hash_runs(ends, least, most, &mut room);
+                hashes.extend(&room[..count]);
+                ends.pass();
+            };
+            let mut word = Vec::new();
+            let mut length = 0;
+            for _ in 0..round {
+                if word.len() > length {
+                    word.clear();
+                    length = rng.next_u32() as usize % 12;
+                }
+                word.push(rng.next_u32() >> (rng.next_u32() % 32));
+                let longest = word.len().min(most.into());
+                for run in least.into()..=longest {
+                    let run = word.iter().rev().take(run);
+                    expected.push(finish(run.fold(GRAM, |hash, next| step(hash, *next))));
+                }
+                if ends.push(*word.last().unwrap(), longest as u8) {
+                    hash(&mut ends, &mut found);
+                }
+            }
+            hash(&mut ends, &mut found);
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{backend:?} {least} {most} {round}");
+        }
+    }
 }
 
 #[test]

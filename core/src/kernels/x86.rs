@@ -12,6 +12,7 @@ use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
 use super::lookup::{self, FEW_KEYS, Table, word};
 use super::portable::{self, smallest_product};
+use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
 use crate::laplace::fixed::FixedPoint;
@@ -72,13 +73,15 @@ fn bits(bytes: &[u8], count: usize) -> usize {
 pub(super) mod avx2 {
     use super::*;
 
-    as_portable! { "avx2", pub(in super::super), }
+    as_portable! { "avx2", pub(in super::super),
+        fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize;
+    }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
         table: &Table<'_>,
         hashes: &[u32],
-        times: &[u8],
+        times: Option<&[u8]>,
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
@@ -632,7 +635,7 @@ pub(super) mod avx512 {
     pub(in super::super) fn add_features(
         table: &Table<'_>,
         hashes: &[u32],
-        times: &[u8],
+        times: Option<&[u8]>,
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
@@ -668,6 +671,42 @@ pub(super) mod avx512 {
                 }
             },
         )
+    }
+
+    #[target_feature(enable = "avx512f,popcnt")]
+    pub(in super::super) fn hash_runs(
+        ends: &Ends,
+        least: u8,
+        most: u8,
+        hashes: &mut [u32; RUNS],
+    ) -> usize {
+        let spread =
+            |hash: __m512i, by: u32| _mm512_mullo_epi32(hash, _mm512_set1_epi32(by.cast_signed()));
+        let longest = _mm512_cvtepu8_epi32(transmute!(*ends.longest()));
+        let mut found = 0;
+        let mut runs = _mm512_set1_epi32(GRAM as i32);
+        for length in 1..=most {
+            let Some(characters) = ends.starts(length.into()) else {
+                break;
+            };
+            runs = _mm512_xor_si512(_mm512_rol_epi32::<5>(runs), transmute!(*characters));
+            runs = spread(runs, STEP);
+            if length < least {
+                continue;
+            }
+            let hash = _mm512_xor_si512(runs, _mm512_srli_epi32::<16>(runs));
+            let hash = spread(hash, FINISH.0);
+            let hash = _mm512_xor_si512(hash, _mm512_srli_epi32::<13>(hash));
+            let hash = spread(hash, FINISH.1);
+            let hash = _mm512_xor_si512(hash, _mm512_srli_epi32::<16>(hash));
+            let there = _mm512_cmpge_epi32_mask(longest, _mm512_set1_epi32(length.into()));
+            let place = hashes.get_mut(found..).unwrap_or_default();
+            if let Some(place) = place.first_chunk_mut::<PLACES>() {
+                *place = transmute!(_mm512_maskz_compress_epi32(there, hash));
+            }
+            found += there.count_ones() as usize;
+        }
+        found
     }
 
     /// Adds words of 16 bits.

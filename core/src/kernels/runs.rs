@@ -1,0 +1,96 @@
+//! Hashing the runs of characters that a text has.
+
+use super::limits::VECTORS;
+
+/// The longest run of characters that can be a feature, with the marks of the ends of a word.
+pub const MAX_GRAM: usize = 8;
+
+/// What the hash of a run starts with, which no other kind of feature does.
+pub(crate) const GRAM: u32 = 3;
+
+/// Places of a text whose runs are hashed together: none without vectors.
+pub(crate) const PLACES: usize = if VECTORS { 16 } else { 0 };
+
+/// Characters before the first place that a run can begin with.
+const BEFORE: usize = MAX_GRAM - 1;
+
+/// The runs that end at [`PLACES`], and room for as many as a vector has.
+pub(crate) const RUNS: usize = PLACES * (MAX_GRAM + 1);
+
+/// What [`step`] multiplies by.
+pub(super) const STEP: u32 = 0x9e37_79b1;
+
+/// What [`finish`] multiplies by.
+pub(super) const FINISH: (u32, u32) = (0x85eb_ca6b, 0xc2b2_ae35);
+
+/// One character more. A multiplication of 32 bits is one step on a microcontroller.
+#[inline]
+pub(crate) fn step(hash: u32, next: u32) -> u32 {
+    (hash.rotate_left(5) ^ next).wrapping_mul(STEP)
+}
+
+/// Spreads what was hashed over all bits (MurmurHash3's last step).
+#[inline]
+pub(crate) fn finish(mut hash: u32) -> u32 {
+    hash = (hash ^ hash >> 16).wrapping_mul(FINISH.0);
+    hash = (hash ^ hash >> 13).wrapping_mul(FINISH.1);
+    hash ^ hash >> 16
+}
+
+/// Characters that runs end with.
+pub(crate) struct Ends {
+    /// Those before, and those at the places.
+    characters: [u32; BEFORE + PLACES],
+    /// How long a run that ends at each place is at most; 0 where none is hashed.
+    longest: [u8; PLACES],
+    /// How many places have a character.
+    filled: usize,
+}
+
+impl Ends {
+    pub(crate) const fn new() -> Self {
+        Self {
+            characters: [0; BEFORE + PLACES],
+            longest: [0; PLACES],
+            filled: 0,
+        }
+    }
+
+    /// Takes the next character, and says whether all places have one now.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, character: u32, longest: u8) -> bool {
+        if let Some(place) = self.characters.get_mut(BEFORE + self.filled) {
+            *place = character;
+        }
+        if let Some(place) = self.longest.get_mut(self.filled) {
+            *place = longest;
+        }
+        self.filled += 1;
+        self.filled >= PLACES
+    }
+
+    /// Makes the last places those before the next ones. Nothing ends at the next ones yet.
+    pub(crate) fn pass(&mut self) {
+        let passed = self.filled.min(PLACES);
+        self.characters.copy_within(passed..passed + BEFORE, 0);
+        self.longest.fill(0);
+        self.filled = 0;
+    }
+
+    /// The characters `length` − 1 places before each place.
+    #[inline(always)]
+    pub(super) fn starts(&self, length: usize) -> Option<&[u32; PLACES]> {
+        let start = (BEFORE + 1).checked_sub(length)?;
+        self.characters.get(start..)?.first_chunk()
+    }
+
+    #[inline(always)]
+    pub(super) fn longest(&self) -> &[u8; PLACES] {
+        &self.longest
+    }
+
+    pub(crate) fn wipe(&mut self) {
+        crate::barrier::wipe(&mut self.characters);
+        crate::barrier::wipe(&mut self.longest);
+    }
+}
