@@ -311,9 +311,7 @@ impl<'a> Lexicon<'a> {
         while left > 1 {
             let half = left / 2;
             for (found, text) in found.iter_mut().zip(&texts) {
-                let middle = *found + half;
-                let is_after = self.is_after(middle, text);
-                *found = hint::select_unpredictable(is_after, *found, middle);
+                *found = self.nearer(*found, *found + half, text);
             }
             left -= half;
         }
@@ -323,27 +321,35 @@ impl<'a> Lexicon<'a> {
         found
     }
 
-    /// Whether the word at `index`, which is not the first, comes after a text in byte order.
+    /// `before` if the word at `middle`, which is not the first, comes after a text in byte order, else `middle`.
     // A call would take as long again.
     #[inline(always)]
-    fn is_after(&self, index: usize, text: &Key<'_>) -> bool {
-        let end = |index: usize| self.ends.get(index).map_or(0, |end| end.get() as usize);
-        let (start, end) = (end(index.wrapping_sub(1)), end(index));
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+    fn nearer(&self, before: usize, middle: usize, text: &Key<'_>) -> usize {
+        let ends = self.ends.get(middle.wrapping_sub(1)..=middle);
+        let Some([start, end]) = ends.and_then(<[U32]>::first_chunk) else {
+            return before;
+        };
+        let (start, end) = (start.get() as usize, end.get() as usize);
         let length = end.wrapping_sub(start);
         // Near the end of all words there are no bytes for a number.
-        if let Some(first) = rest.first_chunk() {
-            let beyond = usize::MAX.checked_shr(8 * length as u32).unwrap_or(0);
-            let first = usize::from_be_bytes(*first) & !beyond;
-            if first != text.first {
-                return first > text.first;
+        let number = self.text.as_bytes().get(start..start + size_of::<usize>());
+        let number = number.and_then(<[u8]>::first_chunk).map(|number| {
+            // No word is empty, so at least a byte is left.
+            let beyond = 8 * size_of::<usize>().saturating_sub(length) as u32;
+            usize::from_be_bytes(*number) & usize::MAX.wrapping_shl(beyond)
+        });
+        let is_after = match number {
+            // Not a choice: no processor could foresee it.
+            Some(number) if number != text.first => {
+                return hint::select_unpredictable(number > text.first, before, middle);
             }
             // Short words are all in their numbers, which saves a call.
-            if VECTORS && length.max(text.bytes.len()) <= size_of::<usize>() {
-                return length > text.bytes.len();
+            Some(_) if VECTORS && length.max(text.bytes.len()) <= size_of::<usize>() => {
+                length > text.bytes.len()
             }
-        }
-        rest.get(..length).unwrap_or_default() > text.bytes
+            _ => self.text.as_bytes().get(start..end).unwrap_or_default() > text.bytes,
+        };
+        if is_after { before } else { middle }
     }
 
     /// The index of the longest word that `text` starts with.
