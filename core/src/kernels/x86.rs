@@ -55,19 +55,40 @@ pub(super) fn has_avx512() -> bool {
 
 /// As [`lookup::bits`].
 #[inline]
-#[target_feature(enable = "bmi2,popcnt")]
+#[target_feature(enable = "popcnt")]
 fn bits(bytes: &[u8], count: usize) -> usize {
-    let words = count.div_ceil(8);
-    let Some(eight) = bytes.first_chunk::<64>().filter(|_| words <= 8) else {
+    /// Those that begin n bytes before the middle have n bytes of ones first.
+    const MASKS: [[u8; 64]; 2] = [[0xff; 64], [0; 64]];
+    let start = 64usize.checked_sub(count);
+    let mask = start.and_then(|start| MASKS.as_flattened().get(start..)?.first_chunk::<64>());
+    let (Some(mask), Some(eight)) = (mask, bytes.first_chunk::<64>()) else {
         return lookup::bits(bytes, count);
     };
     // As many words are counted for every row of a table: how often a loop runs could not be foreseen.
-    let words = eight.as_chunks().0.iter().zip((0..).step_by(8));
-    let bits = words.map(|(word, start)| {
-        let there = 8 * count.saturating_sub(start).min(8) as u32;
-        _bzhi_u64(u64::from_le_bytes(*word), there).count_ones()
-    });
+    let words = eight.as_chunks().0.iter().zip(mask.as_chunks().0);
+    let bits = words
+        .map(|(word, mask)| (u64::from_ne_bytes(*word) & u64::from_ne_bytes(*mask)).count_ones());
     bits.sum::<u32>() as usize
+}
+
+/// Four bytes, or as many as there are.
+#[inline]
+fn word_32(bytes: &[u8]) -> u32 {
+    match bytes.first_chunk() {
+        Some(four) => u32::from_le_bytes(*four),
+        None => word(bytes, 0, bytes.len()) as u32,
+    }
+}
+
+/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.
+#[cold]
+#[inline(never)]
+fn last_weights(weights: &[i8]) -> [i8; 32] {
+    let mut last = [0; 32];
+    for (to, from) in last.iter_mut().zip(weights) {
+        *to = *from;
+    }
+    last
 }
 
 pub(super) mod avx2 {
@@ -86,25 +107,54 @@ pub(super) mod avx2 {
         sums: &mut [[u8; 4]],
     ) -> u32 {
         let bytes = table.row_bytes();
+        let position = |keys: &[U16; FEW_KEYS], _, key: u16| {
+            let [low, high]: [__m256i; 2] = transmute!(*keys);
+            let key = _mm256_set1_epi16(key.cast_signed());
+            let equal = (_mm256_cmpeq_epi16(low, key), _mm256_cmpeq_epi16(high, key));
+            // Packing works within halves of 128 bits.
+            let equal =
+                _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(equal.0, equal.1));
+            _mm256_movemask_epi8(equal).trailing_zeros()
+        };
+        let bits = |bytes: &[u8], count: usize| bits(bytes, count);
+        // Of few candidates the sums stay in registers: a row would wait for the one before to be stored.
+        if bytes <= 4
+            && let Some(sums) = sums.first_chunk_mut::<32>()
+        {
+            let beyond = 8 * (4 - bytes as u32);
+            let mut more = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            let add = |bitmap: &[u8], weights: &[i8], times: u8| {
+                let used = word_32(bitmap) << beyond >> beyond;
+                let times = _mm256_set1_epi16(times.into());
+                let (low, high) = expand_words(used, weights);
+                more.0 = _mm256_add_epi16(more.0, _mm256_mullo_epi16(low, times));
+                more.1 = _mm256_add_epi16(more.1, _mm256_mullo_epi16(high, times));
+            };
+            let found = table.each_known(hashes, times, most, position, bits, add);
+            let words: [[__m128i; 2]; 2] = [transmute!(more.0), transmute!(more.1)];
+            for (sums, words) in sums
+                .as_chunks_mut::<8>()
+                .0
+                .iter_mut()
+                .zip(words.as_flattened())
+            {
+                let more = _mm256_cvtepi16_epi32(*words);
+                *sums = transmute!(_mm256_add_epi32(transmute!(*sums), more));
+            }
+            return found;
+        }
         table.each_known(
             hashes,
             times,
             most,
-            |keys, _, key| {
-                let [low, high]: [__m256i; 2] = transmute!(*keys);
-                let key = _mm256_set1_epi16(key.cast_signed());
-                let equal = (_mm256_cmpeq_epi16(low, key), _mm256_cmpeq_epi16(high, key));
-                // Packing works within halves of 128 bits.
-                let equal =
-                    _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(equal.0, equal.1));
-                _mm256_movemask_epi8(equal).trailing_zeros()
-            },
-            |bytes, count| bits(bytes, count),
+            position,
+            bits,
             |bitmap, mut weights, times| {
                 let times = _mm256_set1_epi32(times.into());
                 let eights = sums.as_chunks_mut::<8>().0.iter_mut();
                 for (used, sums) in bitmap.iter().take(bytes).zip(eights) {
-                    let more = _mm256_mullo_epi32(expand(*used, weights), times);
+                    let expanded = _mm256_cvtepi8_epi32(expand(*used, first_weights(weights)));
+                    let more = _mm256_mullo_epi32(expanded, times);
                     *sums = transmute!(_mm256_add_epi32(transmute!(*sums), more));
                     let rest = weights.get(used.count_ones() as usize..);
                     weights = rest.unwrap_or_default();
@@ -113,11 +163,36 @@ pub(super) mod avx2 {
         )
     }
 
-    /// The first weights, each in the lane of a bit that is set, and 0 in the others. A table, because `pdep` takes some
+    /// The weights of 32 candidates, of those that are set in `used`: 255 times 128 fits 16 bits.
+    #[inline]
+    #[target_feature(enable = "avx2,popcnt")]
+    fn expand_words(used: u32, weights: &[i8]) -> (__m256i, __m256i) {
+        let last;
+        let weights = match weights.first_chunk::<32>() {
+            Some(few) => few,
+            None => {
+                last = last_weights(weights);
+                &last
+            }
+        };
+        let [a, b, c, d] = used.to_le_bytes();
+        let eight = |byte: u8, start: u32| {
+            let weights = weights.get(start as usize..).and_then(<[i8]>::first_chunk);
+            expand(byte, weights.copied().unwrap_or_default())
+        };
+        let first = a.count_ones();
+        let second = first + b.count_ones();
+        let third = second + c.count_ones();
+        let low = _mm_unpacklo_epi64(eight(a, 0), eight(b, first));
+        let high = _mm_unpacklo_epi64(eight(c, second), eight(d, third));
+        (_mm256_cvtepi8_epi16(low), _mm256_cvtepi8_epi16(high))
+    }
+
+    /// The first weights, each in the byte of a bit that is set, and 0 in the others. A table, because `pdep` takes some
     /// processors hundreds of cycles.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn expand(used: u8, weights: &[i8]) -> __m256i {
+    fn expand(used: u8, weights: [i8; 8]) -> __m128i {
         /// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
         #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
         const PLACES: [[u8; 8]; 256] = {
@@ -137,18 +212,23 @@ pub(super) mod avx2 {
             }
             places
         };
-        let weights = weights.first_chunk().copied().unwrap_or_else(|| {
+        let weights = _mm_cvtsi64_si128(transmute!(weights));
+        // There is one for each byte.
+        let places = PLACES.get(usize::from(used)).copied().unwrap_or_default();
+        let places = _mm_cvtsi64_si128(transmute!(places));
+        _mm_shuffle_epi8(weights, places)
+    }
+
+    /// Eight weights, or as many as there are.
+    #[inline]
+    fn first_weights(weights: &[i8]) -> [i8; 8] {
+        weights.first_chunk().copied().unwrap_or_else(|| {
             let mut eight = [0; 8];
             for (to, from) in eight.iter_mut().zip(weights) {
                 *to = *from;
             }
             eight
-        });
-        let weights = _mm_cvtsi64_si128(transmute!(weights));
-        // There is one for each byte.
-        let places = PLACES.get(usize::from(used)).copied().unwrap_or_default();
-        let places = _mm_cvtsi64_si128(transmute!(places));
-        _mm256_cvtepi8_epi32(_mm_shuffle_epi8(weights, places))
+        })
     }
 
     #[target_feature(enable = "avx2")]
@@ -746,15 +826,6 @@ pub(super) mod avx512 {
         _mm512_cmpeq_epi16_mask(keys, key).trailing_zeros()
     }
 
-    /// Four bytes, or as many as there are.
-    #[inline]
-    fn word_32(bytes: &[u8]) -> u32 {
-        match bytes.first_chunk() {
-            Some(four) => u32::from_le_bytes(*four),
-            None => word(bytes, 0, bytes.len()) as u32,
-        }
-    }
-
     /// The weights of 32 candidates, of those that are set in `used`, as often as they occur: 255 times 128 fits 16 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
@@ -765,17 +836,6 @@ pub(super) mod avx512 {
         };
         let all = _mm512_maskz_expand_epi16(used, _mm512_cvtepi8_epi16(few));
         _mm512_mullo_epi16(all, _mm512_set1_epi16(times.into()))
-    }
-
-    /// Near the end of all weights there are no 32. A call, as [`seldom_bits`].
-    #[cold]
-    #[inline(never)]
-    fn last_weights(weights: &[i8]) -> [i8; 32] {
-        let mut last = [0; 32];
-        for (to, from) in last.iter_mut().zip(weights) {
-            *to = *from;
-        }
-        last
     }
 
     /// As with AVX2, sixteen at a time.
