@@ -3,21 +3,148 @@
 
 use core::arch::aarch64::*;
 
-use zerocopy::little_endian::{I16, I32};
+use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
 use super::inputs::{Length, Sums, Tossing};
-use super::lookup::Table;
+use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, last_weights, mask, word_32};
 use super::portable::{self, smallest_product};
-use super::runs::{Ends, RUNS};
+use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 as_portable! { "neon", pub(super),
-    fn add_features(table: &Table<'_>, hashes: &[u32], times: Option<&[u8]>, most: u32, sums: &mut [[u8; 4]]) -> u32;
-    fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize;
     fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
     fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_features(
+    table: &Table<'_>,
+    hashes: &[u32],
+    times: Option<&[u8]>,
+    most: u32,
+    sums: &mut [[u8; 4]],
+) -> u32 {
+    let bytes = table.row_bytes();
+    let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
+    let bits = |bytes: &[u8], count: usize| bits(bytes, count);
+    // Of few candidates the sums stay in registers.
+    if bytes <= 4
+        && let Some(sums) = sums.first_chunk_mut::<32>()
+    {
+        let beyond = 8 * (4 - bytes as u32);
+        let zero = vdupq_n_s16(0);
+        let mut more = (zero, zero, zero, zero);
+        let add = |bitmap: &[u8], weights: &[i8], times: u8| {
+            let used = word_32(bitmap) << beyond >> beyond;
+            let (a, b, c, d) = expand(used, weights);
+            let times = i16::from(times);
+            more.0 = vmlaq_n_s16(more.0, vmovl_s8(a), times);
+            more.1 = vmlaq_n_s16(more.1, vmovl_s8(b), times);
+            more.2 = vmlaq_n_s16(more.2, vmovl_s8(c), times);
+            more.3 = vmlaq_n_s16(more.3, vmovl_s8(d), times);
+        };
+        let found = table.each_known(hashes, times, most, position, bits, add);
+        let words = [more.0, more.1, more.2, more.3];
+        for (sums, words) in sums.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            let [low, high]: [int32x4_t; 2] = transmute!(*sums);
+            let low = vaddw_s16(low, vget_low_s16(words));
+            *sums = transmute!([low, vaddw_high_s16(high, words)]);
+        }
+        return found;
+    }
+    let add = |bitmap: &[u8], weights: &[i8], times| add_row(bitmap, bytes, weights, times, sums);
+    table.each_known(hashes, times, most, position, bits, add)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize {
+    // As in `short_products`.
+    type Runs = (uint32x4_t, uint32x4_t, uint32x4_t, uint32x4_t);
+    let longer = |(a, b, c, d): Runs, characters: &[u32; PLACES]| {
+        let [e, f, g, h]: [uint32x4_t; 4] = transmute!(*characters);
+        let step = |run, character| {
+            let turned = vsriq_n_u32::<27>(vshlq_n_u32::<5>(run), run);
+            vmulq_n_u32(veorq_u32(turned, character), STEP)
+        };
+        (step(a, e), step(b, f), step(c, g), step(d, h))
+    };
+    let finished = |(a, b, c, d): Runs| {
+        let finish = |hash| {
+            let hash = vmulq_n_u32(veorq_u32(hash, vshrq_n_u32::<16>(hash)), FINISH.0);
+            let hash = vmulq_n_u32(veorq_u32(hash, vshrq_n_u32::<13>(hash)), FINISH.1);
+            veorq_u32(hash, vshrq_n_u32::<16>(hash))
+        };
+        transmute!([finish(a), finish(b), finish(c), finish(d)])
+    };
+    let start = vdupq_n_u32(GRAM);
+    let start: Runs = (start, start, start, start);
+    portable::hash_runs_by(start, longer, finished, ends, least, most, hashes)
+}
+
+/// Where the key is among the keys, or any larger number.
+#[inline]
+#[target_feature(enable = "neon")]
+fn position(keys: &[U16; FEW_KEYS], key: u16) -> u32 {
+    let [a, b, c, d]: [uint16x8_t; 4] = transmute!(*keys);
+    let key = vdupq_n_u16(key);
+    let narrow = |a, b| vmovn_high_u16(vmovn_u16(vceqq_u16(a, key)), vceqq_u16(b, key));
+    // Four bits of each, in order.
+    let nibbles = |equal| {
+        let nibbles = vshrn_n_u16::<4>(vreinterpretq_u16_u8(equal));
+        vget_lane_u64::<0>(vreinterpret_u64_u8(nibbles))
+    };
+    let (low, high) = (nibbles(narrow(a, b)), nibbles(narrow(c, d)));
+    let both = u128::from(high) << 64 | u128::from(low);
+    both.trailing_zeros() / 4
+}
+
+/// As [`lookup::bits`].
+#[inline]
+#[target_feature(enable = "neon")]
+fn bits(bytes: &[u8], count: usize) -> usize {
+    let (Some(mask), Some(bytes)) = (mask(count), bytes.first_chunk::<64>()) else {
+        return lookup::bits(bytes, count);
+    };
+    // As many bytes are counted for every row of a table: how often a loop runs could not be foreseen.
+    let [a, b, c, d]: [uint8x16_t; 4] = transmute!(*bytes);
+    let [e, f, g, h]: [uint8x16_t; 4] = transmute!(*mask);
+    let first = vaddq_u8(vcntq_u8(vandq_u8(a, e)), vcntq_u8(vandq_u8(b, f)));
+    let last = vaddq_u8(vcntq_u8(vandq_u8(c, g)), vcntq_u8(vandq_u8(d, h)));
+    vaddlvq_u8(vaddq_u8(first, last)).into()
+}
+
+/// The weights of 32 candidates, of those that are set in `used`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn expand(used: u32, weights: &[i8]) -> (int8x8_t, int8x8_t, int8x8_t, int8x8_t) {
+    let last;
+    let weights = match weights.first_chunk::<32>() {
+        Some(few) => few,
+        None => {
+            last = last_weights(weights);
+            &last
+        }
+    };
+    let eight = |byte: u8, start: u8| -> int8x8_t {
+        let weights = weights.get(start.into()..).and_then(<[i8]>::first_chunk);
+        let weights: [i8; 8] = weights.copied().unwrap_or_default();
+        // There is one for each byte.
+        let places = EXPANSIONS.get(usize::from(byte));
+        let places: [u8; 8] = places.copied().unwrap_or_default();
+        vtbl1_s8(transmute!(weights), transmute!(places))
+    };
+    let counts: [u8; 8] = transmute!(vcnt_u8(transmute!(u64::from(used))));
+    let [first, second, third, ..] = counts;
+    let [a, b, c, d] = used.to_le_bytes();
+    let (third, second) = (first + second + third, first + second);
+    (
+        eight(a, 0),
+        eight(b, first),
+        eight(c, second),
+        eight(d, third),
+    )
 }
 
 #[target_feature(enable = "neon")]

@@ -246,6 +246,27 @@ pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     bits.sum::<u32>() as usize
 }
 
+/// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler")]
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
+    let mut places = [[128; 8]; 256];
+    let mut byte = 0;
+    while byte < places.len() {
+        let mut bit = 0;
+        let mut below = 0;
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                places[byte][bit] = below;
+                below += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    places
+};
+
 /// Eight bytes from `start`, or as many as there are before `end`.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
@@ -259,6 +280,37 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
             bytes.fold(0, |word, (byte, place)| word | u64::from(*byte) << place)
         }
     }
+}
+
+/// Four bytes, or as many as there are.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline]
+pub(super) fn word_32(bytes: &[u8]) -> u32 {
+    match bytes.first_chunk() {
+        Some(four) => u32::from_le_bytes(*four),
+        None => word(bytes, 0, bytes.len()) as u32,
+    }
+}
+
+/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[cold]
+#[inline(never)]
+pub(super) fn last_weights(weights: &[i8]) -> [i8; 32] {
+    let mut last = [0; 32];
+    for (to, from) in last.iter_mut().zip(weights) {
+        *to = *from;
+    }
+    last
+}
+
+/// As many bytes of ones, and zeroes behind them; there are masks for 64 bytes at most.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline]
+pub(super) fn mask(count: usize) -> Option<&'static [u8; 64]> {
+    static ONES: [[u8; 64]; 2] = [[0xff; 64], [0; 64]];
+    let start = 64usize.checked_sub(count)?;
+    ONES.as_flattened().get(start..)?.first_chunk()
 }
 
 #[cfg(test)]

@@ -45,22 +45,42 @@ pub(super) fn add_features(
     table.each_known(hashes, times, most, position, bits, add)
 }
 
-/// Length after length, so that vectors hash at all places together.
 #[inline(always)]
 pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize {
+    let longer = |runs: [u32; PLACES], characters: &[u32; PLACES]| {
+        let mut characters = characters.iter();
+        runs.map(|run| {
+            characters
+                .next()
+                .map_or(run, |character| step(run, *character))
+        })
+    };
+    let finished = |runs: [u32; PLACES]| runs.map(finish);
+    hash_runs_by([GRAM; PLACES], longer, finished, ends, least, most, hashes)
+}
+
+/// Length after length, so that vectors hash at all places together. `longer`: what [`step`] does at each place; `finished`: what
+/// [`finish`] does.
+#[inline(always)]
+pub(super) fn hash_runs_by<R: Copy>(
+    mut runs: R,
+    longer: impl Fn(R, &[u32; PLACES]) -> R,
+    finished: impl Fn(R) -> [u32; PLACES],
+    ends: &Ends,
+    least: u8,
+    most: u8,
+    hashes: &mut [u32; RUNS],
+) -> usize {
     let mut found = 0;
-    let mut runs = [GRAM; PLACES];
     for length in 1..=most {
         let Some(characters) = ends.starts(length.into()) else {
             break;
         };
-        for (run, character) in runs.iter_mut().zip(characters) {
-            *run = step(*run, *character);
-        }
+        runs = longer(runs, characters);
         if length < least {
             continue;
         }
-        for (run, longest) in runs.map(finish).iter().zip(ends.longest()) {
+        for (run, longest) in finished(runs).iter().zip(ends.longest()) {
             // Each is stored: which ones stay could not be foreseen.
             if let Some(place) = hashes.get_mut(found) {
                 *place = *run;

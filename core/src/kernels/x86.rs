@@ -10,7 +10,7 @@ use zerocopy::transmute;
 
 use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
-use super::lookup::{self, FEW_KEYS, Table, word};
+use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, last_weights, mask, word, word_32};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::barrier::wipe;
@@ -57,11 +57,7 @@ pub(super) fn has_avx512() -> bool {
 #[inline]
 #[target_feature(enable = "popcnt")]
 fn bits(bytes: &[u8], count: usize) -> usize {
-    /// Those that begin n bytes before the middle have n bytes of ones first.
-    const MASKS: [[u8; 64]; 2] = [[0xff; 64], [0; 64]];
-    let start = 64usize.checked_sub(count);
-    let mask = start.and_then(|start| MASKS.as_flattened().get(start..)?.first_chunk::<64>());
-    let (Some(mask), Some(eight)) = (mask, bytes.first_chunk::<64>()) else {
+    let (Some(mask), Some(eight)) = (mask(count), bytes.first_chunk::<64>()) else {
         return lookup::bits(bytes, count);
     };
     // As many words are counted for every row of a table: how often a loop runs could not be foreseen.
@@ -71,32 +67,10 @@ fn bits(bytes: &[u8], count: usize) -> usize {
     bits.sum::<u32>() as usize
 }
 
-/// Four bytes, or as many as there are.
-#[inline]
-fn word_32(bytes: &[u8]) -> u32 {
-    match bytes.first_chunk() {
-        Some(four) => u32::from_le_bytes(*four),
-        None => word(bytes, 0, bytes.len()) as u32,
-    }
-}
-
-/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.
-#[cold]
-#[inline(never)]
-fn last_weights(weights: &[i8]) -> [i8; 32] {
-    let mut last = [0; 32];
-    for (to, from) in last.iter_mut().zip(weights) {
-        *to = *from;
-    }
-    last
-}
-
 pub(super) mod avx2 {
     use super::*;
 
-    as_portable! { "avx2", pub(in super::super),
-        fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize;
-    }
+    as_portable! { "avx2", pub(in super::super), }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
@@ -163,6 +137,39 @@ pub(super) mod avx2 {
         )
     }
 
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn hash_runs(
+        ends: &Ends,
+        least: u8,
+        most: u8,
+        hashes: &mut [u32; RUNS],
+    ) -> usize {
+        // As in `short_products`.
+        type Runs = (__m256i, __m256i);
+        let spread = |hash, by: u32| _mm256_mullo_epi32(hash, _mm256_set1_epi32(by.cast_signed()));
+        let longer = |(a, b): Runs, characters: &[u32; PLACES]| {
+            let [c, d]: [__m256i; 2] = transmute!(*characters);
+            let step = |run, character| {
+                let turned =
+                    _mm256_or_si256(_mm256_slli_epi32::<5>(run), _mm256_srli_epi32::<27>(run));
+                spread(_mm256_xor_si256(turned, character), STEP)
+            };
+            (step(a, c), step(b, d))
+        };
+        let finished = |(a, b): Runs| {
+            let finish = |hash| {
+                let hash = _mm256_xor_si256(hash, _mm256_srli_epi32::<16>(hash));
+                let hash = spread(hash, FINISH.0);
+                let hash = _mm256_xor_si256(hash, _mm256_srli_epi32::<13>(hash));
+                let hash = spread(hash, FINISH.1);
+                _mm256_xor_si256(hash, _mm256_srli_epi32::<16>(hash))
+            };
+            transmute!([finish(a), finish(b)])
+        };
+        let start = _mm256_set1_epi32(GRAM as i32);
+        portable::hash_runs_by((start, start), longer, finished, ends, least, most, hashes)
+    }
+
     /// The weights of 32 candidates, of those that are set in `used`: 255 times 128 fits 16 bits.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
@@ -193,28 +200,12 @@ pub(super) mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn expand(used: u8, weights: [i8; 8]) -> __m128i {
-        /// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
-        #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
-        const PLACES: [[u8; 8]; 256] = {
-            let mut places = [[128; 8]; 256];
-            let mut byte = 0;
-            while byte < places.len() {
-                let mut bit = 0;
-                let mut below = 0;
-                while bit < 8 {
-                    if byte >> bit & 1 == 1 {
-                        places[byte][bit] = below;
-                        below += 1;
-                    }
-                    bit += 1;
-                }
-                byte += 1;
-            }
-            places
-        };
         let weights = _mm_cvtsi64_si128(transmute!(weights));
         // There is one for each byte.
-        let places = PLACES.get(usize::from(used)).copied().unwrap_or_default();
+        let places = EXPANSIONS
+            .get(usize::from(used))
+            .copied()
+            .unwrap_or_default();
         let places = _mm_cvtsi64_si128(transmute!(places));
         _mm_shuffle_epi8(weights, places)
     }
