@@ -108,6 +108,19 @@ pub(super) fn avx2(key: &[u32; 8], number: u64, out: &mut [u8; BATCH]) {
     }
 }
 
+/// The bytes of eight words of which each is turned left by so many bytes, 0 to 3.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler")]
+const fn turned(by: usize) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut at = 0;
+    while at < bytes.len() {
+        // In halves of 128 bits.
+        bytes[at] = (at % 16 / 4 * 4 + (at + 4 - by) % 4) as u8;
+        at += 1;
+    }
+    bytes
+}
+
 /// The first one's number is a multiple of eight.
 #[target_feature(enable = "avx2")]
 fn eight_blocks(key: &[u32; 8], first: u64, out: &mut [u8; BATCH / 2]) {
@@ -115,13 +128,8 @@ fn eight_blocks(key: &[u32; 8], first: u64, out: &mut [u8; BATCH / 2]) {
     #[target_feature(enable = "avx2")]
     fn rotate<const LEFT: i32, const RIGHT: i32>(x: __m256i) -> __m256i {
         if LEFT % 8 == 0 {
-            // By whole bytes.
-            let by = (LEFT / 8) as u8;
-            let byte = |at: u8| at / 4 * 4 + (at % 4 + 4 - by) % 4;
-            let mut bytes = [0; 32];
-            for (at, to) in (0..).zip(&mut bytes) {
-                *to = byte(at % 16);
-            }
+            // Optimised for size the compiler would count at every turn.
+            let bytes = const { turned((LEFT / 8) as usize) };
             return _mm256_shuffle_epi8(x, transmute!(bytes));
         }
         _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x))
