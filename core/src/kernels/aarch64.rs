@@ -346,6 +346,59 @@ fn count_up_to(counts: &mut [u8; 256], code: u8) {
 }
 
 #[target_feature(enable = "neon")]
+pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+    let both = vector.len().min(sums.len());
+    let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<8>();
+    let sums = sums.get_mut(..both).unwrap_or_default();
+    let (sums, rest_sums) = sums.as_chunks_mut::<8>();
+    let weight_32 = i32::from(weight);
+    for (sums, vector) in sums.iter_mut().zip(vector) {
+        let eight = vmovl_s8(transmute!(*vector));
+        let low = vmulq_n_s32(vmovl_s16(vget_low_s16(eight)), weight_32);
+        let high = vmulq_n_s32(vmovl_high_s16(eight), weight_32);
+        let [a, b, c, d]: [int64x2_t; 4] = transmute!(*sums);
+        let (a, b) = (vaddw_s32(a, vget_low_s32(low)), vaddw_high_s32(b, low));
+        let (c, d) = (vaddw_s32(c, vget_low_s32(high)), vaddw_high_s32(d, high));
+        *sums = transmute!([a, b, c, d]);
+    }
+    portable::add_weighted(weight, rest, rest_sums);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
+    let both = sums.len().min(outputs.len());
+    let sums = sums.get_mut(..both).unwrap_or_default();
+    let (sums, rest) = sums.as_chunks_mut::<8>();
+    let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+    let all = vdupq_n_s16(thresholds.len() as i16);
+    for (sums, outputs) in sums.iter_mut().zip(outputs) {
+        let [a, b, c, d]: [int64x2_t; 4] = transmute!(*outputs);
+        // Less one for each threshold that is beyond the output.
+        let zero = vdupq_n_s64(0);
+        let mut beyond = (zero, zero, zero, zero);
+        for threshold in thresholds {
+            // As in the portable one.
+            let least = vdupq_n_s64(i64::from(threshold.get()).wrapping_mul(norm));
+            macro_rules! add {
+                ($lane:tt, $outputs:ident) => {
+                    let here = vreinterpretq_s64_u64(vcgtq_s64(least, $outputs));
+                    beyond.$lane = vaddq_s64(beyond.$lane, here);
+                };
+            }
+            add!(0, a);
+            add!(1, b);
+            add!(2, c);
+            add!(3, d);
+        }
+        let low = vmovn_high_s64(vmovn_s64(beyond.0), beyond.1);
+        let high = vmovn_high_s64(vmovn_s64(beyond.2), beyond.3);
+        let more = vaddq_s16(all, vmovn_high_s32(vmovn_s32(low), high));
+        *sums = transmute!(vaddq_s16(transmute!(*sums), more));
+    }
+    portable::add_scores(rest, rest_outputs, thresholds, norm);
+}
+
+#[target_feature(enable = "neon")]
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<16>();
     let wanted = vdupq_n_u8(level);

@@ -38,11 +38,9 @@ macro_rules! as_portable {
     };
     ($features:literal, $scope:vis, $($own:tt)*) => {
         as_portable! { @each $features, $scope,
-            fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]);
             fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
             fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
             fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32);
-            fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64);
             fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
             fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
             $($own)*

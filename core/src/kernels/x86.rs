@@ -528,6 +528,54 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
+        let both = vector.len().min(sums.len());
+        let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<4>();
+        let sums = sums.get_mut(..both).unwrap_or_default();
+        let (sums, rest_sums) = sums.as_chunks_mut::<4>();
+        let weights = _mm256_set1_epi64x(weight.into());
+        for (sums, vector) in sums.iter_mut().zip(vector) {
+            let four = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(transmute!(*vector)));
+            let more = _mm256_mul_epi32(four, weights);
+            *sums = transmute!(_mm256_add_epi64(transmute!(*sums), more));
+        }
+        portable::add_weighted(weight, rest, rest_sums);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_scores(
+        sums: &mut [[u8; 2]],
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+    ) {
+        let both = sums.len().min(outputs.len());
+        let sums = sums.get_mut(..both).unwrap_or_default();
+        let (sums, rest) = sums.as_chunks_mut::<8>();
+        let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+        let all = _mm_set1_epi16(thresholds.len() as i16);
+        for (sums, outputs) in sums.iter_mut().zip(outputs) {
+            let [a, b]: [__m256i; 2] = transmute!(*outputs);
+            // Less one for each threshold that is beyond the output.
+            let mut beyond = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for threshold in thresholds {
+                // As in the portable one.
+                let least = i64::from(threshold.get()).wrapping_mul(norm);
+                let least = _mm256_set1_epi64x(least);
+                beyond.0 = _mm256_add_epi64(beyond.0, _mm256_cmpgt_epi64(least, a));
+                beyond.1 = _mm256_add_epi64(beyond.1, _mm256_cmpgt_epi64(least, b));
+            }
+            let (a, b) = (_mm256_castsi256_ps(beyond.0), _mm256_castsi256_ps(beyond.1));
+            // Within halves of 128 bits.
+            let words = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+            let [a, b]: [__m128i; 2] = transmute!(_mm256_permute4x64_epi64::<0b11_01_10_00>(words));
+            let more = _mm_add_epi16(all, _mm_packs_epi32(a, b));
+            *sums = transmute!(_mm_add_epi16(transmute!(*sums), more));
+        }
+        portable::add_scores(rest, rest_outputs, thresholds, norm);
+    }
+
+    #[target_feature(enable = "avx2")]
     pub(in super::super) fn count_equal(levels: &[u8], level: u8) -> u32 {
         let (chunks, rest) = levels.as_chunks::<32>();
         let wanted = _mm256_set1_epi8(level as i8);
@@ -1513,9 +1561,19 @@ pub(super) mod avx512 {
         }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f")]
     pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-        portable::add_weighted(weight, vector, sums);
+        let both = vector.len().min(sums.len());
+        let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<8>();
+        let sums = sums.get_mut(..both).unwrap_or_default();
+        let (sums, rest_sums) = sums.as_chunks_mut::<8>();
+        let weights = _mm512_set1_epi64(weight.into());
+        for (sums, vector) in sums.iter_mut().zip(vector) {
+            let eight = _mm512_cvtepi8_epi64(_mm_cvtsi64_si128(transmute!(*vector)));
+            let more = _mm512_mul_epi32(eight, weights);
+            *sums = transmute!(_mm512_add_epi64(transmute!(*sums), more));
+        }
+        portable::add_weighted(weight, rest, rest_sums);
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
