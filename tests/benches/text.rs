@@ -1,6 +1,7 @@
 //! Times text → release on a device: `cargo bench -p undertone-tests --bench text -- PACK SENTENCES` reads sentences from a file,
-//! one on each line. For each line on standard input, the name of a step, it runs that step and prints one line of JSON: seconds of
-//! processor time for a sentence. `../peers/text.py` runs it beside other programs.
+//! one on each line; a third argument names other kernels than the best ones. For each line on standard input, the name of a
+//! step, it runs that step and prints one line of JSON: seconds of processor time for a sentence. `../peers/text.py` runs it
+//! beside other programs.
 //!
 //! - `push`: a sentence to its scores.
 //! - `release`: a text of [`TEXT`] sentences to its release, splitting into sentences included.
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 use rustix::time::{ClockId, clock_gettime};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -29,7 +32,7 @@ const TEXT: usize = 20;
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let arguments: Vec<String> = env::args().skip(1).filter(|a| a != "--bench").collect();
-    let [pack, sentences] = &arguments[..] else {
+    let [pack, sentences, named @ ..] = &arguments[..] else {
         eprintln!("wanted: PACK SENTENCES; text.py gives them");
         return ExitCode::SUCCESS;
     };
@@ -39,6 +42,10 @@ fn main() -> ExitCode {
     let sentences: Vec<&str> = sentences.lines().collect();
     let texts: Vec<String> = sentences.chunks(TEXT).map(|text| text.join(" ")).collect();
     let mut document: Document<'_> = Document::new(&pack).expect("a pack with candidates");
+    if let Some(name) = named.first() {
+        let backend = Backend::named(name).expect("kernels of this processor");
+        hazmat::force_backend(&mut document, backend);
+    }
     let epsilon: Epsilon = "3".parse().expect("an epsilon");
 
     for line in io::stdin().lines() {

@@ -76,6 +76,7 @@ def main():
     arguments = argparse.ArgumentParser()
     for name in ("pack", "corpus", "tokenizer"):
         arguments.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    arguments.add_argument("--backend", help="other kernels than the best ones, such as avx2")
     arguments = arguments.parse_args()
     examples = list(corpus(arguments.corpus))
     some = [sentence for _, sentence in zip(range(SENTENCES * TEXTS), sentences(text for text, _ in examples))]
@@ -88,9 +89,8 @@ def main():
         training = os.path.join(folder, "training")
         with open(training, "w", encoding="utf-8") as file:
             file.writelines(f"__label__{label.replace(' ', '_')} {text}\n" for text, label in examples)
-        child = subprocess.Popen(
-            [executable(), arguments.pack, written], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        command = [executable(), arguments.pack, written, *([arguments.backend] if arguments.backend else [])]
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
         def step(name):
             def sample():
