@@ -54,12 +54,11 @@ pub struct FeatureKinds {
     pub most: u8,
 }
 
-/// Distinguishes what is hashed.
+/// Distinguishes what is hashed, as [`GRAM`] does.
 #[derive(Clone, Copy)]
 enum Kind {
     Word = 1,
     Pair = 2,
-    Gram = GRAM as isize,
 }
 
 /// Marks both ends of a word: no character has this number.
@@ -179,7 +178,7 @@ impl<F: Visit> Reader<F> {
     fn visit_runs(&mut self, c: u32, longest: usize) {
         let [a, b, c1, d, e, f, g, _] = self.window;
         self.window = [c, a, b, c1, d, e, f, g];
-        let mut hash = Kind::Gram as u32;
+        let mut hash = GRAM;
         for (length, c) in (1..=longest).zip(&self.window) {
             hash = step(hash, *c);
             // The mark of an end alone says nothing.
@@ -475,7 +474,7 @@ impl Batch<'_, '_> {
                     self.add_characters();
                 }
             }
-            None => self.push(finish(step(Kind::Gram as u32, c))),
+            None => self.push(finish(step(GRAM, c))),
         }
     }
 
@@ -502,7 +501,7 @@ impl Batch<'_, '_> {
                 let c = start as u32 + place / 8;
                 if let (Some(hash), Some(times)) = (hashes.get_mut(waiting), times.get_mut(waiting))
                 {
-                    *hash = finish(step(Kind::Gram as u32, c));
+                    *hash = finish(step(GRAM, c));
                     *times = count;
                 }
                 waiting += 1;

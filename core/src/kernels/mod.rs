@@ -289,8 +289,8 @@ impl Backend {
         }
     }
 
-    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how often each occurs, to
-    /// `[candidates]` i32 in bytes, and returns how many there were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
+    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how often each occurs (`None`:
+    /// once), to `[candidates]` i32 in bytes, and returns how many there were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
     pub(crate) fn add_features(
         self,
         table: &Table<'_>,
