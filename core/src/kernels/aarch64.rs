@@ -7,7 +7,7 @@ use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
 use super::inputs::{Length, Sums, Tossing};
-use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, last_weights, mask, word_32};
+use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, few_bits, last_weights, mask};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::laplace::fixed::FixedPoint;
@@ -33,11 +33,10 @@ pub(super) fn add_features(
     if bytes <= 4
         && let Some(sums) = sums.first_chunk_mut::<32>()
     {
-        let beyond = 8 * (4 - bytes as u32);
         let zero = vdupq_n_s16(0);
         let mut more = (zero, zero, zero, zero);
         let add = |bitmap: &[u8], weights: &[i8], times: u8| {
-            let used = word_32(bitmap) << beyond >> beyond;
+            let used = few_bits(bitmap, bytes);
             let (a, b, c, d) = expand(used, weights);
             let times = i16::from(times);
             more.0 = vmlaq_n_s16(more.0, vmovl_s8(a), times);
@@ -347,10 +346,7 @@ fn count_up_to(counts: &mut [u8; 256], code: u8) {
 
 #[target_feature(enable = "neon")]
 pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-    let both = vector.len().min(sums.len());
-    let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<8>();
-    let sums = sums.get_mut(..both).unwrap_or_default();
-    let (sums, rest_sums) = sums.as_chunks_mut::<8>();
+    let ((sums, rest_sums), (vector, rest)) = portable::in_step::<8, _, _>(sums, vector);
     let weight_32 = i32::from(weight);
     for (sums, vector) in sums.iter_mut().zip(vector) {
         let eight = vmovl_s8(transmute!(*vector));
@@ -366,10 +362,7 @@ pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
 
 #[target_feature(enable = "neon")]
 pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
-    let both = sums.len().min(outputs.len());
-    let sums = sums.get_mut(..both).unwrap_or_default();
-    let (sums, rest) = sums.as_chunks_mut::<8>();
-    let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+    let ((sums, rest), (outputs, rest_outputs)) = portable::in_step::<8, _, _>(sums, outputs);
     let all = vdupq_n_s16(thresholds.len() as i16);
     for (sums, outputs) in sums.iter_mut().zip(outputs) {
         let [a, b, c, d]: [int64x2_t; 4] = transmute!(*outputs);

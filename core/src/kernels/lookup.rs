@@ -282,14 +282,16 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     }
 }
 
-/// Four bytes, or as many as there are.
+/// The bits of a row of up to four bytes, which others follow.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline]
-pub(super) fn word_32(bytes: &[u8]) -> u32 {
-    match bytes.first_chunk() {
+pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
+    let four = match rows.first_chunk() {
         Some(four) => u32::from_le_bytes(*four),
-        None => word(bytes, 0, bytes.len()) as u32,
-    }
+        None => word(rows, 0, rows.len()) as u32,
+    };
+    let beyond = 8 * (4 - bytes as u32);
+    four << beyond >> beyond
 }
 
 /// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.

@@ -284,6 +284,20 @@ fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     }
 }
 
+/// `N` at a time what is written and what is read, as far as both go, and the rest of each.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+#[expect(clippy::type_complexity, reason = "chunks and the rest, of two slices")]
+pub(super) fn in_step<'w, 'r, const N: usize, W, R>(
+    written: &'w mut [W],
+    read: &'r [R],
+) -> ((&'w mut [[W; N]], &'w mut [W]), (&'r [[R; N]], &'r [R])) {
+    let both = written.len().min(read.len());
+    let written = written.get_mut(..both).unwrap_or_default();
+    let read = read.get(..both).unwrap_or_default();
+    (written.as_chunks_mut(), read.as_chunks())
+}
+
 /// Calls `look_up` with the depths and codes of `N` candidates at a time; the last ones are padded.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]

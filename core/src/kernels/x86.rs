@@ -10,7 +10,7 @@ use zerocopy::transmute;
 
 use super::inputs::{Length, MOST, Sums, Tossing};
 use super::limits::WIDTH;
-use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, last_weights, mask, word, word_32};
+use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, few_bits, last_weights, mask, word};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::barrier::wipe;
@@ -95,10 +95,9 @@ pub(super) mod avx2 {
         if bytes <= 4
             && let Some(sums) = sums.first_chunk_mut::<32>()
         {
-            let beyond = 8 * (4 - bytes as u32);
             let mut more = (_mm256_setzero_si256(), _mm256_setzero_si256());
             let add = |bitmap: &[u8], weights: &[i8], times: u8| {
-                let used = word_32(bitmap) << beyond >> beyond;
+                let used = few_bits(bitmap, bytes);
                 let times = _mm256_set1_epi16(times.into());
                 let (low, high) = expand_words(used, weights);
                 more.0 = _mm256_add_epi16(more.0, _mm256_mullo_epi16(low, times));
@@ -529,10 +528,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-        let both = vector.len().min(sums.len());
-        let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<4>();
-        let sums = sums.get_mut(..both).unwrap_or_default();
-        let (sums, rest_sums) = sums.as_chunks_mut::<4>();
+        let ((sums, rest_sums), (vector, rest)) = portable::in_step::<4, _, _>(sums, vector);
         let weights = _mm256_set1_epi64x(weight.into());
         for (sums, vector) in sums.iter_mut().zip(vector) {
             let four = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(transmute!(*vector)));
@@ -549,10 +545,7 @@ pub(super) mod avx2 {
         thresholds: &[I32],
         norm: i64,
     ) {
-        let both = sums.len().min(outputs.len());
-        let sums = sums.get_mut(..both).unwrap_or_default();
-        let (sums, rest) = sums.as_chunks_mut::<8>();
-        let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+        let ((sums, rest), (outputs, rest_outputs)) = portable::in_step::<8, _, _>(sums, outputs);
         let all = _mm_set1_epi16(thresholds.len() as i16);
         for (sums, outputs) in sums.iter_mut().zip(outputs) {
             let [a, b]: [__m256i; 2] = transmute!(*outputs);
@@ -765,10 +758,9 @@ pub(super) mod avx512 {
         if bytes <= 4
             && let Some(sums) = sums.first_chunk_mut::<32>()
         {
-            let beyond = 8 * (4 - bytes as u32);
             let mut more = _mm512_setzero_si512();
             let add = |bitmap: &[u8], weights: &[i8], times| {
-                let used = word_32(bitmap) << beyond >> beyond;
+                let used = few_bits(bitmap, bytes);
                 more = _mm512_add_epi16(more, expand(used, weights, times));
             };
             let found = table.each_known(hashes, times, most, position, bits, add);
@@ -1563,10 +1555,7 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f")]
     pub(in super::super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
-        let both = vector.len().min(sums.len());
-        let (vector, rest) = vector.get(..both).unwrap_or_default().as_chunks::<8>();
-        let sums = sums.get_mut(..both).unwrap_or_default();
-        let (sums, rest_sums) = sums.as_chunks_mut::<8>();
+        let ((sums, rest_sums), (vector, rest)) = portable::in_step::<8, _, _>(sums, vector);
         let weights = _mm512_set1_epi64(weight.into());
         for (sums, vector) in sums.iter_mut().zip(vector) {
             let eight = _mm512_cvtepi8_epi64(_mm_cvtsi64_si128(transmute!(*vector)));
@@ -1578,10 +1567,8 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
-        let both = coordinates.len().min(centre.len());
-        let coordinates = coordinates.get_mut(..both).unwrap_or_default();
-        let (chunks, rest) = coordinates.as_chunks_mut::<32>();
-        let (centres, rest_centre) = centre.as_chunks::<32>();
+        let ((chunks, rest), (centres, rest_centre)) =
+            portable::in_step::<32, _, _>(coordinates, centre);
         let low = _mm512_set1_epi64(u32::MAX.into());
         let mut square = _mm512_setzero_si512();
         for (y, centre) in chunks.iter_mut().zip(centres) {
@@ -1599,10 +1586,7 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f")]
     pub(in super::super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
-        let both = products.len().min(bias.len());
-        let products = products.get_mut(..both).unwrap_or_default();
-        let (products, rest) = products.as_chunks_mut::<8>();
-        let (bias, rest_bias) = bias.as_chunks::<8>();
+        let ((products, rest), (bias, rest_bias)) = portable::in_step::<8, _, _>(products, bias);
         let norms = _mm512_set1_epi64(norm);
         for (product, bias) in products.iter_mut().zip(bias) {
             // Both have 32 bits.
@@ -1620,12 +1604,8 @@ pub(super) mod avx512 {
         length: &Length,
         known: i32,
     ) {
-        let both = values.len().min(outputs.len());
-        let (values, rest) = values
-            .get_mut(..both)
-            .unwrap_or_default()
-            .as_chunks_mut::<8>();
-        let (outputs, rest_outputs) = outputs.as_chunks::<8>();
+        let ((values, rest), (outputs, rest_outputs)) =
+            portable::in_step::<8, _, _>(values, outputs);
         let most = _mm512_set1_epi64(MOST * length.norm);
         let least = _mm512_set1_epi64(-MOST * length.norm);
         let reciprocal = _mm512_set1_epi64(length.reciprocal);
@@ -1647,12 +1627,7 @@ pub(super) mod avx512 {
         thresholds: &[I32],
         norm: i64,
     ) {
-        let both = sums.len().min(outputs.len());
-        let (sums, rest) = sums
-            .get_mut(..both)
-            .unwrap_or_default()
-            .as_chunks_mut::<32>();
-        let (outputs, rest_outputs) = outputs.as_chunks::<32>();
+        let ((sums, rest), (outputs, rest_outputs)) = portable::in_step::<32, _, _>(sums, outputs);
         let minus_one = _mm512_set1_epi64(-1);
         let norms = _mm512_set1_epi64(norm);
         for (sums, outputs) in sums.iter_mut().zip(outputs) {
