@@ -57,7 +57,8 @@ use crate::whole_text::{OneBest, sentence_loss};
 ///   sentences it sets up its table first.) Its second pass visits one quarter of the candidates:
 ///   the one with the candidate that the release names.
 ///   [`push`](Document::push) does the same work whatever the coordinates. The app has to hide how often it
-///   is called. `push_sentence` takes time that depends on the text.
+///   is called. What takes text ([`push_sentence`](Document::push_sentence), [`push_text`](Document::push_text),
+///   [`push_encoded`](Document::push_encoded)) takes time that depends on the text.
 /// - Buffers and keys are wiped. Compilers also copy values to the stack (spilled registers, arguments by
 ///   value). The C interface wipes those after each of its calls; where Rust calls this crate, they stay for a
 ///   while.

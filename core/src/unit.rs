@@ -10,9 +10,9 @@ pub enum Unit {
     /// A text, for any other: [`Document::release_whole_text`](crate::Document::release_whole_text) and
     /// [`Document::release_projective`](crate::Document::release_projective).
     WholeText = 2,
-    /// A bag of words, for one at word mover's distance 1: [`Bag::release`](crate::words::Bag::release).
+    /// A bag of words, for one at a word mover's distance W, with e^(ε·W) and a little more: [`Bag::release`](crate::words::Bag::release).
     Word = 3,
-    /// A vector, for one at distance 1: [`VectorMechanism::release`](crate::vector::VectorMechanism::release).
+    /// A vector, for one at a distance D, with e^(ε·D) and a little more: [`VectorMechanism::release`](crate::vector::VectorMechanism::release).
     Vector = 4,
 }
 

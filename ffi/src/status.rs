@@ -4,7 +4,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use undertone_core::kernels::Backend;
+use undertone_core::kernels::wipe_registers;
 
 /// Done.
 pub const UNDERTONE_STATUS_OK: i32 = 0;
@@ -191,7 +191,7 @@ pub(crate) fn report_private<const STACK: usize>(
 ) -> i32 {
     let status = apart(call);
     wipe_below::<STACK>();
-    Backend::best().wipe_registers();
+    wipe_registers();
     status
 }
 

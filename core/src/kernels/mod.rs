@@ -2,7 +2,8 @@
 //!
 //! Each loop exists once as portable code, which is the reference, and again where a processor has an
 //! instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give the same bits; only their
-//! speed differs. No address, branch or number of steps depends on private data.
+//! speed differs. No address, branch or number of steps depends on private data, but in `lookup` and `runs`, which read a text:
+//! see [`features`](crate::features#leaks).
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
@@ -21,7 +22,7 @@
 
 // Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
 // has said that it has it; in `x86` and `dsp`, instructions that LLVM does not make of intrinsics, or that have none; and
-// the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
+// in `registers`, the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
 /// Kernels that are the portable ones, compiled for the instructions of another backend: those named, and those that AVX2 and
@@ -54,6 +55,7 @@ mod keystream;
 mod limits;
 pub(crate) mod lookup;
 mod portable;
+mod registers;
 pub(crate) mod runs;
 #[cfg(test)]
 mod tests;
@@ -191,15 +193,6 @@ impl Backend {
             .ok_or(BackendUnavailable)
     }
 
-    /// Wipes what the kernels and the generator left in vector registers. A program that resolves symbols lazily saves them
-    /// on its stack at the next call.
-    ///
-    /// # Cost
-    /// Some 30 instructions.
-    pub fn wipe_registers(self) {
-        run!(self, wipe_registers());
-    }
-
     /// `avx512`, `avx2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
@@ -212,6 +205,15 @@ impl Backend {
             Kind::Portable => "portable",
         }
     }
+}
+
+/// Wipes what the kernels, the generator and copies of memory left in vector registers, and in the masks of AVX-512. A program
+/// that resolves symbols lazily saves them on its stack at the next call.
+///
+/// # Cost
+/// Some 30 instructions.
+pub fn wipe_registers() {
+    registers::wipe();
 }
 
 /// This processor, or this build, has no backend of that name.

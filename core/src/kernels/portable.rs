@@ -434,6 +434,7 @@ pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I3
                 .wrapping_add(score as u16)
                 .to_le_bytes();
         }
+        wipe(&mut scores);
     }
 }
 
@@ -461,25 +462,6 @@ pub(super) fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: 
             marks <<= 1;
             *level = level.wrapping_sub(done as usize);
         }
-    }
-}
-
-/// The registers of SSE2, where it exists. On other processors compilers use none, or few.
-pub(super) fn wipe_registers() {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    // SAFETY: the registers are named as clobbered.
-    unsafe {
-        core::arch::asm!(
-            "pxor xmm0, xmm0", "pxor xmm1, xmm1", "pxor xmm2, xmm2", "pxor xmm3, xmm3",
-            "pxor xmm4, xmm4", "pxor xmm5, xmm5", "pxor xmm6, xmm6", "pxor xmm7, xmm7",
-            "pxor xmm8, xmm8", "pxor xmm9, xmm9", "pxor xmm10, xmm10", "pxor xmm11, xmm11",
-            "pxor xmm12, xmm12", "pxor xmm13, xmm13", "pxor xmm14, xmm14", "pxor xmm15, xmm15",
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nomem, nostack, preserves_flags)
-        );
     }
 }
 

@@ -739,3 +739,47 @@ fn coins_fall_alike() {
         }
     }
 }
+
+/// No register keeps what a kernel or a copy put there: of AVX-512, which has the most, all vectors and masks are looked at.
+#[cfg(all(target_arch = "x86_64", undertone_kernels = "x86"))]
+#[test]
+#[allow(unsafe_code)]
+fn registers_are_wiped() {
+    use core::arch::asm;
+
+    if !std::is_x86_feature_detected!("avx512bw") {
+        return;
+    }
+    let mut left = ([0xffu8; 32 * 64], [u64::MAX; 8]);
+    // SAFETY: the registers are named as clobbered, and the processor has them.
+    unsafe {
+        asm!(
+            "vpternlogd zmm0, zmm0, zmm0, 255", "vmovdqa64 zmm7, zmm0", "vmovdqa64 zmm15, zmm0", "vmovdqa64 zmm16, zmm0",
+            "vmovdqa64 zmm23, zmm0", "vmovdqa64 zmm31, zmm0", "kxnorq k0, k0, k0", "kmovq k1, k0", "kmovq k7, k0",
+            out("xmm0") _, out("xmm7") _, out("xmm15") _, out("xmm16") _, out("xmm23") _, out("xmm31") _,
+            out("k0") _, out("k1") _, out("k7") _,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    super::wipe_registers();
+    // SAFETY: as above, and there is room for 32 vectors and 8 masks.
+    unsafe {
+        macro_rules! store {
+            ($($number:literal)*) => {
+                asm!(
+                    $(concat!("vmovdqu64 [{to} + 64*", $number, "], zmm", $number),)*
+                    to = in(reg) left.0.as_mut_ptr(),
+                    options(nostack, preserves_flags)
+                )
+            };
+        }
+        store!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+        asm!(
+            "kmovq [{to}], k0", "kmovq [{to} + 8], k1", "kmovq [{to} + 16], k2", "kmovq [{to} + 24], k3",
+            "kmovq [{to} + 32], k4", "kmovq [{to} + 40], k5", "kmovq [{to} + 48], k6", "kmovq [{to} + 56], k7",
+            to = in(reg) left.1.as_mut_ptr(),
+            options(nostack, preserves_flags)
+        );
+    }
+    assert_eq!(left, ([0; 32 * 64], [0; 8]));
+}

@@ -668,22 +668,6 @@ pub(super) mod avx2 {
         a + b + c + d + portable::dot_bytes(rest, x_rest)
     }
 
-    /// The registers of AVX.
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn wipe_registers() {
-        // SAFETY: the registers are named as clobbered.
-        unsafe {
-            asm!(
-                "vzeroall",
-                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
-            out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
-            out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
-            out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
-    }
-
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
         let exponentials = |words: &[u64], count, out: &mut [f64]| {
@@ -1525,32 +1509,6 @@ pub(super) mod avx512 {
             sums_of_eight(aw, bw, cw, dw, ax, bx, cx, dx),
             sums_of_eight(ay, by, cy, dy, az, bz, cz, dz),
         ]
-    }
-
-    /// The registers of AVX-512.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in super::super) fn wipe_registers() {
-        avx2::wipe_registers();
-        // SAFETY: the registers are named as clobbered.
-        unsafe {
-            asm!(
-                "vpxord zmm16, zmm16, zmm16", "vpxord zmm17, zmm17, zmm17",
-                "vpxord zmm18, zmm18, zmm18", "vpxord zmm19, zmm19, zmm19",
-                "vpxord zmm20, zmm20, zmm20", "vpxord zmm21, zmm21, zmm21",
-                "vpxord zmm22, zmm22, zmm22", "vpxord zmm23, zmm23, zmm23",
-                "vpxord zmm24, zmm24, zmm24", "vpxord zmm25, zmm25, zmm25",
-                "vpxord zmm26, zmm26, zmm26", "vpxord zmm27, zmm27, zmm27",
-                "vpxord zmm28, zmm28, zmm28", "vpxord zmm29, zmm29, zmm29",
-                "vpxord zmm30, zmm30, zmm30", "vpxord zmm31, zmm31, zmm31",
-                "kxorq k1, k1, k1", "kxorq k2, k2, k2", "kxorq k3, k3, k3", "kxorq k4, k4, k4", "kxorq k5, k5, k5", "kxorq k6, k6, k6", "kxorq k7, k7, k7",
-                out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _,
-                out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _,
-                out("zmm24") _, out("zmm25") _, out("zmm26") _, out("zmm27") _,
-                out("zmm28") _, out("zmm29") _, out("zmm30") _, out("zmm31") _,
-                out("k1") _, out("k2") _, out("k3") _, out("k4") _, out("k5") _, out("k6") _, out("k7") _,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
     }
 
     #[target_feature(enable = "avx512f")]

@@ -89,6 +89,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         }
         // Not below 2^-512.
         let product: f64 = products.iter().product();
+        products.zeroize();
         let bits = count.div_ceil(32) + 6;
         self.draw(bits, rng);
         let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
