@@ -177,13 +177,17 @@ impl Vm {
         if array.is_null() {
             return call(ptr::null(), 0);
         }
-        // SAFETY: the caller's promise. Without memory `start` is null, which `call` refuses unless the array is empty,
-        // and an exception is thrown; otherwise it is valid, and a copy is ours alone, until it is given back.
+        // SAFETY: the caller's promise. Without memory `start` is null, and an exception is pending; otherwise it is valid, and
+        // a copy is ours alone, until it is given back. Of an empty array it may be null, too, and is not read.
         unsafe {
             let count = ((**self.0).v1_4.GetArrayLength)(self.0, array);
             let count = usize::try_from(count).unwrap_or(0);
             let mut is_copy: jboolean = Default::default();
             let start = get(self.0, array, &raw mut is_copy);
+            // `call` could ask for another array, which nobody may while an exception is pending.
+            if start.is_null() && count > 0 {
+                return status::UNDERTONE_STATUS_NULL_POINTER;
+            }
             let status = call(start, count);
             if !start.is_null() {
                 if is_copy != jboolean::default() {
@@ -1809,6 +1813,51 @@ mod tests {
         let status = document_push_text(&raw mut env, null, null, object);
         assert_eq!(status, -UNDERTONE_STATUS_NULL_POINTER);
         assert_eq!(array.borrow().returned.as_deref(), Some(&[0; 19][..]));
+    }
+
+    /// After the virtual machine has thrown, for want of memory, nothing is called but what gives arrays back.
+    #[test]
+    fn nothing_is_called_while_an_exception_is_pending() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        static THROWN: AtomicBool = AtomicBool::new(false);
+        static CALLED: AtomicBool = AtomicBool::new(false);
+        unsafe extern "system" fn length(_: *mut JNIEnv, _: jarray) -> jsize {
+            CALLED.fetch_or(THROWN.load(Ordering::Relaxed), Ordering::Relaxed);
+            3
+        }
+        unsafe extern "system" fn none(
+            _: *mut JNIEnv,
+            _: jarray,
+            _: *mut jboolean,
+        ) -> *mut jni_sys::jbyte {
+            THROWN.store(true, Ordering::Relaxed); // OutOfMemoryError
+            ptr::null_mut()
+        }
+        unsafe extern "system" fn no_floats(
+            _: *mut JNIEnv,
+            _: jarray,
+            _: *mut jboolean,
+        ) -> *mut f32 {
+            CALLED.fetch_or(THROWN.load(Ordering::Relaxed), Ordering::Relaxed);
+            ptr::null_mut()
+        }
+        const WORDS: usize = size_of::<JNINativeInterface_>() / size_of::<usize>();
+        let mut table = [unexpected as *const () as usize; WORDS];
+        let table = (&raw mut table).cast::<JNINativeInterface_>();
+        // SAFETY: as above.
+        unsafe {
+            (*table).v1_4.GetArrayLength = length;
+            (*table).v1_4.GetByteArrayElements = none;
+            (*table).v1_4.GetFloatArrayElements = no_floats;
+        }
+        let mut env: JNIEnv = table.cast_const();
+        let (null, some) = (ptr::null_mut(), (&raw mut env).cast());
+        let status = document_push_encoded(&raw mut env, null, null, some, some);
+        assert_ne!(status, UNDERTONE_STATUS_OK);
+        assert!(
+            !CALLED.load(Ordering::Relaxed),
+            "called with an exception pending"
+        );
     }
 
     /// What an exception says is about Java: no function of C, no constant, no pointer.
