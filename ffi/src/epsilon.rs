@@ -45,8 +45,7 @@ pub unsafe extern "C" fn undertone_epsilon_parse(
     out_epsilon_micro: *mut u32,
 ) -> i32 {
     report(|| {
-        memory::array(text, len)?;
-        memory::one(out_epsilon_micro)?;
+        memory::all_disjoint(&[memory::array(text, len)?, memory::one(out_epsilon_micro)?])?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not written before `parse` is done.
         let text = unsafe { memory::slice(text.cast::<u8>(), len) };

@@ -21,9 +21,9 @@ pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
 /// The whole text may be exchanged for any other (`undertone_document_release_whole_text`,
 /// `undertone_document_release_projective`).
 pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
-/// A bag of words may be exchanged for one at word mover's distance 1 (`undertone_bag_release`).
+/// A bag of words may be exchanged for one at a word mover's distance W, with e^(epsilon W) and what `undertone_bag_release` adds.
 pub const UNDERTONE_UNIT_WORD: i32 = 3;
-/// A vector may be exchanged for one at distance 1 (`undertone_vector_mechanism_release`).
+/// A vector may be exchanged for one at a distance D, with e^(epsilon D) and what `undertone_vector_mechanism_release` adds.
 pub const UNDERTONE_UNIT_VECTOR: i32 = 4;
 
 const _: () = assert!(
@@ -84,14 +84,14 @@ pub unsafe extern "C" fn undertone_release_read(
     out_pack_id: *mut u8,
 ) -> i32 {
     report(|| {
-        memory::array(bytes, len)?;
-        let outputs = [
+        let extents = [
+            memory::array(bytes, len)?,
             memory::optional(out_candidate)?,
             memory::optional(out_epsilon_micro)?,
             memory::optional(out_rule)?,
             memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
-        memory::all_disjoint(&outputs)?;
+        memory::all_disjoint(&extents)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };
@@ -127,8 +127,7 @@ pub unsafe extern "C" fn undertone_release_read_unit(
     out_unit: *mut i32,
 ) -> i32 {
     report(|| {
-        memory::array(bytes, len)?;
-        memory::one(out_unit)?;
+        memory::all_disjoint(&[memory::array(bytes, len)?, memory::one(out_unit)?])?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once the output is written.
         let bytes = unsafe { memory::slice(bytes, len) };
@@ -161,8 +160,7 @@ pub unsafe extern "C" fn undertone_release_read_order(
     out_order: *mut u32,
 ) -> i32 {
     report(|| {
-        memory::array(bytes, len)?;
-        memory::one(out_order)?;
+        memory::all_disjoint(&[memory::array(bytes, len)?, memory::one(out_order)?])?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once the output is written.
         let bytes = unsafe { memory::slice(bytes, len) };

@@ -356,15 +356,15 @@ pub unsafe extern "C" fn undertone_vector_release_read(
     out_pack_id: *mut u8,
 ) -> i32 {
     report(|| {
-        memory::array(bytes, len)?;
-        let outputs = [
+        let extents = [
+            memory::array(bytes, len)?,
             memory::optional(out_dimension)?,
             memory::optional(out_noise)?,
             memory::optional(out_epsilon_micro)?,
             memory::optional(out_grid_exponent)?,
             memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
-        memory::all_disjoint(&outputs)?;
+        memory::all_disjoint(&extents)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };

@@ -538,14 +538,14 @@ pub unsafe extern "C" fn undertone_bag_release_read(
     out_pack_id: *mut u8,
 ) -> i32 {
     report(|| {
-        memory::array(bytes, len)?;
-        let outputs = [
+        let extents = [
+            memory::array(bytes, len)?,
             memory::optional(out_word_count)?,
             memory::optional(out_method)?,
             memory::optional(out_epsilon_micro)?,
             memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
-        memory::all_disjoint(&outputs)?;
+        memory::all_disjoint(&extents)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };

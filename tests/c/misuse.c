@@ -636,6 +636,11 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     CASE(release_of_nothing);
     EXPECT(UNDERTONE_STATUS_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
+    uint32_t itself[UNDERTONE_RELEASE_BYTES / 4];
+    memcpy(itself, out, sizeof itself);
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_release_read((const uint8_t *)itself, sizeof itself, &itself[1], NULL, NULL, NULL));
+    HOLD(memcmp(itself, out, sizeof itself) == 0);
 
     CASE(used_grant);
     /* Once. Nothing is drawn for a grant that is spent. */
