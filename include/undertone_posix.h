@@ -115,6 +115,12 @@ static inline int undertone_posix_sync(int descriptor)
     return fsync(descriptor);
 }
 
+/* Another thread may say so meanwhile. */
+static inline void undertone_posix_failed(undertone_posix_ledger *file, int error)
+{
+    __atomic_store_n(&file->error, error, __ATOMIC_RELAXED);
+}
+
 /* Another thread may be trying to lock the file meanwhile. */
 static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
 {
@@ -124,7 +130,7 @@ static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
 static inline int32_t undertone_posix_lock(void *context)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
-    int descriptor, nobody = -1;
+    int descriptor, error, nobody = -1;
     /* Another thread is in a call, or a counter uses the ledger that asks it. */
     if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
     descriptor = undertone_posix_open(file->path, O_RDWR);
@@ -132,10 +138,11 @@ static inline int32_t undertone_posix_lock(void *context)
         __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
         return 0;
     }
-    file->error = errno;
+    error = errno;
+    undertone_posix_failed(file, error);
     if (descriptor >= 0) close(descriptor);
     /* That it is missing, or cannot be opened or locked, is for `read` to say. */
-    if (descriptor < 0 || !undertone_posix_is_locked(file->error)) return 0;
+    if (descriptor < 0 || !undertone_posix_is_locked(error)) return 0;
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
     return -1;
 }
@@ -158,7 +165,7 @@ static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t c
         const ssize_t got = pread(descriptor, out + len, capacity - len, (off_t)len);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
-            file->error = errno;
+            undertone_posix_failed(file, errno);
             return -1;
         }
         if (got == 0) break;
@@ -176,7 +183,7 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
         const ssize_t put = pwrite(descriptor, bytes, len, (off_t)offset);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) {
-            file->error = errno;
+            undertone_posix_failed(file, errno);
             return -1;
         }
         bytes += put;
@@ -184,7 +191,7 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
         len -= (size_t)put;
     }
     if (undertone_posix_sync(descriptor) == 0) return 0;
-    file->error = errno;
+    undertone_posix_failed(file, errno);
     return -1;
 }
 
@@ -212,8 +219,10 @@ static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const 
     int32_t status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     int lock, folder;
     struct stat there;
-    file->error = ENAMETOOLONG;
-    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) return status;
+    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) {
+        undertone_posix_failed(file, ENAMETOOLONG);
+        return status;
+    }
     snprintf(lock_name, sizeof lock_name, "%s.lock", file->path);
     snprintf(partial_name, sizeof partial_name, "%s.partial", file->path);
     snprintf(folder_name, sizeof folder_name, "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
@@ -237,7 +246,7 @@ static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const 
         /* Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm. */
         if (status == UNDERTONE_STATUS_OK) unlink(lock_name);
     }
-    file->error = partial.error != 0 ? partial.error : errno;
+    if (status != UNDERTONE_STATUS_OK) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
     if (status != UNDERTONE_STATUS_OK && partial.descriptor >= 0) unlink(partial_name);
     undertone_posix_unlock(&partial);
     if (folder >= 0) close(folder);
@@ -267,9 +276,7 @@ static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, c
 {
     uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
     size_t len;
-    int32_t status, locked;
-    file->error = 0;
-    locked = undertone_posix_lock(file);
+    int32_t status, locked = undertone_posix_lock(file);
     if (locked == 0 && undertone_posix_descriptor(file) < 0 && file->error == ENOENT) {
         /* A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
          * budget would be a second one for this window. */
@@ -289,7 +296,7 @@ static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, c
     if (status == UNDERTONE_STATUS_OK) {
         /* In place, so that whoever has opened the file has the new one. A power cut leaves one that is refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
-        if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) file->error = errno;
+        if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) undertone_posix_failed(file, errno);
         else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;
     }
     undertone_posix_unlock(file);
