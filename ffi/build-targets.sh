@@ -70,7 +70,7 @@ android aarch64-linux-android arm64-v8a aarch64linux
 android armv7-linux-androideabi armeabi-v7a armelf_linux_eabi
 android x86_64-linux-android x86_64 elf_x86_64
 
-cp -r "$here/../include" "$stage/android"
+cp -r "$here/../include" "$here"/../LICENSE-* "$stage/android"
 if command -v javac >/dev/null; then
     mkdir "$stage/aar"
     "$here/java/build-jar.sh" "$stage/aar/classes.jar" >/dev/null
@@ -86,6 +86,7 @@ finish android
 
 framework=undertone.xcframework
 mkdir "$stage/$framework"
+cp "$here"/../LICENSE-* "$stage/$framework"
 cp "$here/packaging/xcframework.plist" "$stage/$framework/Info.plist"
 for slice in ios-arm64:aarch64-apple-ios ios-arm64-simulator:aarch64-apple-ios-sim; do
     folder=$stage/$framework/${slice%:*}

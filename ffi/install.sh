@@ -36,6 +36,9 @@ cp "$here/packaging/undertone-config.cmake" "$stage/lib/cmake/undertone"
 sed "s/@VERSION@/$version/" "$here/packaging/undertone-config-version.cmake.in" \
     >"$stage/lib/cmake/undertone/undertone-config-version.cmake"
 
+mkdir -p "$stage/share/doc/undertone"
+cp "$here"/../LICENSE-* "$stage/share/doc/undertone"
+
 if command -v javac >/dev/null; then
     mkdir -p "$stage/share/java"
     "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >/dev/null

@@ -11,5 +11,5 @@ if [ $# -ne 1 ]; then
 fi
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir "$1"
-cp -r "$here/Sources" "$1"
+cp -r "$here/Sources" "$here"/../../LICENSE-* "$1"
 sed '/\.testTarget(/d' "$here/Package.swift" >"$1/Package.swift"

@@ -45,6 +45,10 @@ while read -r file; do
     [ -e "${file/first/installed}" ] || fail "$file was not installed"
 done <"$work/installed.txt"
 ! grep -rqF "$work/first" "$install" || fail "the installed copy knows its folder: $(grep -rlF "$work/first" "$install")"
+for licence in LICENSE-APACHE LICENSE-MIT; do
+    cmp "$licence" "$install/share/doc/undertone/$licence"
+    jar tf "$install/share/java/undertone.jar" | grep -qx "META-INF/$licence" || fail "the jar has no $licence"
+done
 [ -z "$(find "$install" -name '*.partial')" ] || fail "unfinished files were left"
 
 value() {

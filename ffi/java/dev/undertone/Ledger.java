@@ -12,10 +12,17 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 
 /**
@@ -289,7 +296,8 @@ public final class Ledger implements Closeable {
         mustBeRegular(partial);
         // It may be a second name of a ledger, if a program was killed between the link and the deletion: nobody writes to it.
         Files.deleteIfExists(partial);
-        try (FileChannel channel = FileChannel.open(partial, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = FileChannel.open(
+                partial, EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), ofOwner(partial))) {
             Storage.write(channel, ByteBuffer.wrap(image), 0);
         }
         link(file, partial);
@@ -300,6 +308,17 @@ public final class Ledger implements Closeable {
                 folder.force(true);
             }
         }
+    }
+
+    /** A ledger is for one user: another who may read it could lock it. */
+    private static FileAttribute<?>[] ofOwner(Path file) {
+        if (!file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            return new FileAttribute<?>[0];
+        }
+        return new FileAttribute<?>[] {
+            PosixFilePermissions.asFileAttribute(
+                    EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE))
+        };
     }
 
     /** Gives a new file its name, unless a program has it that does not see our lock, such as Node. */
@@ -338,7 +357,10 @@ public final class Ledger implements Closeable {
     private static FileChannel openBeside(Path file) throws IOException {
         mustBeRegular(file);
         return FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+                file,
+                new HashSet<OpenOption>(
+                        Arrays.asList(StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)),
+                ofOwner(file));
     }
 
     private static void check(long window) {
