@@ -176,7 +176,8 @@ export class Release {
             call("undertone_release_read_order", start, length, out(5));
             return [u32(0), u32(1) / 1e6, wordOf(RULES, i32(2)), writtenId(3), wordOf(UNITS, i32(4)), u32(5)] as const;
         });
-        this.bytes = bytes.slice();
+        // Not a slice: that of Node's Buffer is the same memory.
+        this.bytes = Uint8Array.from(bytes);
     }
 
     /** The bytes in hexadecimal. */

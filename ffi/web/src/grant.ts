@@ -14,9 +14,13 @@ export const UNITS: Record<Unit, number> = {
 
 /** Permission to spend an epsilon once. A `Ledger` makes it, or `unrecorded`. */
 export class Grant extends Handle {
-    /** @internal */
-    constructor(memory: Region) {
+    private constructor(memory: Region) {
         super("grant", memory);
+    }
+
+    /** @internal */
+    static in(memory: Region): Grant {
+        return new Grant(memory);
     }
 
     /**

@@ -46,11 +46,16 @@ function read(name: string): Promise<Uint8Array | undefined> {
 const missing = (name: string) =>
     new UndertoneError("LEDGER_MISSING", `there is no ledger ${name}: Ledger.openOrCreate makes one`);
 
-/** Takes the lock of a ledger, and returns what gives it back. */
-async function lock(name: string): Promise<() => Promise<void>> {
+/** A page that cannot lock a ledger makes none. */
+function mustLock(): void {
     if (globalThis.navigator?.locks === undefined || globalThis.indexedDB === undefined) {
         throw new UndertoneError("NO_LOCKS", "there are no Web Locks or no IndexedDB here: serve the page by https");
     }
+}
+
+/** Takes the lock of a ledger, and returns what gives it back. */
+async function lock(name: string): Promise<() => Promise<void>> {
+    mustLock();
     return new Promise((resolve, reject) => {
         const held = navigator.locks.request(`undertone ledger ${name}`, { ifAvailable: true }, (lock) => {
             if (lock === null) {
@@ -96,6 +101,7 @@ export const indexedDb: Ledgers = {
     },
 
     async create(name, image, replace) {
+        mustLock();
         // Replacing a ledger in use would forget what that spends.
         const unlock = replace ? await lock(name) : async () => {};
         try {

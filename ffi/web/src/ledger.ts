@@ -53,6 +53,7 @@ export class Ledger {
     #closed = false;
 
     private constructor(storage: Storage, handle: LedgerHandle) {
+        if (!(handle instanceof LedgerHandle)) throw new TypeError("a ledger is not made by new: use Ledger.open or Ledger.openOrCreate");
         this.#storage = storage;
         this.#handle = handle;
         unlocked.register(this, storage, this);
@@ -178,7 +179,7 @@ export class Ledger {
                     call("undertone_ledger_grant", this.#handle.address, start, length, memory, room, out),
                 ),
             );
-            return new Grant(memory);
+            return Grant.in(memory);
         });
     }
 

@@ -104,6 +104,7 @@ export class VectorRelease {
                 ).buffer;
             return [...read, new Int32Array(coordinates("steps", 4)), new Float64Array(coordinates("values", 8))] as const;
         });
-        this.bytes = bytes.slice();
+        // Not a slice: that of Node's Buffer is the same memory.
+        this.bytes = Uint8Array.from(bytes);
     }
 }

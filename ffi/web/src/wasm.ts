@@ -19,7 +19,7 @@ export class UndertoneError extends Error {
     /** Such as "GRANT_SPENT": the status of undertone.h without "UNDERTONE_STATUS_". */
     readonly code: Code;
 
-    constructor(code: Code, message: string, options?: ErrorOptions) {
+    constructor(code: Code, message: string, options?: { cause?: unknown }) {
         super(message, options);
         this.code = code;
     }
@@ -183,7 +183,8 @@ export function withCopy<T>(data: Uint8Array, use: (address: number, length: num
 
 /** @internal Passes floats, and wipes them afterwards. */
 export function withFloats<T>(floats: ArrayLike<number>, use: (address: number, count: number) => T): T {
-    const numbers = Array.isArray(floats) && floats.every((value) => typeof value === "number");
+    // `every` would skip holes.
+    const numbers = Array.isArray(floats) && floats.findIndex((value) => typeof value !== "number") < 0;
     if (!numbers && !(floats instanceof Float32Array)) {
         throw new TypeError("the vector is neither a Float32Array nor an array of numbers");
     }
@@ -216,13 +217,16 @@ const CODES = new Map(Object.entries(STATUS).map(([code, status]) => [status as 
 const NAMES: Record<string, string> = {
     undertone_document_push_encoded: "Document.pushEncoded",
     undertone_ledger_begin_anew: "Ledger.beginAnew",
-    undertone_ledger_remaining: "Ledger.remaining",
+    undertone_ledger_remaining: "Ledger.left",
     UNDERTONE_UNIT_: "Unit",
 };
 
+/** Advice that only C needs. */
+const OF_C = /; do not count a terminating zero|, and count floats, not bytes/;
+
 /** @internal What is wrong and what to do, about this package. */
 export const message = (status: number) =>
-    staticText("undertone_status_message", status).replace(/undertone_\w+|UNDERTONE_\w+/g, (name) =>
+    staticText("undertone_status_message", status).replace(OF_C, "").replace(/undertone_\w+|UNDERTONE_\w+/g, (name) =>
         NAMES[name] ?? String((numbers as Record<string, unknown>)[name.slice("UNDERTONE_".length)] ?? name));
 
 /** @internal Throws what a status says, unless it is OK. */
@@ -311,6 +315,8 @@ export class Handle {
 
     /** @internal `kept`: memory that is in use as long as this. */
     constructor(what: string, region: Region, ...kept: Region[]) {
+        // A program in JavaScript may call constructors that are private.
+        if (!(region instanceof Region)) throw new TypeError(`a ${what} is not made by new`);
         this.#what = what;
         this.#region = region;
         // May not refer to this object, which could then not be collected.

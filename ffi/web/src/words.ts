@@ -124,6 +124,7 @@ export class BagRelease {
             );
             return [...read, new Uint32Array(words.buffer)] as const;
         });
-        this.bytes = bytes.slice();
+        // Not a slice: that of Node's Buffer is the same memory.
+        this.bytes = Uint8Array.from(bytes);
     }
 }

@@ -21,7 +21,7 @@ const says = (code) => (error) => {
     assert(error instanceof UndertoneError, `${error}`);
     assert.equal(error.code, code);
     assert(error.message.length > 10, error.message);
-    assert.doesNotMatch(error.message, /undertone_|UNDERTONE_/, "names of C");
+    assert.doesNotMatch(error.message, /undertone_|UNDERTONE_|terminating|not bytes/, "what only C has");
     return true;
 };
 /** What JavaScript says of an argument. */
@@ -73,6 +73,11 @@ misuse("wrong_type", () => {
     assert.throws(() => into.pushSentence(7), ARGUMENT);
     assert.throws(() => into.push("It snows."), ARGUMENT);
     assert.throws(() => into.push(["a", ...EMBEDDING.slice(1)]), ARGUMENT);
+    assert.throws(() => into.push(Array(16)), ARGUMENT, "holes");
+    // A region that is none would be given back when it is collected, where nobody can catch what that throws.
+    assert.throws(() => new Grant("sentence", 3), ARGUMENT);
+    assert.throws(() => new Grant(), ARGUMENT);
+    assert.throws(() => new Ledger("budget.ledger", "sentence", 3), ARGUMENT);
     assert.throws(() => into.release(pack()), ARGUMENT);
     assert.throws(() => into.release(grant(), "coin"), ARGUMENT);
     assert.throws(() => into.release(grant(), "toString"), ARGUMENT);

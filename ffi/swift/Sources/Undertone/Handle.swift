@@ -39,7 +39,10 @@ private let names: KeyValuePairs<String, String> = [
     "UNDERTONE_MAX_VECTOR_DIMENSION": "\(UNDERTONE_MAX_VECTOR_DIMENSION)",
     "UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES": "\(UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES)",
     "UNDERTONE_RELEASE_BYTES": "\(UNDERTONE_RELEASE_BYTES)",
-    "UNDERTONE_UNIT_": "Unit",
+    "UNDERTONE_UNIT_": "PrivacyUnit",
+    // Advice that only C needs.
+    "; do not count a terminating zero": "",
+    ", and count floats, not bytes": "",
 ]
 
 func check(_ status: Int32) throws {
