@@ -1,6 +1,7 @@
 //! What Python calls with.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -25,22 +26,53 @@ pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
     // The shortest digits that are this number: what was typed.
     let digits = value.str()?;
     let digits = digits.to_string_lossy();
-    digits.parse().map_err(|problem| {
-        let found = if numeric(&digits) && digits.len() > 40 {
-            Cow::from(format!("a number of {} digits", digits.len()))
-        } else if numeric(&digits) || value.is_instance_of::<PyFloat>() {
-            Cow::from(digits.as_ref())
-        } else {
-            // It could be a text, in the wrong place, or an array of one.
-            Cow::from(format!("{}, which is no number", type_name(value)))
-        };
-        argument(format!("epsilon = {found}: {problem}"))
+    digits.parse().map_err(|problem| match digits.len() {
+        // It could be a text, in the wrong place; digits, too: somebody's number.
+        _ if !number => argument(format!(
+            "epsilon = a value of type {}, which is not shown: {problem}",
+            type_name(value)
+        )),
+        length @ 41.. => argument(format!("epsilon = a number of {length} digits: {problem}")),
+        _ => argument(format!("epsilon = {digits}: {problem}")),
     })
 }
 
-fn numeric(text: &str) -> bool {
-    let numeric = |own: u8| own.is_ascii_digit() || b"+-.,eE".contains(&own);
-    text.bytes().all(numeric)
+/// A name: a rule, a label, a column. As in a [`Text`], U+FFFD stands for lone surrogates, because the exception of Python's
+/// own conversion would hold what is there, and it could be a text, in the wrong place.
+pub(crate) struct Name(String);
+
+impl<'py> FromPyObject<'_, 'py> for Name {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let name = value.cast::<PyString>()?;
+        Ok(Self(name.to_string_lossy().into_owned()))
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+/// The names of a list.
+pub(crate) fn listed(names: Vec<Name>) -> Vec<String> {
+    names.into_iter().map(String::from).collect()
 }
 
 /// How to release, by the names of `undertone privatize --rule`.

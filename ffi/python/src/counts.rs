@@ -18,7 +18,7 @@ use undertone_estimate::counts::{
 use undertone_estimate::planning::{Asked, Plan};
 use undertone_estimate::shares::Confidence;
 
-use crate::arguments;
+use crate::arguments::{self, Name, listed};
 use crate::document::Release;
 use crate::errors::{argument, quietly, raised, short};
 use crate::pack::{Pack, lent, selector_name};
@@ -157,10 +157,9 @@ pub(crate) fn form(name: &str) -> PyResult<Format> {
         "parquet" => Ok(Format::Parquet),
         "csv" => Ok(Format::Csv),
         "counts" => Ok(Format::Counts),
-        other => Err(argument(format!(
-            "format = {} is unknown; take \"jsonl\", \"raw\", \"parquet\", \"csv\" or \"counts\"",
-            short(other)
-        ))),
+        _ => Err(argument(
+            "format is unknown; take \"jsonl\", \"raw\", \"parquet\", \"csv\" or \"counts\"",
+        )),
     }
 }
 
@@ -171,15 +170,16 @@ pub(crate) fn form(name: &str) -> PyResult<Format> {
 pub(crate) fn count_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    format: Option<&str>,
-    by: Vec<String>,
+    format: Option<Name>,
+    by: Vec<Name>,
     packs: Vec<PyRef<'_, Pack>>,
     candidates: Vec<PyRef<'_, Candidates>>,
     epsilon: Vec<Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Counts> {
     let expected = expected(&packs, &candidates, &epsilons(&epsilon)?);
-    let format = format.map(form).transpose()?;
+    let format = format.map(|name| form(&name)).transpose()?;
+    let by = listed(by);
     let counted = work::run(py, progress, move || {
         let mut counter = Counter::new(by, expected)?;
         for path in &paths {
@@ -198,13 +198,13 @@ struct Column {
 }
 
 impl Column {
-    fn new(values: Vec<String>) -> Self {
+    fn new(values: Vec<Name>) -> Self {
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut own = Self {
             values: Vec::new(),
             places: Vec::with_capacity(values.len()),
         };
-        for value in values {
+        for value in listed(values) {
             let place = match known.get(&value) {
                 Some(place) => *place,
                 None => {
@@ -226,8 +226,8 @@ impl Column {
 pub(crate) fn count_records(
     py: Python<'_>,
     releases: &Bound<'_, PyBytes>,
-    by: Vec<String>,
-    columns: Vec<Vec<String>>,
+    by: Vec<Name>,
+    columns: Vec<Vec<Name>>,
     packs: Vec<PyRef<'_, Pack>>,
     candidates: Vec<PyRef<'_, Candidates>>,
     epsilon: Vec<Bound<'_, PyAny>>,
@@ -253,6 +253,7 @@ pub(crate) fn count_records(
             )));
         }
     }
+    let by = listed(by);
     let records = records.to_vec();
     let counted = work::run(py, progress, move || {
         let columns: Vec<Column> = columns.into_iter().map(Column::new).collect();

@@ -14,7 +14,7 @@ use undertone_core::release::Release as CoreRelease;
 use undertone_core::select::Rule;
 use undertone_estimate::counts::Kind;
 
-use crate::arguments::{self, Text, type_name};
+use crate::arguments::{self, Name, Text, type_name};
 use crate::errors::{argument, quietly, raise};
 use crate::ledger::Ledger;
 use crate::pack::{Loaded, Pack, selector_name};
@@ -74,7 +74,7 @@ impl Document {
         let rows = array.as_slice().ok().filter(|_| array.is_c_contiguous());
         let rows = rows.ok_or_else(|| {
             argument(
-                "embeddings are not contiguous row by row; copy them with numpy.ascontiguousarray",
+                "embeddings are not contiguous row by row, or not aligned; copy them with .copy()",
             )
         })?;
         let pushed = self
@@ -101,16 +101,16 @@ impl Document {
 
     /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of `undertone.release`. If `ledger` does not pay for it, the
     /// sentences stay.
-    #[pyo3(signature = (epsilon, rule = "recommended", *, ledger = None))]
+    #[pyo3(signature = (epsilon, rule = "recommended".into(), *, ledger = None), text_signature = "($self, epsilon, rule='recommended', *, ledger=None)")]
     fn release(
         &mut self,
         py: Python<'_>,
         epsilon: &Bound<'_, PyAny>,
-        rule: &str,
+        rule: Name,
         ledger: Option<&Bound<'_, Ledger>>,
     ) -> PyResult<Release> {
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(rule, self.0.borrow_owner().pack(), epsilon)?;
+        let method = arguments::method(&rule, self.0.borrow_owner().pack(), epsilon)?;
         if method.is_whole_text() {
             let ready = |document: &HostDocument<'_>| document.check_whole_text();
             let ready = self.0.with_dependent(|_, document| ready(document));

@@ -13,8 +13,8 @@ use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::Grant;
 use undertone_core::unit::Unit;
 
-use crate::arguments::{self, Text};
-use crate::errors::{argument, quietly, raised, short};
+use crate::arguments::{self, Name, Text};
+use crate::errors::{argument, quietly, raised};
 use crate::releaser::{Released, Releaser};
 
 /// A ledger file: the budget of each window of time, and what was spent of it. `Ledger(path, budget, unit=...)` opens it, or makes it if it is missing;
@@ -40,10 +40,9 @@ fn unit(name: &str) -> PyResult<Unit> {
     match name {
         "sentence" => Ok(Unit::Sentence),
         "whole-text" => Ok(Unit::WholeText),
-        other => Err(argument(format!(
-            "unit = {} is unknown; take \"sentence\" or \"whole-text\"",
-            short(other)
-        ))),
+        _ => Err(argument(
+            "unit is unknown; take \"sentence\" or \"whole-text\"",
+        )),
     }
 }
 
@@ -101,11 +100,11 @@ impl Ledger {
         py: Python<'_>,
         path: PathBuf,
         budget: &Bound<'_, PyAny>,
-        unit: &str,
+        unit: Name,
         window: Option<u64>,
         create: bool,
     ) -> PyResult<Self> {
-        let (unit, budget) = (self::unit(unit)?, arguments::epsilon(budget)?);
+        let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let file = py.detach(|| {
             quietly(|| match create {
                 true => LedgerFile::open_or_create(&path, unit, budget),
@@ -125,10 +124,10 @@ impl Ledger {
         py: Python<'_>,
         path: PathBuf,
         budget: &Bound<'_, PyAny>,
-        unit: &str,
+        unit: Name,
         window: Option<u64>,
     ) -> PyResult<Self> {
-        let (unit, budget) = (self::unit(unit)?, arguments::epsilon(budget)?);
+        let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let now = window.unwrap_or_else(utc_day);
         let file = py.detach(|| quietly(|| LedgerFile::begin_anew(&path, unit, budget, now, None)));
         Ok(Self::with_file(raised(file)?, unit, budget, window))

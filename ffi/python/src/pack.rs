@@ -17,7 +17,7 @@ use undertone_core::release::Selector;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
-use crate::arguments;
+use crate::arguments::{self, Name};
 use crate::errors::raise;
 
 self_cell!(
@@ -131,10 +131,10 @@ impl Pack {
     /// What a release promises: the epsilon for one sentence exchanged, and that for the whole text. Both depend on public things only.
     ///
     /// Raises `ArgumentError` for an epsilon outside 0.000001 to 1000 or an unknown rule, `UndertoneError` if the pack has no such releases.
-    #[pyo3(signature = (epsilon, rule = "recommended"))]
-    fn promise(&self, epsilon: &Bound<'_, PyAny>, rule: &str) -> PyResult<(f64, f64)> {
+    #[pyo3(signature = (epsilon, rule = "recommended".into()), text_signature = "($self, epsilon, rule='recommended')")]
+    fn promise(&self, epsilon: &Bound<'_, PyAny>, rule: Name) -> PyResult<(f64, f64)> {
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(rule, self.own(), epsilon)?;
+        let method = arguments::method(&rule, self.own(), epsilon)?;
         let document = document::empty(self.own()).map_err(|error| raise(&error))?;
         let sentence = epsilon_f64(epsilon);
         let whole = match method {

@@ -12,10 +12,10 @@ use undertone::error::{Cause, Error};
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
 
-use crate::arguments::Text;
+use crate::arguments::{Name, Text};
 use crate::counts::Candidates;
 use crate::encoder::Encoder;
-use crate::errors::{argument, quietly, raised, short};
+use crate::errors::{argument, quietly, raised};
 use crate::pack::Pack;
 use crate::work;
 
@@ -27,22 +27,21 @@ fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
         ("vectors", _) => return Ok(None),
         ("features", _) => &[Inputs::Features],
         ("both", _) => &[Inputs::Both],
-        (other, _) => {
-            return Err(argument(format!(
-                "heads = {} is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",
-                short(other)
-            )));
+        _ => {
+            return Err(argument(
+                "heads is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",
+            ));
         }
     }))
 }
 
 /// Public texts with a label each. An empty label is none.
-pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<String>>) -> Vec<CorpusDocument> {
+pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<Name>>) -> Vec<CorpusDocument> {
     (1..)
         .zip(texts.iter().zip(labels))
         .map(|(line, (text, label))| CorpusDocument {
             id: format!("line-{line}"),
-            label: label.filter(|label| !label.is_empty()),
+            label: label.map(String::from).filter(|label| !label.is_empty()),
             text: text.as_ref().to_owned(),
             line,
             ..CorpusDocument::default()
@@ -57,16 +56,16 @@ pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<String>>) -> Vec<Co
 pub(crate) fn build_pack(
     py: Python<'_>,
     texts: &Bound<'_, PyList>,
-    labels: Vec<Option<String>>,
+    labels: Vec<Option<Name>>,
     encoder: Option<&Encoder>,
     clusters: Option<usize>,
     skip: bool,
-    heads: &str,
+    heads: Name,
     size: Option<usize>,
     seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Pack, Candidates)> {
-    let inputs = inputs(heads, encoder.is_some())?;
+    let inputs = inputs(&heads, encoder.is_some())?;
     let embedded = encoder.is_none().then(Encoder::embedded);
     let own = encoder.or(embedded.as_ref()).expect("one of them exists");
     let (encoder, lexicon) = match size {

@@ -11,7 +11,7 @@ use undertone::pack::calibration::Calibration;
 use undertone::release::document;
 use undertone::text::end_of_sentences;
 
-use crate::arguments::Text;
+use crate::arguments::{Name, Text};
 use crate::encoder::Encoder;
 use crate::errors::argument;
 use crate::pack::Pack;
@@ -47,7 +47,7 @@ impl Question {
         py: Python<'_>,
         pack: &Pack,
         texts: &Bound<'_, PyList>,
-        labels: Vec<Option<String>>,
+        labels: Vec<Option<Name>>,
         encoder: Option<&Encoder>,
         mut lengths: Vec<u16>,
         progress: Option<&Bound<'_, PyAny>>,

@@ -15,6 +15,7 @@ use undertone_core::release::Release;
 use undertone_estimate::counts::{Format, Reason};
 use undertone_tables::releases_of;
 
+use crate::arguments::{Name, listed};
 use crate::counts::form;
 use crate::errors::{argument, raised};
 use crate::work;
@@ -110,10 +111,11 @@ type Read3<'py> = (
 pub(crate) fn read_file<'py>(
     py: Python<'py>,
     path: PathBuf,
-    format: &str,
-    columns: Vec<String>,
+    format: Name,
+    columns: Vec<Name>,
 ) -> PyResult<Read3<'py>> {
-    let form = match form(format)? {
+    let columns = listed(columns);
+    let form = match form(&format)? {
         Format::Lines => Form::JsonLines,
         Format::Raw => Form::Raw,
         Format::Parquet => Form::Parquet,

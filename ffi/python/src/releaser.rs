@@ -13,7 +13,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::release::Release as CoreRelease;
 use undertone_core::unit::Unit;
 
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Name, Text};
 use crate::encoder::Encoder;
 use crate::errors::{quietly, raised};
 use crate::pack::{Loaded, Pack};
@@ -126,13 +126,13 @@ impl Releaser {
     fn new(
         pack: &Pack,
         epsilon: &Bound<'_, PyAny>,
-        rule: &str,
+        rule: Name,
         encoder: Option<&Encoder>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
         work::check_threads(threads)?;
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(rule, pack.0.pack(), epsilon)?;
+        let method = arguments::method(&rule, pack.0.pack(), epsilon)?;
         let own = Self {
             pack: pack.0.clone(),
             encoder: encoder.map(|own| own.encoder.clone()),

@@ -15,8 +15,8 @@ use undertone_core::release::VectorRelease as CoreRelease;
 use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism as CoreMechanism;
 
-use crate::arguments::{self, type_name};
-use crate::errors::{argument, quietly, raise, raised, short};
+use crate::arguments::{self, Name, type_name};
+use crate::errors::{argument, quietly, raise, raised};
 use crate::pack::{Loaded, Pack};
 
 self_cell!(
@@ -41,10 +41,9 @@ fn noise(name: &str) -> PyResult<Noise> {
     match name {
         "laplace" => Ok(Noise::Laplace),
         "discrete-laplace" => Ok(Noise::DiscreteLaplace),
-        other => Err(argument(format!(
-            "noise = {} is unknown; take \"laplace\" or \"discrete-laplace\"",
-            short(other)
-        ))),
+        _ => Err(argument(
+            "noise is unknown; take \"laplace\" or \"discrete-laplace\"",
+        )),
     }
 }
 
@@ -59,14 +58,14 @@ fn noise_name(noise: Noise) -> &'static str {
 impl VectorMechanism {
     /// Noise on vectors of `dimension` coordinates within ±2^`bound_exponent`.
     #[new]
-    #[pyo3(signature = (dimension, epsilon, *, bound_exponent = 0, noise = "laplace"))]
+    #[pyo3(signature = (dimension, epsilon, *, bound_exponent = 0, noise = "laplace".into()), text_signature = "(dimension, epsilon, *, bound_exponent=0, noise='laplace')")]
     fn new(
         dimension: u32,
         epsilon: &Bound<'_, PyAny>,
         bound_exponent: i32,
-        noise: &str,
+        noise: Name,
     ) -> PyResult<Self> {
-        let (noise, epsilon) = (self::noise(noise)?, arguments::epsilon(epsilon)?);
+        let (noise, epsilon) = (self::noise(&noise)?, arguments::epsilon(epsilon)?);
         let own = Own::try_new(None, |_| {
             CoreMechanism::new(dimension, bound_exponent, noise, epsilon)
         });
@@ -75,15 +74,15 @@ impl VectorMechanism {
 
     /// Noise on vectors after the projection of a pack; `bound_exponent` is by default what the pack says.
     #[staticmethod]
-    #[pyo3(signature = (pack, epsilon, *, bound_exponent = None, noise = "laplace"))]
+    #[pyo3(signature = (pack, epsilon, *, bound_exponent = None, noise = "laplace".into()), text_signature = "(pack, epsilon, *, bound_exponent=None, noise='laplace')")]
     fn projected(
         py: Python<'_>,
         pack: &Pack,
         epsilon: &Bound<'_, PyAny>,
         bound_exponent: Option<i32>,
-        noise: &str,
+        noise: Name,
     ) -> PyResult<Self> {
-        let (noise, epsilon) = (self::noise(noise)?, arguments::epsilon(epsilon)?);
+        let (noise, epsilon) = (self::noise(&noise)?, arguments::epsilon(epsilon)?);
         if pack.0.pack().projection().is_none() {
             return Err(argument(
                 "the pack has no projection; make one with `undertone project`, or name a dimension",
@@ -116,7 +115,7 @@ impl VectorMechanism {
             )));
         };
         let rows = vector.as_slice().map_err(|_| {
-            argument("the vector is not contiguous; copy it with numpy.ascontiguousarray")
+            argument("the vector is not contiguous, or not aligned; copy it with .copy()")
         })?;
         let mechanism = self.0.borrow_dependent();
         let released = quietly(|| {

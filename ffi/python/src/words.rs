@@ -17,7 +17,7 @@ use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Name, Text};
 use crate::errors::{argument, quietly, raised};
 use crate::pack::{Loaded, Pack};
 use crate::work;
@@ -33,7 +33,7 @@ pub(crate) struct Obfuscator {
     threads: Option<usize>,
 }
 
-fn listed(words: &[String]) -> HashSet<Word> {
+fn listed(words: &[Name]) -> HashSet<Word> {
     words.iter().flat_map(|word| words_of(word)).collect()
 }
 
@@ -50,12 +50,12 @@ impl Obfuscator {
         pack: &Pack,
         size: u16,
         epsilon: &Bound<'_, PyAny>,
-        rule: &str,
-        stop_words: Option<Vec<String>>,
-        keep: Option<Vec<String>>,
+        rule: Name,
+        stop_words: Option<Vec<Name>>,
+        keep: Option<Vec<Name>>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        let mechanism = match rule {
+        let mechanism = match &*rule {
             "permute-and-flip" => WordMechanism::Selection(Rule::PermuteAndFlip),
             "exponential" => WordMechanism::Selection(Rule::Exponential),
             "laplace" => WordMechanism::LaplaceNearest,

@@ -120,9 +120,21 @@ def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> 
         with pytest.raises((ut.UndertoneError, TypeError, ValueError)) as raised:
             call()
         assert len(str(raised.value)) < 5000, place
-    with pytest.raises(ut.ArgumentError, match="no number") as raised:
+    with pytest.raises(ut.ArgumentError, match="type str, which is not shown") as raised:
         ut.release("1", pack, f"My name is {SECRET}.")
     assert SECRET not in str(raised.value)
+    with pytest.raises(ut.ArgumentError, match="above 1000") as raised:
+        ut.release("1", pack, "4111111111111111")
+    assert "4111" not in str(raised.value)
+    # A text that is no Unicode is in no exception, either: Python's own would hold it.
+    for call in (
+        lambda: ut.release("1", pack, 1, rule=f"{SECRET}\ud800"),
+        lambda: ut.Ledger("never-made.ledger", 1, unit=f"{SECRET}\ud800"),
+        lambda: ut.VectorMechanism(3, 1, noise=f"{SECRET}\ud800"),
+    ):
+        with pytest.raises(ut.ArgumentError, match="unknown") as raised:
+            call()
+        assert SECRET not in repr(raised.value)
     calls = [
         lambda: ut.release("1", pack, 1, rule=f"My name is {SECRET}."),
         lambda: ut.obfuscate(["1"], pack, 1, rule=f"My name is {SECRET}."),
@@ -134,7 +146,7 @@ def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> 
             call()
         assert SECRET not in str(raised.value)
     for wrong in (np.array([SECRET]), np.array(f"My name is {SECRET}.")):
-        with pytest.raises(ut.ArgumentError, match="ndarray, which is no number") as raised:
+        with pytest.raises(ut.ArgumentError, match="type ndarray, which is not shown") as raised:
             ut.release("1", pack, untyped(wrong))
         assert SECRET not in str(raised.value)
 
@@ -147,6 +159,28 @@ def test_any_string_is_a_text(pack: ut.Pack, vectors: ut.Built, text: str) -> No
     ut.Document(pack).push_text(text)
     ut.obfuscate([text], vectors.pack, 5, words=3)
     ut.Encoder.lexicon().encode([text])
+    # And a name: of a label, a column, a word.
+    assert ut.privatize(["x"], pack, 1).with_columns(a=[text]).count("a").total == 1
+    ut.obfuscate(["x"], vectors.pack, 5, words=3, stop_words=[text])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.9, 1.1, 1.6, 0.000003, 999.999999])
+def test_an_epsilon_that_is_shown_can_be_given_back(pack: ut.Pack, epsilon: float, tmp_path: Path) -> None:
+    drawn = ut.release("x", pack, epsilon)
+    assert drawn.epsilon == epsilon
+    releases = ut.privatize(["x"], pack, drawn.epsilon)
+    assert releases.count(packs=pack, epsilon=releases[0].epsilon).total == 1
+    path = tmp_path / "budget.ledger"
+    budget = ut.Ledger(path, epsilon, unit="sentence").budget
+    ut.Ledger(path, budget, unit="sentence").close()
+
+
+def test_arrays_that_are_not_aligned(vectors: ut.Built) -> None:
+    mechanism = ut.VectorMechanism(16, 1)
+    vector = np.frombuffer(bytes(65), np.uint8)[1:].view(np.float32)
+    with pytest.raises(ut.ArgumentError, match=r"not aligned; copy it with \.copy\(\)"):
+        mechanism.release(vector)
+    mechanism.release(vector.copy())
 
 
 def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:

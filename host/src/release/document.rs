@@ -44,9 +44,10 @@ pub fn sentences(text: &str) -> Vec<&str> {
     text::each_sentence(text).take(MAX_SENTENCES).collect()
 }
 
-/// ε as a floating-point number, for reports and estimates: no release is drawn by it.
+/// ε as the nearest floating-point number, for reports and estimates: no release is drawn by it. Its shortest digits are ε's.
 pub fn epsilon_f64(epsilon: Epsilon) -> f64 {
-    f64::from(epsilon.micro()) * 1e-6
+    // Not a product: 1e-6 is not what it says.
+    f64::from(epsilon.micro()) / 1e6
 }
 
 /// The operating system's generator.
@@ -242,4 +243,21 @@ pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Re
         Method::Projective => document.release_projective(grant, &mut OsEntropy),
     }
     .map_err(Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What reports show of an ε can be given back, and is the same ε.
+    #[test]
+    fn digits_of_an_epsilon_are_read_back() {
+        let small = 1..2_000_000;
+        for micro in small.chain((2_000_000..=1_000_000_000).step_by(99_991)) {
+            let epsilon = Epsilon::from_micro(micro).unwrap();
+            let shown = epsilon_f64(epsilon).to_string();
+            assert_eq!(shown.parse(), Ok(epsilon), "{shown}");
+            assert_eq!(shown, epsilon.to_string());
+        }
+    }
 }
