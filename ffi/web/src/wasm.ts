@@ -363,7 +363,7 @@ export function handleMemory(kind: string, init: (address: number, length: numbe
 }
 
 /** @internal Refuses what is not of this class. */
-export function expect<T>(value: T, kind: abstract new (...inputs: never[]) => T, what: string): T {
+export function expect<T extends object>(value: T, kind: Function & { prototype: T }, what: string): T {
     if (value instanceof kind) return value;
     throw new TypeError(`the ${what} is not a ${kind.name}`);
 }
