@@ -1,13 +1,13 @@
 //! The device side of undertone: what a phone, a keyboard or a microcontroller runs.
 //!
-//! A private document enters as one embedding per sentence; out comes a small release with a
-//! proved differential-privacy guarantee. No heap, no operating system, no panic, and no floating
+//! The sentences of a private document enter, as texts or as embeddings; a small release with a
+//! proved differential-privacy guarantee comes out. No heap, no operating system, no panic, and no floating
 //! point touches private data between an embedding's fixed-point form and the release.
 //!
 //! # Should I use this?
 //!
 //! Yes, if you want to tell a server what a text is about (its neighbourhood in a public corpus)
-//! without telling it the text. The unit of privacy is the *sentence*: see
+//! without telling it the text. The unit of privacy is the *sentence*, or by the whole-text rule the whole text: see
 //! [`Document`] for exactly what is promised and what is not.
 //!
 //! # Smallest example
@@ -36,10 +36,11 @@
 //!
 //! - **What an app calls.** [`document`] turns private sentences into a [`release`], [`words`] a bag of words. [`hazmat`] is for
 //!   auditors.
-//! - **The pack.** [`pack`] checks the file that the public side built.
+//! - **The pack.** [`pack`] checks the file that the public side built; [`quality`] is the table of how good it is.
 //! - **The steps.** [`scores`] and [`depth`] reduce a document to integer levels. [`recode`] is an optional network after the
 //!   encoder. [`lexicon`] turns a sentence into a vector without a neural runtime. [`vector`] releases one vector, with the
-//!   noise of [`laplace`]. [`projective`] is the rule for counting whole texts. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
+//!   noise of [`laplace`]. [`whole_text`](mod@whole_text) is the rule for a whole text, [`projective`] with [`progressions`] that for counting
+//!   whole texts. [`features`] are words and runs of letters, which add to scores. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
 //!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
 //! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness,
 //!   [`unit`](mod@unit) what is exchanged in a promise.

@@ -1,6 +1,6 @@
 //! What the tests of undertone share: test doubles, exact probabilities, packs and vectors.
 //!
-//! Nothing here is private and nothing here belongs into an app.
+//! Nothing here is private and nothing here belongs in an app.
 //!
 //! | module | what the tests need it for |
 //! | --- | --- |

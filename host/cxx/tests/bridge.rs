@@ -110,9 +110,11 @@ fn cpp_releases_with_the_lexicon() {
 
 #[test]
 fn cpp_releases_with_a_neural_encoder() {
-    let model = root().join("../shared/models/all-MiniLM-L6-v2");
+    let models = std::env::var_os("UNDERTONE_MODELS");
+    let models = models.map_or_else(|| root().join("../shared/models"), PathBuf::from);
+    let model = models.join("all-MiniLM-L6-v2");
     if !model.is_dir() {
-        eprintln!("skipped: no {}", model.display());
+        eprintln!("not checked: no {}", model.display());
         return;
     }
     let encoder = OnnxEncoder::open(&model, None).expect("the model is there");
