@@ -96,6 +96,8 @@ pub struct Corpus {
 enum Format {
     Jsonl,
     Tsv,
+    /// JSON lines made of the rows of a table.
+    Table,
 }
 
 impl Corpus {
@@ -149,10 +151,10 @@ impl Corpus {
         Ok(Self::of(name.to_owned(), Format::Jsonl, reader))
     }
 
-    /// The same from lines that are not gzipped, and of which nothing is read yet.
+    /// The same from lines that the rows of a table were made into. Places in them are none in the table, so errors do not say any.
     #[doc(hidden)]
-    pub fn plain_lines(name: &Path, lines: impl BufRead + Send + 'static) -> Self {
-        Self::of(name.to_owned(), Format::Jsonl, Box::new(lines))
+    pub fn of_table(name: &Path, lines: impl BufRead + Send + 'static) -> Self {
+        Self::of(name.to_owned(), Format::Table, Box::new(lines))
     }
 
     fn of(path: PathBuf, format: Format, reader: Box<dyn BufRead + Send>) -> Self {
@@ -184,14 +186,21 @@ impl Corpus {
     fn next_document(&mut self) -> Result<Option<CorpusDocument>, LineProblem> {
         loop {
             let number = self.lines.number() + 1;
-            let Some(line) = self.lines.next_line()? else {
+            let line = self.lines.next_line();
+            let line = line.map_err(|problem| match (problem, self.format) {
+                (LineProblem::NotUtf8 { .. }, Format::Table) => LineProblem::CellNotUtf8,
+                (problem, _) => problem,
+            });
+            let Some(line) = line? else {
                 return Ok(None);
             };
             if line.trim().is_empty() {
                 continue;
             }
             let mut document = match self.format {
-                Format::Jsonl => from_json(line, number, &self.names, self.keep.as_deref()),
+                Format::Jsonl | Format::Table => {
+                    from_json(line, number, &self.names, self.keep.as_deref())
+                }
                 Format::Tsv => from_tsv(line, number),
             }?;
             if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
@@ -304,10 +313,12 @@ fn from_json(
         });
     }
     let label = given(&names.label)?;
-    let label = label.map(|label| scalar(&names.label, label)).transpose()?;
+    let label = label
+        .map(|label| scalar(&names.label, label, line))
+        .transpose()?;
     let own = given(&names.id)?;
     let id = match own {
-        Some(id) => scalar(&names.id, id)?,
+        Some(id) => scalar(&names.id, id, line)?,
         None => line_id(number),
     };
     let mut kept = String::new();
@@ -323,7 +334,7 @@ fn from_json(
     Ok(CorpusDocument {
         id,
         label: label.filter(|label| !label.is_empty()),
-        text: string(text)?,
+        text: string(text, line)?,
         line: number,
         kept,
     })
@@ -341,9 +352,9 @@ fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {
 }
 
 /// A string's value, or a number's digits.
-fn scalar(field: &str, value: &RawValue) -> Result<String, LineProblem> {
+fn scalar(field: &str, value: &RawValue, line: &str) -> Result<String, LineProblem> {
     match value.get().as_bytes() {
-        [b'"', ..] => string(value),
+        [b'"', ..] => string(value, line),
         [b'-' | b'0'..=b'9', ..] => Ok(value.get().to_owned()),
         _ => Err(LineProblem::WrongType {
             field: field.to_owned(),
@@ -352,8 +363,16 @@ fn scalar(field: &str, value: &RawValue) -> Result<String, LineProblem> {
     }
 }
 
-fn string(value: &RawValue) -> Result<String, LineProblem> {
-    serde_json::from_str(value.get()).map_err(|error| not_json(&error))
+/// A string's value. It is a part of this line, in which its faults are.
+fn string(value: &RawValue, line: &str) -> Result<String, LineProblem> {
+    let before = value.get().as_ptr().addr() - line.as_ptr().addr();
+    serde_json::from_str(value.get()).map_err(|error| match not_json(&error) {
+        LineProblem::NotJson { fault, column } => LineProblem::NotJson {
+            fault,
+            column: before + column,
+        },
+        other => other,
+    })
 }
 
 /// The message of a JSON error may quote the line, so only its kind and place are kept.

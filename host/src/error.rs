@@ -1088,6 +1088,10 @@ pub enum LineProblem {
         byte: usize,
     },
 
+    /// A cell of a table is not UTF-8.
+    #[error("a cell is not UTF-8; convert the texts to UTF-8")]
+    CellNotUtf8,
+
     /// The line is not one JSON object.
     #[error("not one JSON object: {fault} at column {column}")]
     NotJson {

@@ -189,7 +189,7 @@ fn keeps_fields_as_they_are_written() {
 fn names_the_line_that_is_not_a_document() {
     let folder = Folder::new();
     type Expected = fn(&LineProblem) -> bool;
-    let bad: [(&[u8], Expected); 12] = [
+    let bad: [(&[u8], Expected); 13] = [
         (b"{\"text\": \"secret", |p| {
             matches!(p, LineProblem::NotJson { .. })
         }),
@@ -206,8 +206,12 @@ fn names_the_line_that_is_not_a_document() {
             b"{\"text\": \"a\", \"text\": \"secret\"}",
             |p| matches!(p, LineProblem::FieldTwice { field } if field == "text"),
         ),
+        // Half of a pair: its place is that in the line.
         (b"{\"text\": \"\\ud800 secret\"}", |p| {
-            matches!(p, LineProblem::NotJson { .. })
+            matches!(p, LineProblem::NotJson { column: 17, .. })
+        }),
+        (b"{\"text\": \"a\", \"id\": \"\\ud800 secret\"}", |p| {
+            matches!(p, LineProblem::NotJson { column: 28, .. })
         }),
         (
             b"{\"secret\": \"a\"}",

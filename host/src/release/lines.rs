@@ -14,6 +14,11 @@ use crate::files::lines::unzipped;
 /// The longest line, in bytes: an id of that length has room, whoever made it.
 pub const LINE_LIMIT: usize = 1 << 20;
 
+/// The only field of a line that a CSV file gives instead of a record inside quotation marks that nothing closes: its fields are in
+/// a list.
+#[doc(hidden)]
+pub const UNCLOSED: &str = "a quotation mark is not closed";
+
 /// What is wrong with a line of a file of releases. None of them quotes the line, which may be a private text.
 #[derive(
     Clone,
@@ -38,6 +43,9 @@ pub enum BadLine {
     /// It is not one JSON object.
     #[error("not a release in JSON")]
     NotJson,
+    /// A record of a CSV file that ends inside quotation marks.
+    #[error("a quotation mark is not closed; is the file cut off?")]
+    Unclosed,
     /// The field `release` is missing, given twice, or no string.
     #[error("no field \"release\" that is a string")]
     NoRelease,
@@ -272,7 +280,11 @@ impl<'a> ReleaseLine<'a> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.0.iter().filter(|(name, _)| name == "release");
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
-            return Err(BadLine::NoRelease);
+            let is_unclosed = matches!(&fields.0[..], [(name, _)] if name == UNCLOSED);
+            return Err(match is_unclosed {
+                true => BadLine::Unclosed,
+                false => BadLine::NoRelease,
+            });
         };
         let Text(release) = serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;
         let mut bytes = [0; Release::BYTES];

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::lines::unzipped;
+use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
+use crate::columns::unusable;
 use crate::{Source, Stream, push_text};
 
 /// The most that is read for one record: the longest line, and what the reader takes in advance.
@@ -37,6 +39,10 @@ struct Limited {
     at: At,
     /// Whether a carriage return was read that may be at a line end.
     held: bool,
+    /// The number of the line that is read.
+    line: u64,
+    /// The line on which the last quotation mark was opened.
+    opened: u64,
 }
 
 /// Where in a record a byte is.
@@ -66,7 +72,12 @@ struct Seen {
     bytes: AtomicU64,
     all: AtomicU64,
     ended: AtomicBool,
+    /// The line on which a quotation mark was opened that nothing closes before the end of the file; 0 if there is none.
+    unclosed: AtomicU64,
 }
+
+/// What is said of a file that ends inside quotation marks.
+const CUT_OFF: &str = "a quotation mark is not closed; is the file cut off?";
 
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -81,6 +92,9 @@ impl Read for Limited {
             // A byte, and a carriage return that was held.
             let taken = input.len().min(buffer.len() / 2);
             if taken == 0 {
+                if self.at == At::Quoted {
+                    self.read.unclosed.store(self.opened, Ordering::Relaxed);
+                }
                 return Ok(0);
             }
             for &byte in &input[..taken] {
@@ -92,6 +106,10 @@ impl Read for Limited {
                 if byte == b'\r' && self.at != At::Quoted {
                     self.held = true;
                 } else {
+                    if self.at == At::Start && byte == b'"' {
+                        self.opened = self.line;
+                    }
+                    self.line += u64::from(byte == b'\n');
                     self.at = self.at.after(byte);
                     buffer[length] = byte;
                     length += 1;
@@ -108,16 +126,28 @@ impl Read for Limited {
     }
 }
 
-/// Opens the records of a stream, gzipped or not. Those of a corpus with its text in the column `text` stop at the first that is
-/// none.
+/// Opens the records of a corpus with its text in the column `text`, gzipped or not. They stop at the first that is none.
+pub(crate) fn corpus(
+    path: &Path,
+    source: Box<dyn Read + Send>,
+    text: &str,
+) -> Result<impl BufRead + Send + use<>> {
+    let mut cells = Cells::open(path, source)?;
+    cells.text = Some(cells.place(path, text)?);
+    cells.stops = true;
+    Ok(Stream::lines(cells))
+}
+
+/// Opens the records of a stream, gzipped or not, which must have the column `needed`.
 pub(crate) fn open(
     path: &Path,
     source: Box<dyn Read + Send>,
-    text: Option<&str>,
+    needed: Option<&str>,
 ) -> Result<impl BufRead + Send + use<>> {
-    let mut cells = Cells::open(path, source)?;
-    cells.text = text.and_then(|text| cells.names.iter().position(|name| name == text));
-    cells.stops = text.is_some();
+    let cells = Cells::open(path, source)?;
+    if let Some(needed) = needed {
+        cells.place(path, needed)?;
+    }
     Ok(Stream::lines(cells))
 }
 
@@ -140,12 +170,7 @@ fn without_mark(mut source: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRe
 
 impl Cells {
     fn open(path: &Path, source: Box<dyn Read + Send>) -> Result<Self> {
-        let refused = |problem: String| {
-            Error::from(Cause::Table {
-                path: path.to_owned(),
-                problem,
-            })
-        };
+        let refused = |problem: String| unusable(path, &problem);
         let read = Arc::new(Seen::default());
         let source = unzipped(source).and_then(without_mark);
         let source = Limited {
@@ -153,6 +178,8 @@ impl Cells {
             read: read.clone(),
             at: At::Start,
             held: false,
+            line: 1,
+            opened: 0,
         };
         // Records of another length are looked at here.
         let mut reader = ReaderBuilder::new()
@@ -165,12 +192,24 @@ impl Cells {
                 csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
                 _ => refused("its first line cannot be read".to_owned()),
             })?;
+        if read.unclosed.load(Ordering::Relaxed) > 0 {
+            return Err(refused(format!("on its first line {CUT_OFF}")));
+        }
         let names = names
             .iter()
             .map(|name| str::from_utf8(name).map(str::to_owned));
         let names: Vec<String> = names.collect::<std::result::Result<_, _>>().map_err(|_| {
             refused("its first line is not UTF-8; convert the file to UTF-8".to_owned())
         })?;
+        // The lines of old programs are one line here, and would be taken for names.
+        let is_bare = |name: &String| name.replace("\r\n", "").contains('\r');
+        if names.iter().any(is_bare) {
+            return Err(refused(
+                "its first line has a carriage return without a line feed; end each line with a line feed, as \"CSV UTF-8\" of \
+                 spreadsheets does"
+                    .to_owned(),
+            ));
+        }
         let mut seen = HashSet::new();
         for (place, name) in (1..).zip(&names) {
             // The name is not said: it is a private text if the line of names is missing.
@@ -193,6 +232,19 @@ impl Cells {
 }
 
 impl Cells {
+    /// The place of a column.
+    fn place(&self, path: &Path, name: &str) -> Result<usize> {
+        let found = self.names.iter().position(|own| own == name);
+        // The names are not said: they are private texts if the line of names is missing.
+        found.ok_or_else(|| {
+            let problem = format!(
+                "its first line must name the columns, and names no column `{name}`; name the one to read, or rename it. \
+                 Does each line end with a line feed?"
+            );
+            unusable(path, &problem)
+        })
+    }
+
     /// Reads the next record; false at the end. Blank lines are skipped.
     fn read(&mut self) -> io::Result<bool> {
         self.read.bytes.store(0, Ordering::Relaxed);
@@ -213,6 +265,36 @@ impl Cells {
         self.reader.position().line().saturating_sub(lines)
     }
 
+    /// The last record, of a file that ends inside quotation marks, on the line on which they were opened: what was read of it is no
+    /// record.
+    fn cut_off(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        self.go_to(self.read.unclosed.load(Ordering::Relaxed), out);
+        let start = out.len();
+        if !self.stops {
+            out.extend_from_slice(b"{\"");
+            out.extend_from_slice(UNCLOSED.as_bytes());
+            out.extend_from_slice(b"\":");
+            self.push_list(out);
+            out.push(b'}');
+        }
+        if self.stops || out.len() - start > RELEASE_LIMIT {
+            out.truncate(start);
+            return Err(io::Error::other(CUT_OFF));
+        }
+        Ok(true)
+    }
+
+    /// Adds the fields of the record as a list.
+    fn push_list(&self, out: &mut Vec<u8>) {
+        let mut before = b'[';
+        for cell in &self.record {
+            out.push(before);
+            push_text(cell, out);
+            before = b',';
+        }
+        out.push(b']');
+    }
+
     /// Ends lines until the one of this number comes next.
     fn go_to(&mut self, line: u64, out: &mut Vec<u8>) {
         while self.line < line {
@@ -227,6 +309,9 @@ impl Source for Cells {
     fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let before = self.reader.position().line();
         match self.read() {
+            Ok(true) if self.read.unclosed.load(Ordering::Relaxed) > 0 => {
+                return self.cut_off(out);
+            }
             Ok(true) => self.go_to(self.start(), out),
             Ok(false) => return Ok(false),
             Err(problem) => {
@@ -235,7 +320,6 @@ impl Source for Cells {
             }
         }
         let (found, expected) = (self.record.len(), self.names.len());
-        let mut cells = self.record.iter();
         if found != expected {
             if self.stops {
                 return Err(io::Error::other(format!(
@@ -244,15 +328,10 @@ impl Source for Cells {
                 )));
             }
             // A list is no object, so it is set aside, with all that it has.
-            let mut before = b'[';
-            for cell in cells {
-                out.push(before);
-                push_text(cell, out);
-                before = b',';
-            }
-            out.push(b']');
+            self.push_list(out);
             return Ok(true);
         }
+        let mut cells = self.record.iter();
         let mut before = b'{';
         for (place, name) in self.names.iter().enumerate() {
             let cell = cells.next().unwrap_or_default();

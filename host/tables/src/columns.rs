@@ -4,13 +4,14 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
     FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use undertone::error::{Cause, Error, Result};
@@ -75,6 +76,8 @@ pub enum Form {
     Unsigned,
     /// Days since 1970.
     Day,
+    /// Times of day since midnight, so many parts of a second.
+    Time(i64),
     /// Whole numbers with so many digits after the point.
     Decimal(u32),
     /// Instants since 1970, so many a second.
@@ -90,6 +93,12 @@ impl Form {
     pub fn of(about: &ColumnDescriptor) -> Option<Self> {
         let scale = |scale: i32| Form::Decimal(u32::try_from(scale).unwrap_or(0));
         let old = about.converted_type();
+        let parts = |unit: &TimeUnit| match unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        };
+        let is_short = (1..=WIDEST).contains(&about.type_length());
         Some(match (about.physical_type(), about.logical_type_ref()) {
             (Type::BOOLEAN, None) => Self::Truth,
             (Type::FLOAT | Type::DOUBLE, None) => Self::Real,
@@ -98,7 +107,15 @@ impl Form {
                 Type::BYTE_ARRAY,
                 Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
             ) => Self::Text,
+            (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Decimal(about))) if is_short => {
+                scale(about.scale)
+            }
             (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY, None) => match old {
+                ConvertedType::DECIMAL
+                    if is_short && about.physical_type() == Type::FIXED_LEN_BYTE_ARRAY =>
+                {
+                    scale(about.type_scale())
+                }
                 ConvertedType::NONE => Self::Bytes,
                 ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Self::Text,
                 _ => return None,
@@ -106,21 +123,24 @@ impl Form {
             (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)) => Self::Uuid,
             (Type::INT32, Some(LogicalType::Date)) => Self::Day,
             (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(about))) => scale(about.scale),
-            (Type::INT64, Some(LogicalType::Timestamp(about))) => Self::Instant(match about.unit {
-                TimeUnit::MILLIS => 1_000,
-                TimeUnit::MICROS => 1_000_000,
-                TimeUnit::NANOS => 1_000_000_000,
-            }),
+            (Type::INT64, Some(LogicalType::Timestamp(about))) => Self::Instant(parts(&about.unit)),
+            (Type::INT32 | Type::INT64, Some(LogicalType::Time(about))) => {
+                Self::Time(parts(&about.unit))
+            }
             (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) => {
                 match about.is_signed {
                     true => Self::Whole,
                     false => Self::Unsigned,
                 }
             }
+            // All of them are null.
+            (Type::INT32 | Type::INT64, Some(LogicalType::Unknown)) => Self::Whole,
             // What older programs write.
             (Type::INT32 | Type::INT64, None) => match old {
                 ConvertedType::DATE => Self::Day,
                 ConvertedType::DECIMAL => scale(about.type_scale()),
+                ConvertedType::TIME_MILLIS => Self::Time(1_000),
+                ConvertedType::TIME_MICROS => Self::Time(1_000_000),
                 ConvertedType::TIMESTAMP_MILLIS => Self::Instant(1_000),
                 ConvertedType::TIMESTAMP_MICROS => Self::Instant(1_000_000),
                 ConvertedType::UINT_8
@@ -139,13 +159,71 @@ impl Form {
     }
 }
 
+/// The most bytes of a decimal.
+const WIDEST: i32 = 16;
+
 /// What a column holds, in words.
 pub fn said(about: &ColumnDescriptor) -> String {
-    let kind = match about.logical_type_ref() {
-        Some(kind) => format!("{:?} ({kind:?})", about.physical_type()),
-        None => format!("{:?}", about.physical_type()),
+    format!(
+        "its column `{}` holds {}",
+        about.path().string(),
+        kind_of(about)
+    )
+}
+
+fn kind_of(about: &ColumnDescriptor) -> String {
+    let decimals = || {
+        format!(
+            "decimals of {} digits, {} of them after the point, in {} bytes each",
+            about.type_precision(),
+            about.type_scale(),
+            match about.physical_type() {
+                Type::FIXED_LEN_BYTE_ARRAY => about.type_length().to_string(),
+                _ => "any number of".to_owned(),
+            }
+        )
     };
-    format!("its column `{}` holds {kind}", about.path().string())
+    let known = match Form::of(about) {
+        Some(Form::Text) => "strings",
+        Some(Form::Bytes) => "bytes",
+        Some(Form::Uuid) => "identifiers (UUID)",
+        Some(Form::Whole | Form::Unsigned) => "whole numbers",
+        Some(Form::Day) => "dates",
+        Some(Form::Time(_)) => "times of day",
+        Some(Form::Decimal(_)) => "decimals",
+        Some(Form::Instant(_)) => "time stamps",
+        Some(Form::Real) => "numbers with a fraction",
+        Some(Form::Truth) => "truth values",
+        None => match (about.logical_type_ref(), about.converted_type()) {
+            (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
+                return decimals();
+            }
+            (Some(LogicalType::Float16), _) => "numbers of half precision (float16)",
+            (Some(LogicalType::Bson), _) | (None, ConvertedType::BSON) => "BSON",
+            (Some(LogicalType::Geometry(_) | LogicalType::Geography(_)), _) => "places on a map",
+            (None, ConvertedType::INTERVAL) => "intervals of time",
+            _ => "values of a type that is not known here",
+        },
+    };
+    known.to_owned()
+}
+
+/// What is said of a part of a column whose compression is not read.
+pub(crate) fn packed(about: &ColumnChunkMetaData) -> Option<String> {
+    let codec = match about.compression() {
+        Compression::UNCOMPRESSED
+        | Compression::SNAPPY
+        | Compression::GZIP(_)
+        | Compression::ZSTD(_) => return None,
+        Compression::LZ4 | Compression::LZ4_RAW => "LZ4",
+        Compression::BROTLI(_) => "Brotli",
+        Compression::LZO => "LZO",
+    };
+    let column = about.column_path().string();
+    Some(format!(
+        "its column `{column}` is compressed with {codec}, which is not read; write the file with Snappy, Zstandard or gzip, or \
+         uncompressed"
+    ))
 }
 
 /// Values of a column, a batch at a time, without those that are null.
@@ -159,6 +237,12 @@ enum Reader {
     Fixed(
         ColumnReaderImpl<FixedLenByteArrayType>,
         Vec<FixedLenByteArray>,
+    ),
+    /// Decimals: whole numbers, the first byte worth most, and room for their bytes.
+    Wide(
+        ColumnReaderImpl<FixedLenByteArrayType>,
+        Vec<FixedLenByteArray>,
+        Vec<i128>,
     ),
     Short(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Long(ColumnReaderImpl<Int64Type>, Vec<i64>),
@@ -176,12 +260,16 @@ impl Values {
     pub fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
         let descriptor = group.metadata().schema_descr().column(place);
         let form = Form::of(&descriptor).ok_or_else(|| said(&descriptor))?;
+        if let Some(problem) = packed(group.metadata().column(place)) {
+            return Err(problem);
+        }
         let reader = group.get_column_reader(place);
         let reader = match reader.map_err(|problem| problem.to_string())? {
             ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-                Reader::Fixed(reader, Vec::new())
-            }
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => match form {
+                Form::Decimal(_) => Reader::Wide(reader, Vec::new(), Vec::new()),
+                _ => Reader::Fixed(reader, Vec::new()),
+            },
             ColumnReader::Int32ColumnReader(reader) => Reader::Short(reader, Vec::new()),
             ColumnReader::Int64ColumnReader(reader) => Reader::Long(reader, Vec::new()),
             ColumnReader::Int96ColumnReader(reader) => Reader::Ancient(reader, Vec::new()),
@@ -222,6 +310,14 @@ impl Values {
         match &mut self.reader {
             Reader::Bytes(reader, values) => read(reader, values, rows, levels, repeats),
             Reader::Fixed(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Wide(reader, bytes, values) => {
+                let rows = read(reader, bytes, rows, levels, repeats)?;
+                let whole = bytes.iter().map(|own| wide(own.data()));
+                let whole: Option<Vec<i128>> = whole.collect();
+                let long = || ParquetError::General("a decimal is too long".to_owned());
+                *values = whole.ok_or_else(long)?;
+                Ok(rows)
+            }
             Reader::Short(reader, values) => read(reader, values, rows, levels, repeats),
             Reader::Long(reader, values) => read(reader, values, rows, levels, repeats),
             Reader::Ancient(reader, values) => read(reader, values, rows, levels, repeats),
@@ -248,6 +344,9 @@ impl Values {
                 }
                 Reader::Fixed(_, values) => {
                     values.push(take(usize::try_from(length).ok()?)?.into());
+                }
+                Reader::Wide(.., values) => {
+                    values.push(wide(take(usize::try_from(length).ok()?)?.data())?);
                 }
                 Reader::Short(_, values) => {
                     values.push(i32::from_le_bytes(take(4)?.data().try_into().ok()?));
@@ -277,17 +376,19 @@ impl Values {
     }
 
     /// A value that is a whole number in the file; a truth value is 0 or 1.
-    pub fn number(&self, place: usize) -> Option<i64> {
+    pub fn number(&self, place: usize) -> Option<i128> {
         match &self.reader {
             Reader::Short(_, values) => match self.form {
-                Form::Unsigned => values
-                    .get(place)
-                    .map(|value| i64::from(value.cast_unsigned())),
-                _ => values.get(place).copied().map(i64::from),
+                Form::Unsigned => values.get(place).map(|own| own.cast_unsigned().into()),
+                _ => values.get(place).copied().map(i128::from),
             },
-            Reader::Long(_, values) => values.get(place).copied(),
-            Reader::Ancient(_, values) => values.get(place).map(Int96::to_micros),
-            Reader::Bool(_, values) => values.get(place).copied().map(i64::from),
+            Reader::Long(_, values) => match self.form {
+                Form::Unsigned => values.get(place).map(|own| own.cast_unsigned().into()),
+                _ => values.get(place).copied().map(i128::from),
+            },
+            Reader::Wide(.., values) => values.get(place).copied(),
+            Reader::Ancient(_, values) => values.get(place).map(|own| own.to_micros().into()),
+            Reader::Bool(_, values) => values.get(place).copied().map(i128::from),
             _ => None,
         }
     }
@@ -303,20 +404,32 @@ impl Values {
     }
 
     /// Such a number as people write it.
-    pub fn written(&self, number: i64) -> String {
+    pub fn written(&self, number: i128) -> String {
         match self.form {
             Form::Truth => (number != 0).to_string(),
             Form::Day => day(number),
-            Form::Unsigned => number.cast_unsigned().to_string(),
             Form::Decimal(scale) => decimal(number, scale),
+            Form::Time(unit) => time(number, unit),
             Form::Instant(unit) => instant(number, unit),
             _ => number.to_string(),
         }
     }
 }
 
+/// A whole number of at most 16 bytes, the first worth most.
+fn wide(bytes: &[u8]) -> Option<i128> {
+    let sign = bytes.first().map_or(0, |first| match first >> 7 {
+        0 => 0,
+        _ => u8::MAX,
+    });
+    let mut all = [sign; 16];
+    let start = all.len().checked_sub(bytes.len())?;
+    all[start..].copy_from_slice(bytes);
+    Some(i128::from_be_bytes(all))
+}
+
 /// The date of a day since 1970, as `2026-11-22`. After "chrono-compatible low-level date algorithms", Howard Hinnant.
-fn day(days: i64) -> String {
+fn day(days: i128) -> String {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -325,24 +438,30 @@ fn day(days: i64) -> String {
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
+    let year = year + era * 400 + i128::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// An instant since 1970 in so many parts of a second, as `2026-11-22T12:00:00.000000Z`.
-fn instant(number: i64, unit: i64) -> String {
-    let (seconds, parts) = (number.div_euclid(unit), number.rem_euclid(unit));
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let [hours, minutes, seconds] = [of_day / 3600, of_day / 60 % 60, of_day % 60];
+fn instant(number: i128, unit: i64) -> String {
+    let of_day = i128::from(unit) * 86_400;
+    let (days, rest) = (number.div_euclid(of_day), number.rem_euclid(of_day));
+    format!("{}T{}Z", day(days), time(rest, unit))
+}
+
+/// A time of day in so many parts of a second, as `12:00:00.000`.
+fn time(number: i128, unit: i64) -> String {
+    let (seconds, parts) = (
+        number.div_euclid(unit.into()),
+        number.rem_euclid(unit.into()),
+    );
+    let [hours, minutes, seconds] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
     let digits = unit.ilog10() as usize;
-    format!(
-        "{}T{hours:02}:{minutes:02}:{seconds:02}.{parts:0digits$}Z",
-        day(days)
-    )
+    format!("{hours:02}:{minutes:02}:{seconds:02}.{parts:0digits$}")
 }
 
 /// A whole number with a point before its last `scale` digits.
-fn decimal(number: i64, scale: u32) -> String {
+fn decimal(number: i128, scale: u32) -> String {
     if scale == 0 {
         return number.to_string();
     }
@@ -366,6 +485,11 @@ mod tests {
         assert_eq!(decimal(500_000, 6), "0.500000");
         assert_eq!(decimal(-12, 1), "-1.2");
         assert_eq!(decimal(7, 0), "7");
+        assert_eq!(time(43_261_007, 1000), "12:01:01.007");
+        assert_eq!(wide(&[0xff, 0xfe]), Some(-2));
+        assert_eq!(wide(&[0, 0xfe]), Some(254));
+        assert_eq!(wide(&i128::MIN.to_be_bytes()), Some(i128::MIN));
+        assert_eq!((wide(&[]), wide(&[0; 17])), (Some(0), None));
         assert_eq!(instant(0, 1000), "1970-01-01T00:00:00.000Z");
         assert_eq!(instant(-1, 1_000_000), "1969-12-31T23:59:59.999999Z");
         let noon = (20_779 * 86_400 + 43_261) * 1000 + 7;

@@ -9,8 +9,8 @@
 //! | a string, a whole number, a decimal, a truth value | the same |
 //! | a number with a fraction | the same; null if it is not finite |
 //! | an identifier (UUID) | a string, as in `0c2f7a52-8f5c-4a0e-9d6b-0d6f1f2f7a11` |
-//! | a date, a time stamp | a string, as in `2026-11-30` and `2026-11-30T12:00:00.000000Z` |
-//! | bytes | the string, if they are one, else hexadecimal digits; in the column `release` always hexadecimal digits |
+//! | a date, a time of day, a time stamp | a string, as in `2026-11-30`, `12:00:00.000` and `2026-11-30T12:00:00.000000Z` |
+//! | bytes | the string, if they are one, else hexadecimal digits; in the column `release` always hexadecimal digits; in the column of the text of a corpus always a string |
 //! | a struct, a list | an object, a list; of a map, a list of objects with `key` and `value` |
 //! | a cell of CSV | a string; nothing if it is empty |
 //!
@@ -61,11 +61,12 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
                 .chain(keep.unwrap_or_default())
                 .map(String::as_str)
                 .collect();
-            Corpus::plain_lines(path, rows::open(path, Some(&wanted), watched)?)
+            let rows = rows::open(path, Some(&wanted), Some(&names.text), watched)?;
+            Corpus::of_table(path, rows)
         }
         Some(Form::Csv) => {
-            let text = Some(names.text.as_str());
-            Corpus::plain_lines(path, cells::open(path, source(path, watched)?, text)?)
+            let source = source(path, watched)?;
+            Corpus::of_table(path, cells::corpus(path, source, &names.text)?)
         }
         _ if watched => Corpus::open_watched(path)?,
         _ => Corpus::open(path)?,
@@ -85,7 +86,10 @@ fn source(path: &Path, watched: bool) -> Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Opens a file of releases: Parquet, CSV, or JSON lines whatever its name.
+/// The column of the releases.
+const RELEASE: &str = "release";
+
+/// Opens a file of releases: Parquet, CSV, or JSON lines whatever its name. A table must have a column `release`.
 ///
 /// A row that cannot be read is a line that is none, so it does not stop the others.
 ///
@@ -101,13 +105,30 @@ pub fn releases(path: &Path) -> Result<Lines> {
 /// # Errors
 /// Those of [`releases`].
 pub fn releases_of(path: &Path, form: Form, wanted: Option<&[&str]>) -> Result<Lines> {
+    lines_of(path, form, wanted, Some(RELEASE))
+}
+
+/// The lines of a table, or JSON lines, whatever their columns and fields.
+///
+/// # Errors
+/// Those of [`releases`].
+pub fn lines(path: &Path) -> Result<Lines> {
+    lines_of(path, Form::of(path).unwrap_or(Form::JsonLines), None, None)
+}
+
+fn lines_of(
+    path: &Path,
+    form: Form,
+    wanted: Option<&[&str]>,
+    needed: Option<&str>,
+) -> Result<Lines> {
     match form {
         Form::Parquet => {
-            let rows = rows::open(path, wanted, false)?;
+            let rows = rows::open(path, wanted, needed, false)?;
             Ok(Lines::plain(path, Box::new(rows)))
         }
         Form::Csv => {
-            let records = cells::open(path, source(path, false)?, None)?;
+            let records = cells::open(path, source(path, false)?, needed)?;
             Ok(Lines::plain(path, Box::new(records)))
         }
         Form::JsonLines | Form::Tsv | Form::Raw => Lines::open(path),

@@ -16,14 +16,11 @@ use parquet::schema::types::Type;
 use undertone::error::Result;
 use undertone::progress::Progress;
 
-use crate::columns::{self, DAMAGED, Form, Values, guarded, said, unusable};
-use crate::{Source, Stream, push_text};
+use crate::columns::{self, DAMAGED, Form, Values, guarded, packed, said, unusable};
+use crate::{RELEASE, Source, Stream, push_text};
 
 /// Rows that are read at once. With texts of 16 MiB, which are allowed, it is a gigabyte.
 const ROWS: usize = 64;
-
-/// The column whose bytes are a release.
-const RELEASE: &str = "release";
 
 /// A field of a row.
 struct Node {
@@ -36,12 +33,19 @@ struct Node {
 }
 
 enum What {
-    Value {
-        release: bool,
-    },
+    Value(Use),
     Fields(Vec<Node>),
     /// A list, and the repetition level at which it goes on.
     List(Box<Node>, i16),
+}
+
+/// What bytes are.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Release,
+    /// A text: bytes that are none stay, so that whoever reads the line says so.
+    Text,
+    Other,
 }
 
 /// A column that is read.
@@ -74,10 +78,12 @@ struct Rows {
     failed: bool,
 }
 
-/// Opens the rows of a file: fields with these names, or by these paths, and no others if any are named.
+/// Opens the rows of a file: fields with these names, or by these paths, and no others if any are named. There must be a field
+/// `needed`, the text of a corpus or the release.
 pub(crate) fn open(
     path: &Path,
     wanted: Option<&[&str]>,
+    needed: Option<&str>,
     watched: bool,
 ) -> Result<impl BufRead + Send + use<>> {
     guarded(path, || {
@@ -95,29 +101,50 @@ pub(crate) fn open(
                 fields.push(node);
             }
         }
-        if tree.leaves.is_empty() {
+        let named = |missing: &str| {
             let columns = schema.columns().iter();
             let columns = columns.map(|column| column.path().string());
             let problem = format!(
-                "it has no column {}, only {}; name others",
-                wanted.unwrap_or_default().join(", "),
+                "it has no column {missing}, only {}; name others",
                 columns.take(30).collect::<Vec<_>>().join(", ")
             );
-            return Err(unusable(path, &problem));
+            unusable(path, &problem)
+        };
+        if tree.leaves.is_empty() {
+            return Err(named(&wanted.unwrap_or_default().join(", ")));
+        }
+        if let Some(needed) = needed {
+            let node = find(&mut fields, needed).ok_or_else(|| named(needed))?;
+            if let What::Value(what) = &mut node.what
+                && needed != RELEASE
+            {
+                *what = Use::Text;
+            }
         }
         for leaf in &tree.leaves {
             let column = schema.column(leaf.place);
             if Form::of(&column).is_none() {
                 let problem = format!(
-                    "{}; wanted are strings, numbers, dates, time stamps, truth values or bytes; leave it out",
-                    said(&column)
+                    "{}, which is not read; wanted are strings, numbers, dates, times, truth values or bytes; {}",
+                    said(&column),
+                    match wanted {
+                        None => "all columns are copied, so write the file without this one",
+                        Some(_) => "name another column, or leave it out",
+                    }
                 );
+                return Err(unusable(path, &problem));
+            }
+            let groups = file.metadata().row_groups().iter();
+            let mut parts = groups.filter_map(|group| group.columns().get(leaf.place));
+            if let Some(problem) = parts.find_map(packed) {
                 return Err(unusable(path, &problem));
             }
         }
         for field in &mut fields {
-            if let What::Value { release } = &mut field.what {
-                *release = field.name == RELEASE;
+            if let What::Value(what @ Use::Other) = &mut field.what
+                && field.name == RELEASE
+            {
+                *what = Use::Release;
             }
         }
         let progress = match watched {
@@ -134,6 +161,19 @@ pub(crate) fn open(
             failed: false,
         }))
     })
+}
+
+/// The field of a name, or of a path with dots, as it is found in a line.
+fn find<'f>(fields: &'f mut [Node], path: &str) -> Option<&'f mut Node> {
+    let place = |name: &str| fields.iter().position(|own| own.name == name);
+    if let Some(place) = place(path) {
+        return Some(&mut fields[place]);
+    }
+    let (outer, rest) = path.split_once('.')?;
+    match &mut fields[place(outer)?].what {
+        What::Fields(inner) => find(inner, rest),
+        _ => None,
+    }
 }
 
 /// Whether a path is that of a field, or of one inside it.
@@ -186,7 +226,7 @@ impl Tree {
                 });
             }
             self.place += 1;
-            return self.named(field, What::Value { release: false }, level, first);
+            return self.named(field, What::Value(Use::Other), level, first);
         }
         if let Some(items) = items(field) {
             // Most programs put each item into a group of its own.
@@ -328,13 +368,13 @@ impl Leaf {
         }
     }
 
-    fn push(&mut self, release: bool, out: &mut Vec<u8>) -> Result<(), Broken> {
+    fn push(&mut self, what: Use, out: &mut Vec<u8>) -> Result<(), Broken> {
         let values = self.values.as_ref().ok_or(Broken)?;
         let place = self.value;
         self.value += 1;
         match values.form() {
             Form::Text => push_text(values.bytes(place).ok_or(Broken)?, out),
-            Form::Bytes => push_bytes(values.bytes(place).ok_or(Broken)?, release, out),
+            Form::Bytes => push_bytes(values.bytes(place).ok_or(Broken)?, what, out),
             Form::Uuid => {
                 let digits = hex::encode(values.bytes(place).ok_or(Broken)?);
                 let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
@@ -350,7 +390,7 @@ impl Leaf {
             form => {
                 let text = values.written(values.number(place).ok_or(Broken)?);
                 match form {
-                    Form::Day | Form::Instant(_) => push_text(text.as_bytes(), out),
+                    Form::Day | Form::Time(_) | Form::Instant(_) => push_text(text.as_bytes(), out),
                     _ => out.extend_from_slice(text.as_bytes()),
                 }
             }
@@ -360,12 +400,13 @@ impl Leaf {
 }
 
 /// Adds bytes: those of a release in hexadecimal digits, unless they are such digits already.
-fn push_bytes(bytes: &[u8], release: bool, out: &mut Vec<u8>) {
+fn push_bytes(bytes: &[u8], what: Use, out: &mut Vec<u8>) {
     let digits = bytes.len().is_multiple_of(2) && bytes.iter().all(u8::is_ascii_hexdigit);
     // A release could be text by chance, but not of these digits: it begins with "UTR".
-    let is_text = match release {
-        true => digits,
-        false => str::from_utf8(bytes).is_ok(),
+    let is_text = match what {
+        Use::Release => digits,
+        Use::Text => true,
+        Use::Other => str::from_utf8(bytes).is_ok(),
     };
     match is_text {
         true => push_text(bytes, out),
@@ -403,9 +444,9 @@ fn value(node: &Node, leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(), Brok
         return Ok(());
     }
     match &node.what {
-        What::Value { release } => {
+        What::Value(what) => {
             let leaf = &mut leaves[node.columns.start];
-            leaf.push(*release, out)?;
+            leaf.push(*what, out)?;
             leaf.at += 1;
         }
         What::Fields(fields) => object(fields, leaves, out)?,

@@ -5,22 +5,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parquet::basic::{BrotliLevel, Compression};
 use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
     Int32Type, Int64Type,
 };
+use parquet::file::metadata::{ParquetMetaDataBuilder, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use tempfile::TempDir;
 use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::error::{ErrorKind, Result};
-use undertone::release::lines::BadLine;
-use undertone_tables::{Kind, Table, corpus, releases};
+use undertone::release::lines::{BadLine, ReleaseLine};
+use undertone_tables::{Kind, Table, columns, corpus, releases};
 
 /// The lines of a table; what is no line is said so.
 fn lines(path: &Path) -> Vec<(u64, Result<String, BadLine>)> {
-    let mut lines = releases(path).unwrap();
+    let mut lines = undertone_tables::lines(path).unwrap();
     let mut found = Vec::new();
     while let Some(line) = lines.next_line().unwrap() {
         found.push((line.number, line.text.map(str::to_owned)));
@@ -174,6 +177,16 @@ fn rows_of_parquet_become_lines() {
         error.contains("no column x, y, z, only body.text, body.n"),
         "{error}"
     );
+    // Without a text there is no document, however many ids there are.
+    let other = FieldNames {
+        text: "body.x".to_owned(),
+        ..names
+    };
+    let error = corpus(&path, &other, None).err().unwrap().to_string();
+    assert!(
+        error.contains("no column body.x, only body.text, body.n"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -226,16 +239,41 @@ fn bad_records_of_csv() {
     let folder = TempDir::new().unwrap();
     let long = "secret ".repeat(LINE_LIMIT / 7 + 300_000);
     let huge = format!("text,x\n\"{long}");
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 13] = [
         (
             b"text,x\nfine,1\nsecret, with a comma,1\nfine,1\n",
             "line 3: cannot read on: 3 fields, and the first line has 2",
         ),
         (
             b"text,x\nfine,1\nsecret\xff,1\nfine,1\n",
-            "line 3: not UTF-8",
+            // A byte of the line that was made of it would be none of the file.
+            "line 3: a cell is not UTF-8; convert",
         ),
-        (b"body,x\nsecret,1\n", "line 2: no field \"text\""),
+        (b"body,x\nsecret,1\n", "names no column `text`"),
+        (b"secret,x\n", "names no column `text`"),
+        (b"", "names no column `text`"),
+        // Lines of an old program, which are one line.
+        (
+            b"text,id\rsecret a,1\r",
+            "its first line has a carriage return without a line feed",
+        ),
+        // Cut off inside quotation marks.
+        (
+            b"text,x\nfine,1\n\n\"a\nb\",\"secret \"\" and\nmore",
+            "line 5: cannot read on: a quotation mark is not closed; is the file cut off?",
+        ),
+        (
+            b"text,x\r\n\"fine\",1\r\n\"secret,1\r\n",
+            "line 3: cannot read on: a quotation mark is not closed",
+        ),
+        (
+            b"text,\"secret\nfine,1\n",
+            "on its first line a quotation mark is not closed",
+        ),
+        (
+            b"text,x\nfine,\"",
+            "line 2: cannot read on: a quotation mark is not closed",
+        ),
         (
             huge.as_bytes(),
             "line 2: cannot read on: a record is longer than 16777216 bytes; is a quotation mark missing",
@@ -268,6 +306,220 @@ fn bad_records_of_csv() {
             Some(bad) => assert_eq!(found[1].1, Err(bad)),
         }
     }
+}
+
+/// A file that is cut off inside quotation marks loses that record, and says so. What was set aside says it again.
+#[test]
+fn releases_that_are_cut_off() {
+    let folder = TempDir::new().unwrap();
+    let start = "id,release\nx,00\n";
+    let path = put(&folder, "a.csv", format!("{start}\"y\nz\",\"00\n"));
+    let mut own = releases(&path).unwrap();
+    let first = own.next_line().unwrap().unwrap();
+    assert_eq!((first.number, first.text.is_ok()), (2, true));
+    let last = own.next_line().unwrap().unwrap();
+    // The line on which the quotation mark is.
+    assert_eq!(last.number, 4);
+    let text = last.text.unwrap();
+    assert_eq!(
+        text,
+        r#"{"a quotation mark is not closed":["y\nz","00\n"]}"#
+    );
+    let bad = ReleaseLine::parse(text).err().unwrap();
+    assert_eq!(bad, BadLine::Unclosed);
+    assert!(own.next_line().unwrap().is_none());
+    // What is not cut off ends as it did: with a quotation mark, a line end, or neither.
+    for end in ["\"y\",\"00\"", "\"y\",\"00\"\r\n", "y,00", "y,"] {
+        let found = lines(&put(&folder, "a.csv", format!("{start}{end}")));
+        assert_eq!(found.len(), 2, "{end}");
+        assert!(found[1].1.as_ref().unwrap().starts_with("{\"id\":\"y\""));
+    }
+    // A mark that is missing in the middle makes one record of the rest, which is too long to be one.
+    let long = format!("{start}y,\"00\n{}", "secret,00\n".repeat(200_000));
+    let mut own = releases(&put(&folder, "a.csv", long)).unwrap();
+    own.next_line().unwrap();
+    let error = own.next_line().err().unwrap().to_string();
+    assert!(
+        error.contains("a quotation mark is not closed") && !error.contains("secret"),
+        "{error}"
+    );
+    for content in ["id,txt\n", "id,txt\nsecret,x\n", ""] {
+        let error = releases(&put(&folder, "a.csv", content)).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        let error = error.to_string();
+        assert!(
+            error.contains("names no column `release`") && !error.contains("secret"),
+            "{error}"
+        );
+    }
+    let error = releases(&put(&folder, "a.csv", "release,id\rsecret,x\r")).err();
+    let error = error.unwrap().to_string();
+    assert!(error.contains("without a line feed"), "{error}");
+}
+
+/// One row of one column of this type.
+fn one<T: DataType>(
+    folder: &TempDir,
+    kind: &str,
+    values: &[T::T],
+    compression: Compression,
+) -> PathBuf {
+    let path = folder.path().join("one.parquet");
+    let schema = format!(
+        "message m {{ required fixed_len_byte_array(24) release; required binary text (STRING); required {kind}; }}"
+    );
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let settings = WriterProperties::builder().set_column_compression("x".into(), compression);
+    let file = File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(settings.build())).unwrap();
+    let mut own = writer.next_row_group().unwrap();
+    let rows = values.len();
+    let release = FixedLenByteArray::from(b"UTR\x01abcdefghijklmnopqrst".to_vec());
+    column::<FixedLenByteArrayType>(&mut own, &vec![release; rows], &[], &[]);
+    column::<ByteArrayType>(&mut own, &vec![ByteArray::from("t"); rows], &[], &[]);
+    column::<T>(&mut own, values, &[], &[]);
+    own.close().unwrap();
+    writer.close().unwrap();
+    path
+}
+
+/// The column `x` as it is read.
+fn values(path: &Path) -> Vec<String> {
+    let found = lines(path).into_iter().map(|(_, line)| line.unwrap());
+    let value = |line: String| line.split_once("\"x\":").unwrap().1.to_owned();
+    found
+        .map(|line| value(line).trim_end_matches('}').to_owned())
+        .collect()
+}
+
+/// What other programs make of our columns when they write them anew.
+#[test]
+fn decimals_in_bytes_and_times_are_read() {
+    let folder = TempDir::new().unwrap();
+    let plain = Compression::UNCOMPRESSED;
+    let bytes = |number: i128, length: usize| {
+        FixedLenByteArray::from(number.to_be_bytes()[16 - length..].to_vec())
+    };
+    for kind in ["x (DECIMAL(10, 6))", "x (DECIMAL(11, 6))"] {
+        let kind = format!("fixed_len_byte_array(5) {kind}");
+        let own = [500_001, -1, 9_999_999_999].map(|number| bytes(number, 5));
+        let path = one::<FixedLenByteArrayType>(&folder, &kind, &own, plain);
+        assert_eq!(values(&path), ["0.500001", "-0.000001", "9999.999999"]);
+    }
+    let most = 10i128.pow(38) - 1;
+    let own = [most, -most].map(|number| bytes(number, 16));
+    let kind = "fixed_len_byte_array(16) x (DECIMAL(38, 2))";
+    let path = one::<FixedLenByteArrayType>(&folder, kind, &own, plain);
+    let nines = "9".repeat(36);
+    assert_eq!(
+        values(&path),
+        [format!("{nines}.99"), format!("-{nines}.99")]
+    );
+    let kind = "int32 x (TIME(MILLIS, true))";
+    let path = one::<Int32Type>(&folder, kind, &[43_261_007, 0], plain);
+    assert_eq!(values(&path), ["\"12:01:01.007\"", "\"00:00:00.000\""]);
+    let kind = "int64 x (TIME(NANOS, false))";
+    let path = one::<Int64Type>(&folder, kind, &[86_399_999_999_999], plain);
+    assert_eq!(values(&path), ["\"23:59:59.999999999\""]);
+}
+
+/// What is not read is said as people say it, with what to do.
+#[test]
+fn columns_that_are_not_read_are_named() {
+    let folder = TempDir::new().unwrap();
+    let plain = Compression::UNCOMPRESSED;
+    let bytes = |length| FixedLenByteArray::from(vec![1u8; length]);
+    let path =
+        |kind: &str, length| one::<FixedLenByteArrayType>(&folder, kind, &[bytes(length)], plain);
+    for (kind, length, part) in [
+        (
+            "fixed_len_byte_array(17) x (DECIMAL(39, 6))",
+            17,
+            "its column `x` holds decimals of 39 digits, 6 of them after the point, in 17 bytes each, which is not read",
+        ),
+        (
+            "fixed_len_byte_array(2) x (FLOAT16)",
+            2,
+            "its column `x` holds numbers of half precision (float16), which is not read",
+        ),
+        (
+            "fixed_len_byte_array(12) x (INTERVAL)",
+            12,
+            "its column `x` holds intervals of time, which is not read",
+        ),
+    ] {
+        let path = path(kind, length);
+        let error = releases(&path).err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+        assert!(
+            error.contains("write the file without this one") && !error.contains("FIXED"),
+            "{error}"
+        );
+        // A corpus does not look at it, unless it is asked for.
+        assert_eq!(documents(&path, &FieldNames::default()).len(), 1);
+        let names = FieldNames {
+            label: "x".to_owned(),
+            ..FieldNames::default()
+        };
+        let error = corpus(&path, &names, None).err().unwrap().to_string();
+        assert!(
+            error.contains(part) && error.contains("name another column"),
+            "{error}"
+        );
+    }
+}
+
+/// A file that is whole, and compressed by what is not read.
+#[test]
+fn compression_that_is_not_read_is_named() {
+    let folder = TempDir::new().unwrap();
+    let kind = "int32 x";
+    let path = one::<Int32Type>(&folder, kind, &[7, 8], Compression::UNCOMPRESSED);
+    let whole = fs::read(&path).unwrap();
+    let meta = columns::open(&path).unwrap();
+    let group = meta.metadata().row_group(0);
+    for (codec, name) in [
+        (Compression::LZ4, "LZ4"),
+        (Compression::LZ4_RAW, "LZ4"),
+        (Compression::BROTLI(BrotliLevel::default()), "Brotli"),
+        (Compression::LZO, "LZO"),
+    ] {
+        // Its pages stay as they are, and are not looked at.
+        let column = group.column(2).clone().into_builder();
+        let column = column.set_compression(codec).build().unwrap();
+        let columns = vec![group.column(0).clone(), group.column(1).clone(), column];
+        let group = group.clone().into_builder().set_column_metadata(columns);
+        let meta = ParquetMetaDataBuilder::new(meta.metadata().file_metadata().clone());
+        let meta = meta.add_row_group(group.build().unwrap()).build();
+        let mut bytes = whole.clone();
+        let footer = u32::from_le_bytes(whole[whole.len() - 8..][..4].try_into().unwrap());
+        bytes.truncate(whole.len() - 8 - footer as usize);
+        ParquetMetaDataWriter::new(&mut bytes, &meta)
+            .finish()
+            .unwrap();
+        let path = put(&folder, "packed.parquet", &bytes);
+        let error = releases(&path).err().unwrap().to_string();
+        let part = format!("its column `x` is compressed with {name}, which is not read; write");
+        assert!(error.contains(&part), "{error}");
+        assert_eq!(documents(&path, &FieldNames::default()).len(), 2);
+    }
+}
+
+/// Bytes that are no text are none in a corpus, as in other forms, and digits beside a release.
+#[test]
+fn a_text_of_bytes_must_be_utf_8() {
+    let folder = TempDir::new().unwrap();
+    let own = [ByteArray::from("fine"), ByteArray::from(vec![b's', 0xff])];
+    let path = one::<ByteArrayType>(&folder, "binary x", &own, Compression::UNCOMPRESSED);
+    let names = FieldNames {
+        text: "x".to_owned(),
+        ..FieldNames::default()
+    };
+    let found = documents(&path, &names);
+    assert_eq!(found[0].as_ref().unwrap().text, "fine");
+    let error = found[1].as_ref().unwrap_err();
+    assert!(error.contains("line 2: a cell is not UTF-8"), "{error}");
+    assert_eq!(values(&path), ["\"fine\"", "\"73ff\""]);
 }
 
 fn table(folder: &TempDir, name: &str, kinds: &[(&'static str, Kind)], lines: &str) -> PathBuf {

@@ -39,7 +39,7 @@ impl Column {
         let about = group.metadata().schema_descr().column(place);
         let scalar = !matches!(
             Form::of(&about),
-            None | Some(Form::Real | Form::Instant(_) | Form::Uuid)
+            None | Some(Form::Real | Form::Time(_) | Form::Instant(_) | Form::Uuid)
         );
         if about.max_rep_level() > 0 || !scalar {
             return Err(format!(
@@ -105,7 +105,7 @@ impl Column {
         self.values.bytes(self.place(row)?)
     }
 
-    fn number(&self, row: usize) -> Option<i64> {
+    fn number(&self, row: usize) -> Option<i128> {
         self.values.number(self.place(row)?)
     }
 
@@ -171,9 +171,9 @@ pub(crate) fn count<'a>(
         about.physical_type(),
         Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY
     ) {
-        let kind = about.physical_type();
         let problem = format!(
-            "its column `{RELEASE}` holds {kind}; wanted are 24 bytes, or strings of 48 hexadecimal digits"
+            "{}; wanted are 24 bytes, or strings of 48 hexadecimal digits",
+            said(&about)
         );
         return Err(unusable(path, &problem));
     }
