@@ -11,9 +11,10 @@ use undertone::pack::candidates::Candidates;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
+use crate::decode::commit;
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
-use crate::progress::{Rate, note_rejects};
+use crate::progress::{Rate, note_rejects, place_of_rejects};
 
 /// Kinds that are listed on standard error.
 const SHOWN: usize = 8;
@@ -201,9 +202,19 @@ impl Arguments {
             counter.set_aside(path, Box::new(aside.clone()));
         }
         let mut rate = Rate::start();
-        let Counted { counts, rejected } = count(counter, inputs)?;
-        // All are on the disk before one of them gets its name.
+        let counted = count(counter, inputs);
         let mut aside = aside.and_then(|aside| aside.take());
+        let Counted { counts, rejected } = match counted.map_err(Error::into_cause) {
+            Ok(counted) => counted,
+            Err(Cause::NothingCounted { reasons }) => {
+                // They may come from a pipe, and be nowhere else.
+                commit(aside)?;
+                let reasons = reasons + &place_of_rejects(self.rejected.as_deref());
+                return Err(Error::from(Cause::NothingCounted { reasons }));
+            }
+            Err(other) => return Err(Error::from(other)),
+        };
+        // All are on the disk before one of them gets its name.
         if let Some(file) = &mut aside {
             file.settle()?;
         }

@@ -20,7 +20,7 @@ use undertone_tables::{Kind, Table};
 
 use crate::files::json;
 use crate::paths::{Paths, is_stream};
-use crate::progress::{Rate, note_rejects};
+use crate::progress::{Rate, note_rejects, place_of_rejects};
 
 /// Its arguments.
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// One JSON object on each line, or `-` for standard output: the fields of the input line, then "epsilon" (a
     /// number), "unit" (what is exchanged in the promise: "sentence" or "whole text"), "pack", "candidate" (its number
     /// in the pack), "name", "label" and "excerpt"; the last three are null for "nothing known". A field of the input
-    /// with one of these names gets "input_" before its name. A file that ends in .parquet or .csv becomes a table with these
+    /// with one of these names gets "input_" before its name, again if there is such a field. A file that ends in .parquet or .csv becomes a table with these
     /// columns.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -126,7 +126,7 @@ impl Packs {
         out.push(b'{');
         for (name, value) in &line.fields.0 {
             match ADDED.contains(&&**name) {
-                true => push_json(out, &format!("input_{name}")),
+                true => push_json(out, &free_name(name, line)),
                 false => push_json(out, name),
             }
             out.push(b':');
@@ -154,6 +154,15 @@ impl Packs {
         out.extend_from_slice(b"}\n");
         Ok(())
     }
+}
+
+/// A name for a field of the input that has one of those added: no other field of the line has it.
+fn free_name(name: &str, line: &ReleaseLine<'_>) -> String {
+    let mut free = format!("input_{name}");
+    while line.fields.0.iter().any(|(other, _)| *other == free) {
+        free.insert_str(0, "input_");
+    }
+    free
 }
 
 fn push_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
@@ -345,6 +354,15 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("excerpt", Kind::Text),
 ];
 
+/// Gives rejected lines their name, where nothing else is written.
+pub(crate) fn commit(aside: Option<AtomicFile>) -> Result<()> {
+    let Some(mut file) = aside else {
+        return Ok(());
+    };
+    file.settle()?;
+    file.commit()
+}
+
 /// A file that appears when all is written, or standard output.
 enum Output {
     File(AtomicFile),
@@ -469,9 +487,11 @@ impl Arguments {
             read.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
         }
         if decoded == 0 && rejected.lines() > 0 {
+            // They may come from a pipe, and be nowhere else.
+            commit(aside)?;
             return Err(Error::from(Cause::NothingDecoded {
                 path: self.input.clone(),
-                reasons: rejected.summary(),
+                reasons: rejected.summary() + &place_of_rejects(self.rejected.as_deref()),
             }));
         }
         // All are on the disk before one of them gets its name.

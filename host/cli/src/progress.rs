@@ -35,10 +35,19 @@ pub(crate) fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary:
         return;
     }
     let place = match kept {
-        Some(path) => format!("they are in `{}`", path.display()),
+        Some(path) => kept_in(path),
         None => "name a file with --rejected to keep them".to_owned(),
     };
     note(format_args!("{count} {what}; {place}{summary}"));
+}
+
+/// Where rejects are, for the end of an error: a line of its own, or nothing.
+pub(crate) fn place_of_rejects(kept: Option<&Path>) -> String {
+    kept.map_or_else(String::new, |path| format!("\n{}", kept_in(path)))
+}
+
+fn kept_in(path: &Path) -> String {
+    format!("they are in `{}`", path.display())
 }
 
 /// Takes the bars away while something else is written.

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use common::{fed, names, refuse, succeed, undertone};
+use common::{fed, names, refuse, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -306,7 +306,7 @@ fn rejects_are_set_aside_and_never_stop() {
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
-    // Nothing at all is an error, and nothing is written.
+    // Nothing at all is an error, and nothing is written but what was rejected.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
     let none = [
         "count",
@@ -317,15 +317,16 @@ fn rejects_are_set_aside_and_never_stop() {
         "--rejected",
         "y",
     ];
-    refuse(
-        folder,
-        &none,
-        &[
-            "nothing could be counted",
-            "6: not the bytes of a release",
-            "none.raw",
-        ],
-    );
+    let parts = [
+        "nothing could be counted",
+        "6: not the bytes of a release",
+        "none.raw",
+    ];
+    refuse(folder, &none[..5], &parts);
+    refused(&undertone(folder, &none), &none, &parts);
+    assert!(!folder.join("x.csv").exists());
+    let rejected = fs::read_to_string(folder.join("y")).unwrap();
+    assert_eq!(rejected.lines().count(), bad.len());
     // An empty input is none.
     for name in ["empty.raw", "empty.jsonl"] {
         fs::write(folder.join(name), "").unwrap();

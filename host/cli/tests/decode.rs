@@ -149,7 +149,7 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         1
     );
 
-    // Nothing at all: most likely the wrong candidates, and nothing is written.
+    // Nothing at all: most likely the wrong candidates, and nothing is written but what was rejected.
     fs::write(folder.join("forged.jsonl"), format!("{forged}\n")).unwrap();
     for input in ["old.jsonl", "forged.jsonl"] {
         let none = [
@@ -163,7 +163,11 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
             "--out",
             "y",
         ];
-        refuse(folder, &none, &[input, "no line of", "could be decoded"]);
+        let parts = [input, "no line of", "could be decoded"];
+        refused(&undertone(folder, &none), &none, &parts);
+        assert!(!folder.join("y").exists());
+        let [rejected, all] = ["x", input].map(|name| fs::read(folder.join(name)).unwrap());
+        assert!(rejected == all, "as they were");
     }
 }
 
@@ -302,6 +306,74 @@ fn fields_are_kept_as_they_are_written() {
     succeed(folder, &[&decode[..], &["--embedding"]].concat());
     let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
     assert_eq!(decoded[1]["embedding"].as_array().unwrap().len(), 128);
+}
+
+/// A field that has a name of ours gets one that no other field has.
+#[test]
+fn names_of_fields_stay_apart() {
+    let folder = prepared();
+    let folder = folder.path();
+    let text = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    let (_, release) = text.lines().next().unwrap().split_once(",").unwrap();
+    let rows = [
+        "{\"name\":\"x\",\"input_name\":\"y\",",
+        "{\"input_input_name\":\"z\",\"name\":\"x\",\"input_name\":\"y\",",
+        "{\"name\":\"x\",",
+    ];
+    let input = rows.map(|row| format!("{row}{release}\n")).concat();
+    fs::write(folder.join("in.jsonl"), input).unwrap();
+    for out in ["d.jsonl", "d.parquet", "d.csv"] {
+        let line = format!("decode --candidates {NEW} --in in.jsonl --out {out}");
+        succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    }
+    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    let starts = [
+        "{\"input_input_name\":\"x\",\"input_name\":\"y\",\"release\"",
+        "{\"input_input_name\":\"z\",\"input_input_input_name\":\"x\",\"input_name\":\"y\",\"release\"",
+        "{\"input_name\":\"x\",\"release\"",
+    ];
+    for (line, start) in decoded.lines().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
+    }
+}
+
+/// Lines of which none can be decoded may be nowhere else, and are kept all the same.
+#[test]
+fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
+    let folder = prepared();
+    let folder = folder.path();
+    let bad = b"{\"id\":1}\nsecret\n";
+    let decode = [
+        "decode",
+        "--candidates",
+        NEW,
+        "--in",
+        "-",
+        "--out",
+        "d.jsonl",
+        "--rejected",
+        "bad.jsonl",
+    ];
+    let count = [
+        "count",
+        "--in",
+        "-",
+        "--out",
+        "c.csv",
+        "--rejected",
+        "bad.jsonl",
+    ];
+    for (arguments, out, part) in [
+        (&decode[..], "d.jsonl", "could be decoded"),
+        (&count[..], "c.csv", "nothing could be counted"),
+    ] {
+        let output = fed(folder, arguments, bad);
+        refused(&output, arguments, &[part, "they are in `bad.jsonl`"]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("secret"));
+        assert_eq!(fs::read(folder.join("bad.jsonl")).unwrap(), bad);
+        assert!(!folder.join(out).exists());
+        fs::remove_file(folder.join("bad.jsonl")).unwrap();
+    }
 }
 
 #[test]
