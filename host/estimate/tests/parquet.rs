@@ -209,6 +209,45 @@ fn releases_are_bytes_or_digits_in_any_column() {
     }
 }
 
+/// Decimals in bytes, as other programs write ours, are numbers and no bytes: with a dictionary and without.
+#[test]
+fn slices_may_be_decimals_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = path(&folder, "a.parquet");
+    let schema = "required binary release; optional fixed_len_byte_array(5) cost (DECIMAL(10, 6));";
+    let cost = |number: i64| Some(number.to_be_bytes()[3..].to_vec());
+    let mut costs: Vec<_> = (0..40).map(|i| cost([500_001, -1][i % 2])).collect();
+    costs[3] = None;
+    let releases = (0..40).map(|_| Some(record(0).to_vec())).collect();
+    let columns = [Values::Bytes(releases), Values::Fixed(costs)];
+    for dictionary in [true, false] {
+        let settings = WriterProperties::builder().set_dictionary_enabled(dictionary);
+        write_with(&file, schema, &columns, 40, settings.build());
+        let (found, aside) = count(&file, &["cost"]).unwrap();
+        let expected = [
+            ("-0.000001".to_owned(), 0, 19),
+            ("0.500001".to_owned(), 0, 20),
+        ];
+        assert_eq!(rows(&found.counts), expected);
+        assert_eq!(found.rejected.total(), 1);
+        assert!(aside.contains("\"cost\":null"), "{aside}");
+    }
+    // What is not counted by is said as people say it.
+    let schema = "required binary release; required int32 at (TIME(MILLIS, true));";
+    let columns = [
+        Values::Bytes(vec![Some(record(0).to_vec())]),
+        Values::Short(vec![Some(0)]),
+    ];
+    write(&file, schema, &columns, 1, Compression::UNCOMPRESSED);
+    let error = count(&file, &["at"]).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Input);
+    let error = error.to_string();
+    assert!(
+        error.contains("its column `at` holds times of day; wanted are strings"),
+        "{error}"
+    );
+}
+
 #[test]
 fn slices_are_columns_and_nulls_are_rejected() {
     let folder = tempfile::tempdir().unwrap();

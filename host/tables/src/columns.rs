@@ -199,7 +199,7 @@ fn kind_of(about: &ColumnDescriptor) -> String {
                 return decimals();
             }
             (Some(LogicalType::Float16), _) => "numbers of half precision (float16)",
-            (Some(LogicalType::Bson), _) | (None, ConvertedType::BSON) => "BSON",
+            (Some(LogicalType::Bson), _) | (None, ConvertedType::BSON) => "documents (BSON)",
             (Some(LogicalType::Geometry(_) | LogicalType::Geography(_)), _) => "places on a map",
             (None, ConvertedType::INTERVAL) => "intervals of time",
             _ => "values of a type that is not known here",

@@ -125,7 +125,7 @@ pub(crate) fn open(
             let column = schema.column(leaf.place);
             if Form::of(&column).is_none() {
                 let problem = format!(
-                    "{}, which is not read; wanted are strings, numbers, dates, times, truth values or bytes; {}",
+                    "{}, which are not read; wanted are strings, numbers, dates, times, truth values or bytes; {}",
                     said(&column),
                     match wanted {
                         None => "all columns are copied, so write the file without this one",

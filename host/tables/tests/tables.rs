@@ -435,17 +435,17 @@ fn columns_that_are_not_read_are_named() {
         (
             "fixed_len_byte_array(17) x (DECIMAL(39, 6))",
             17,
-            "its column `x` holds decimals of 39 digits, 6 of them after the point, in 17 bytes each, which is not read",
+            "its column `x` holds decimals of 39 digits, 6 of them after the point, in 17 bytes each, which are not read",
         ),
         (
             "fixed_len_byte_array(2) x (FLOAT16)",
             2,
-            "its column `x` holds numbers of half precision (float16), which is not read",
+            "its column `x` holds numbers of half precision (float16), which are not read",
         ),
         (
             "fixed_len_byte_array(12) x (INTERVAL)",
             12,
-            "its column `x` holds intervals of time, which is not read",
+            "its column `x` holds intervals of time, which are not read",
         ),
     ] {
         let path = path(kind, length);
