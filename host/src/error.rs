@@ -147,6 +147,15 @@ pub enum Cause {
         of: &'static str,
     },
 
+    /// An option that has no use without another one.
+    #[error("{option} does nothing without {needed}; name one, or leave {option} out")]
+    OptionAlone {
+        /// The option.
+        option: &'static str,
+        /// What it is for.
+        needed: &'static str,
+    },
+
     /// An output that is an input, or another output.
     #[error(
         "{option} names `{}`, which {other} needs, too: writing would destroy it; name another file",
@@ -482,6 +491,18 @@ pub enum Cause {
         size: usize,
     },
 
+    /// A size of a pack in which no word of the lexicon has room.
+    #[error(
+        "--size {size} leaves no room for a word of the lexicon; give at least {least}, and much more for a lexicon that is of use, or \
+         --heads features"
+    )]
+    LexiconSize {
+        /// The limit.
+        size: usize,
+        /// The least with which a word has room.
+        least: usize,
+    },
+
     /// Heads of features, and no feature that can be in the pack.
     #[error(
         "no feature can be in the pack: --size leaves no room, or no word, pair or run of letters is in two sentences; \
@@ -638,6 +659,24 @@ pub enum Cause {
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
+    },
+
+    /// Candidates beside a pack that they do not belong to.
+    #[error(
+        "`{}` has the candidates of pack {found}, but `{}` is pack {wanted}; put the candidates beside it that `undertone pack` \
+         wrote with it",
+        path.display(),
+        pack.display()
+    )]
+    CandidatesOfOther {
+        /// The candidates.
+        path: PathBuf,
+        /// The identifier of their pack.
+        found: String,
+        /// The pack.
+        pack: PathBuf,
+        /// Its identifier.
+        wanted: String,
     },
 
     /// A release that was made under another pack than the candidates belong to.
@@ -914,6 +953,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match *self.0 {
             Cause::OptionOfOther { .. }
+            | Cause::OptionAlone { .. }
             | Cause::SameFile { .. }
             | Cause::NotAStream { .. }
             | Cause::NotReread { .. }
@@ -975,11 +1015,13 @@ impl Error {
             | Cause::OneLabel { .. }
             | Cause::NoKnownLabel { .. }
             | Cause::PackSize { .. }
+            | Cause::LexiconSize { .. }
             | Cause::NoFeatures
             | Cause::WordList { .. }
             | Cause::RowsOfList { .. }
             | Cause::Ranking { .. }
             | Cause::Candidates { .. }
+            | Cause::CandidatesOfOther { .. }
             | Cause::Trained { .. }
             | Cause::TooFewWords { .. }
             | Cause::Vectors { .. }

@@ -12,7 +12,7 @@ use undertone::pack::quality::{Column, Judge};
 use undertone::release::document;
 use undertone::text::misspelt;
 
-use crate::args::{CorpusArgs, EncoderArgs};
+use crate::args::{CorpusArgs, EncoderArgs, whole};
 use crate::files::{print, read_pack};
 use crate::paths::Paths;
 use crate::quality::rows;
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     misspelt: Option<f64>,
     /// Seed of the releases that are drawn and counted.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
 }
 
@@ -51,7 +51,16 @@ impl Arguments {
 
     pub(crate) fn run(&self) -> Result<()> {
         let pack = read_pack(&self.pack)?;
-        let candidates = Candidates::read(&candidates_beside(&self.pack))?;
+        let beside = candidates_beside(&self.pack);
+        let candidates = Candidates::read(&beside)?;
+        if candidates.pack_id() != pack.id() {
+            return Err(Error::from(Cause::CandidatesOfOther {
+                path: beside,
+                found: hex::encode(candidates.pack_id()),
+                pack: self.pack.clone(),
+                wanted: hex::encode(pack.id()),
+            }));
+        }
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let numbers: HashMap<&str, u32> = (0..)
