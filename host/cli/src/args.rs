@@ -18,6 +18,23 @@ use undertone_core::select::Rule;
 use crate::files::read_pack;
 use crate::paths::Paths;
 
+/// For `value_parser`: a whole number from 0 on.
+pub(crate) fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+    from(0, text)
+}
+
+/// The same from 1 on.
+pub(crate) fn from_one<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+    from(1, text)
+}
+
+fn from<T: TryFrom<u64>>(least: u64, text: &str) -> std::result::Result<T, String> {
+    let number: Option<u64> = text.parse().ok();
+    let number = number.filter(|number| *number >= least);
+    let number = number.and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| format!("wanted is a whole number from {least} to {}", u64::MAX))
+}
+
 /// Which public documents to read.
 #[derive(Args)]
 pub(crate) struct CorpusArgs {
@@ -27,7 +44,7 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
     /// Read only the first N documents.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) limit: Option<usize>,
     /// Use only the first N sentences of each text: as many as the texts will have that are released.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -261,6 +278,7 @@ impl EncoderArgs {
     pub(crate) fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
         let alone = pack.features().is_some_and(|features| features.is_alone());
         if alone && self.encoder.is_none() {
+            self.check_runtime()?;
             return Ok(OpenEncoder {
                 encoder: Box::new(NoEncoder::default()),
                 lexicon: None,
@@ -269,11 +287,24 @@ impl EncoderArgs {
         self.open(|| LexiconEncoder::new(pack).unwrap_or_else(LexiconEncoder::embedded))
     }
 
+    /// Refuses a runtime that has nothing to run.
+    fn check_runtime(&self) -> Result<()> {
+        let is_pack = |path: &PathBuf| path.extension().is_some_and(|end| end == "pack");
+        match self.runtime.onnxruntime.is_some() && self.encoder.as_ref().is_none_or(is_pack) {
+            true => Err(Error::from(Cause::OptionAlone {
+                option: "--onnxruntime",
+                needed: "a neural encoder (--encoder with a folder or an .onnx file)",
+            })),
+            false => Ok(()),
+        }
+    }
+
     /// The encoder that was named, else `default`.
     pub(crate) fn open(
         &self,
         default: impl FnOnce() -> LexiconEncoder<'static>,
     ) -> Result<OpenEncoder> {
+        self.check_runtime()?;
         let lexicon = match &self.encoder {
             Some(path) if path.extension().is_some_and(|end| end == "pack") => {
                 LexiconEncoder::of_file(&read_pack(path)?, path)?
@@ -295,8 +326,8 @@ impl EncoderArgs {
 }
 
 impl OpenEncoder {
-    /// With a lexicon that leaves a quarter of `size` to other parts of a pack.
-    pub(crate) fn within(self, size: usize) -> Result<Self> {
+    /// With a lexicon that leaves a quarter of `size` to other parts of a pack; if none fits, features may be `alone`.
+    pub(crate) fn within(self, size: usize, alone: bool) -> Result<Self> {
         let Some(lexicon) = self.lexicon else {
             return Ok(self);
         };
@@ -309,8 +340,11 @@ impl OpenEncoder {
             (lexicon.words.len(), coordinates, lexicon.phrases.len())
         };
         let (all, before) = (lexicon.words.len(), extent(&lexicon));
+        let least = lexicon.least_size();
         let Some(bytes) = lexicon.leaving_room(name, size)? else {
-            // Then only features fit.
+            if !alone {
+                return Err(Error::from(Cause::LexiconSize { size, least }));
+            }
             return Ok(Self {
                 encoder: Box::new(NoEncoder::default()),
                 lexicon: None,
@@ -342,8 +376,9 @@ pub(crate) fn beside(out: &Path, ending: &str) -> PathBuf {
 
 /// Encodes public text for the output `out`: what a neural encoder has done survives an interrupted run.
 pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
-    // A lexicon is faster than the file would be.
-    if encoder.lexicon.is_some() {
+    // A lexicon is faster than the file would be, and where there is no encoder there is nothing to keep.
+    let none = NoEncoder::default();
+    if encoder.lexicon.is_some() || encoder.encoder.identity() == none.identity() {
         return Ok(Encoding::new(encoder.encoder.as_ref()));
     }
     let path = beside(out, ".embeddings.partial");

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
 use undertone_audit::sampled::device::{Device, Program};
 use undertone_audit::{Mechanism, Options, Report};
 use undertone_core::epsilon::Epsilon;
 
-use crate::args::{EncoderArgs, RuleArg};
+use crate::args::{EncoderArgs, RuleArg, whole};
 use crate::files::{print, read_pack};
-use crate::paths::Paths;
+use crate::paths::{Paths, is_stream};
 
 /// The exit status if a check failed.
 const FAILED: u8 = 3;
@@ -34,10 +34,10 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, num_args = 1.., value_delimiter = ',')]
     rule: Vec<RuleArg>,
     /// Compare the exact laws of at least this many neighbours, and of a tenth as many pairs of words.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>)]
     neighbours: u64,
     /// Ask the device for this many releases of each document, at least 1000; for fewer of what takes longer.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u64>)]
     releases: u64,
     /// The device: a program that ffi/install.sh builds and that releases through the C library [default:
     /// undertone-device beside this program or on the PATH, if it exists].
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     encoder: EncoderArgs,
     /// The seed of the searches.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// The folder for report.html and checks.csv.
     #[arg(long, value_name = "FOLDER")]
@@ -93,6 +93,12 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if is_stream(&arguments.out) {
+        return Err(Error::from(Cause::NotAStream {
+            option: "--out",
+            problem: "the report is written to a folder; name one",
+        }));
+    }
     let pack = read_pack(&arguments.pack)?;
     let mut epsilons = arguments.epsilon.clone();
     epsilons.sort_unstable();

@@ -68,7 +68,7 @@ impl FromStr for Daily {
             _ => {
                 return Err(
                     "write KIND:EPSILON or KIND:EPSILON:RELEASES, such as exponential:0.5 or \
-                     words-exponential=50:1:2"
+                     words-exponential=50:1:2; commas separate kinds, and decimals take a point"
                         .to_owned(),
                 );
             }

@@ -8,6 +8,7 @@ use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::{self, candidates_beside};
 
+use crate::args::whole;
 use crate::files::{print, read_text};
 use crate::paths::Paths;
 
@@ -18,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
     /// Seed of the public side.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// Keep the pack; the candidates are written beside it with the ending
     /// .candidates.safetensors.

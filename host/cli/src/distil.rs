@@ -15,7 +15,7 @@ use undertone::lexicon::word_vectors::Matrix;
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::args::{FieldArgs, OpenEncoder, RuntimeArgs, TextArgs, kept};
+use crate::args::{FieldArgs, OpenEncoder, RuntimeArgs, TextArgs, kept, whole};
 use crate::files::write;
 use crate::paths::Paths;
 
@@ -59,17 +59,17 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     fields: FieldArgs,
     /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
-    #[arg(long, required_unless_present = "pieces")]
+    #[arg(long, required_unless_present = "pieces", value_parser = whole::<usize>)]
     words: Option<usize>,
     /// With --list or --model2vec: starts and ends of words that most of the other words share, at most. What they
     /// stand for is fitted to those words, so that forms and compounds that no list has count for their parts.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces", value_parser = whole::<usize>)]
     affixes: usize,
     /// Number of pairs of words that mean something else than their words, at most.
-    #[arg(long, default_value_t = 0, conflicts_with = "pieces")]
+    #[arg(long, default_value_t = 0, conflicts_with = "pieces", value_parser = whole::<usize>)]
     phrases: usize,
     /// Number of coordinates.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>)]
     dim: usize,
     /// The lexicon, a pack file.
     #[arg(long, value_name = "FILE")]

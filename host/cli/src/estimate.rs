@@ -10,6 +10,7 @@ use undertone_estimate::answer::{Answer, Compare, Source, expected};
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
+use crate::args::whole;
 use crate::count::{ReleaseArgs, count};
 use crate::files::print;
 use crate::paths::Paths;
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "FIELD=A,B")]
     difference: Option<Compare>,
     /// Print this many candidates, the most frequent ones. --json has all.
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = whole::<usize>)]
     top: usize,
     #[command(flatten)]
     question: QuestionArgs,

@@ -9,7 +9,7 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::text::informative::WordsByLabel;
 
-use crate::args::{StopArgs, TextArgs};
+use crate::args::{StopArgs, TextArgs, from_one};
 use crate::files::{print, write};
 use crate::paths::{Paths, is_stream};
 
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     stop: StopArgs,
     /// Number of words at most.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = from_one::<usize>)]
     words: usize,
     /// The words, one a line, the most informative first. `-` is standard output.
     #[arg(long, value_name = "FILE")]

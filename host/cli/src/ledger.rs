@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     /// The ledger.
     ledger: PathBuf,
     /// The window; the days since 1970 in UTC, as `privatize` has them, unless an app counts otherwise.
-    #[arg(long, value_name = "N", default_value_t = utc_day())]
+    #[arg(long, value_name = "N", default_value_t = utc_day(), value_parser = crate::args::whole::<u64>)]
     window: u64,
     /// Print JSON.
     #[arg(long)]

@@ -43,7 +43,7 @@ use std::panic;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use undertone::error::Result;
 #[cfg(not(feature = "train"))]
 use undertone::error::{Cause, Error};
@@ -172,13 +172,27 @@ impl Command {
 fn main() -> ExitCode {
     progress::draw();
     no_panics_of_parquet();
-    match run(Cli::parse().command) {
+    match run(parsed().command) {
         Ok(status) => status,
         Err(error) => {
             note!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// What was typed. A negative number is a value, so that the message is about its range.
+fn parsed() -> Cli {
+    fn with_negatives(command: clap::Command) -> clap::Command {
+        let command = command.mut_args(|argument| match argument.get_action().takes_values() {
+            true => argument.allow_negative_numbers(true),
+            false => argument,
+        });
+        command.mut_subcommands(with_negatives)
+    }
+    let mut command = with_negatives(Cli::command());
+    let matches = command.get_matches_mut();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
 }
 
 fn run(command: Command) -> Result<ExitCode> {

@@ -20,7 +20,7 @@ use undertone_train::{self as train, PackTraining};
 
 #[cfg(feature = "train")]
 use crate::args::beside;
-use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
+use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept, whole};
 use crate::files::read_pack;
 use crate::paths::Paths;
 use crate::progress::Rate;
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     selector: SelectorArg,
     /// Scores: make N clusters of documents the candidates, instead of the labels; at most 12800. Without it: the
     /// labels, or 30 clusters if no document has one. If only some have one, --unlabelled or this says what to do.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     clusters: Option<usize>,
     /// Scores: what to do with documents without a label, if others have one. An empty label is none.
     #[arg(long, value_enum, default_value_t = UnlabelledArg::Refuse)]
@@ -53,16 +53,16 @@ pub(crate) struct Arguments {
     /// Scores: bytes that the pack may take at most; rare words of the lexicon, and features of words and letters that do
     /// least, are left out until it does. Without it features may take 16 kB for each candidate, and between 64 kB and
     /// 1 MB.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
     size: Option<usize>,
     /// Depth: how many documents become candidates at most [default: 5000].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     candidates: Option<usize>,
     /// Depth: random projection directions [default: 50].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     directions: Option<usize>,
     /// Depth: sentences that a candidate has at least [default: 8].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     min_sentences: Option<usize>,
     /// Scores: train the heads through the mechanism, for releases at about this epsilon.
     #[cfg(feature = "train")]
@@ -74,13 +74,13 @@ pub(crate) struct Arguments {
     recoder: Option<Option<usize>>,
     /// How often training sees each document; the losses are drawn beside the pack, ending .loss.svg.
     #[cfg(feature = "train")]
-    #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs)]
+    #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs, value_parser = whole::<usize>)]
     epochs: usize,
     #[cfg(not(feature = "train"))]
     #[command(flatten)]
     training: NoTraining,
     /// Seed of everything that is drawn: candidates, directions, first centres and weights.
-    #[arg(long, default_value_t = Options::default().seed)]
+    #[arg(long, default_value_t = Options::default().seed, value_parser = whole::<u64>)]
     seed: u64,
     /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
     #[arg(long, value_name = "FILE")]
@@ -287,7 +287,7 @@ impl Arguments {
         };
         let encoder = match self.size {
             None => encoder,
-            Some(size) => encoder.within(size)?,
+            Some(size) => encoder.within(size, self.heads == HeadsArg::Features)?,
         };
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]

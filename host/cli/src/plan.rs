@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 0.03, value_name = "SHARE", value_parser = within)]
     within: f64,
     /// Say how precise these numbers of devices will be.
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_DEVICES as u64))]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = devices)]
     devices: Vec<u64>,
     /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
     #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
@@ -50,6 +50,13 @@ pub(crate) struct Arguments {
     /// Where to write a page for people: one HTML file that needs no other.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+fn devices(text: &str) -> std::result::Result<u64, String> {
+    let most = MOST_DEVICES as u64;
+    let devices = text.parse().ok();
+    let devices = devices.filter(|devices| (1..=most).contains(devices));
+    devices.ok_or_else(|| format!("wanted is a whole number from 1 to {most}"))
 }
 
 fn within(text: &str) -> std::result::Result<f64, String> {

@@ -13,6 +13,7 @@ use undertone::pack::projection::{self, PrincipalDirections};
 use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
 
+use crate::args::whole;
 use crate::paths::Paths;
 
 /// Which projection to make for which vectors.
@@ -26,10 +27,10 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t = Kind::Pca)]
     kind: Kind,
     /// The number of rows: coordinates of what is released.
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     dimension: usize,
     /// Seed of random rows.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// The pack; what the projection does to distances is written beside it with the ending
     /// .certificate.json.

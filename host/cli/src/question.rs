@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use undertone::error::Result;
 use undertone::files::resume::Encoding;
 use undertone::pack::calibration::Calibration;
@@ -15,8 +15,16 @@ use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, TextArgs};
 use crate::files::read_pack;
 use crate::paths::Paths;
 
-/// Which texts.
+/// Which texts. What says how they are read has no use without them.
 #[derive(Args)]
+#[command(
+    mut_arg("messages", of_question),
+    mut_arg("text_field", of_question),
+    mut_arg("label_field", of_question),
+    mut_arg("id_field", of_question),
+    mut_arg("encoder", of_question),
+    mut_arg("onnxruntime", of_question)
+)]
 pub(crate) struct QuestionArgs {
     /// Labelled public texts: take the shares of these labels, also of ones that the pack was not made for. The pack must
     /// not have been made from these texts. In the forms of a corpus: .jsonl, .tsv or .csv, gzipped or not, or .parquet.
@@ -29,6 +37,10 @@ pub(crate) struct QuestionArgs {
     texts: TextArgs,
     #[command(flatten)]
     encoder: EncoderArgs,
+}
+
+fn of_question(argument: Arg) -> Arg {
+    argument.requires("question")
 }
 
 /// Texts, and the pack under which they are released.

@@ -29,7 +29,7 @@ pub(crate) struct PrivateArgs {
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: PathBuf,
     /// Release only the first N documents.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::args::whole::<usize>)]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) texts: TextArgs,

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::text::read_word_list;
 use undertone_core::lexicon::words;
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::args::{FieldArgs, count_words};
+use crate::args::{FieldArgs, count_words, whole};
 use crate::files::write;
 use crate::paths::Paths;
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     vectors: PathBuf,
     /// Number of words at most; the first usable ones are taken.
-    #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize)]
+    #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize, value_parser = whole::<usize>)]
     words: usize,
     /// Nothing but these words, one a line; `keywords` finds some. Selection among few words needs less epsilon.
     #[arg(long, value_name = "FILE")]
@@ -58,6 +58,17 @@ impl Arguments {
                 first.is_some_and(|word| list.contains(&word)) && read.next().is_none()
             };
             let rows: Vec<usize> = (0..vectors.words.len()).filter(listed).collect();
+            if rows.is_empty() {
+                return Err(Error::from(Cause::WordList {
+                    path: path.clone(),
+                    problem: format!(
+                        "none of its {} words is among the {} of `{}`; give a list in the language of the vectors",
+                        list.len(),
+                        vectors.words.len(),
+                        vectors.name
+                    ),
+                }));
+            }
             vectors = vectors.rows(&rows);
         }
         let counts = match self.corpus.is_empty() {

@@ -118,6 +118,11 @@ fn what_cannot_be_audited_is_refused() {
         (1, &["demo.pack", "--out", "file"], &["file"]),
         (
             1,
+            &["demo.pack", "--out", "-"],
+            &["--out cannot be `-`", "folder"],
+        ),
+        (
+            1,
             &["demo.pack", "--out", "taken"],
             &["report.html", "folder"],
         ),

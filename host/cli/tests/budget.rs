@@ -125,6 +125,10 @@ fn what_is_no_budget_is_refused() {
         ("flip=5:1", &["`flip`", "words-exponential=N"]),
         ("exponential", &["KIND:EPSILON", "exponential:0.5"]),
         ("exponential:1:2:3", &["KIND:EPSILON"]),
+        (
+            "whole-text:10,5",
+            &["'5'", "commas separate kinds, and decimals take a point"],
+        ),
         ("exponential:0", &["0.000001..=1000"]),
         ("exponential:x", &["decimal number"]),
         ("exponential:1:0", &["1 to 65535"]),

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use common::{SIGXFSZ, limited, names, refuse, succeed, undertone};
 use tempfile::TempDir;
+use undertone_core::pack::Pack;
 
 fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) -> [&'a str; 9] {
     [
@@ -637,6 +638,104 @@ fn packs_that_no_device_can_use_are_refused_before_the_work() {
     );
 }
 
+/// The labels of another pack would be counted for those of this one.
+#[test]
+fn a_pack_is_measured_with_its_own_candidates() {
+    let folder = prepared();
+    let folder = folder.path();
+    let line = "pack --corpus public.jsonl --clusters 3 --out other.pack";
+    succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    let measure = ["measure", "--pack", "a.pack", "--corpus", "public.jsonl"];
+    succeed(folder, &measure);
+    let own = folder.join("a.candidates.safetensors");
+    fs::copy(folder.join("other.candidates.safetensors"), &own).unwrap();
+    let id = |pack: &str| {
+        let bytes = fs::read(folder.join(pack)).unwrap();
+        hex::encode(Pack::parse(&bytes).unwrap().id())
+    };
+    let [wanted, found] = ["a.pack", "other.pack"].map(id);
+    refuse(
+        folder,
+        &measure,
+        &[
+            "`a.candidates.safetensors` has the candidates of pack",
+            &found,
+            "`a.pack` is pack",
+            &wanted,
+        ],
+    );
+}
+
+/// A number below the range is a number, and what is wrong with it is said.
+#[test]
+fn negative_numbers_are_refused_by_their_range() {
+    let folder = prepared();
+    let folder = folder.path();
+    let whole = "from 0 to 18446744073709551615";
+    let pack = "pack --corpus public.jsonl --out b.pack";
+    let measure = "measure --pack a.pack --corpus public.jsonl";
+    let plan = "plan --candidates a.candidates.safetensors --epsilon 1";
+    let estimate = "estimate --candidates a.candidates.safetensors --in r.jsonl";
+    let keywords = "keywords --corpus public.jsonl --out w.txt";
+    let privatize = "privatize --pack a.pack --in private.tsv --out r.jsonl --epsilon 1";
+    for (command, option, value, part) in [
+        (pack, "--limit", "-1", whole),
+        (pack, "--seed", "-1", whole),
+        (pack, "--size", "-1", whole),
+        (pack, "--first-sentences", "-1", "1..=65535"),
+        (measure, "--misspelt", "-1", "0..=1"),
+        (measure, "--limit", "-1", whole),
+        (plan, "--within", "-0.1", "0.000001 to 0.5"),
+        (plan, "--devices", "-1", "from 1 to "),
+        (plan, "--devices", "0", "from 1 to "),
+        (estimate, "--level", "-0.5", "from 0.5 to below 1"),
+        (estimate, "--top", "-1", whole),
+        (keywords, "--words", "-1", "from 1 to "),
+        (keywords, "--words", "0", "from 1 to "),
+        (privatize, "--limit", "-1", whole),
+        ("budget --daily whole-text:1", "--days", "-1", "1..=65535"),
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.extend([option, value]);
+        let wrong = format!("invalid value '{value}' for '{option}");
+        refuse(folder, &arguments, &[&wrong, part]);
+    }
+}
+
+/// What an option is for must be there, or somebody believes that it did something.
+#[test]
+fn options_without_a_use_are_refused() {
+    let folder = prepared();
+    let folder = folder.path();
+    let plan = "plan --candidates a.candidates.safetensors --epsilon 1";
+    let estimate = "estimate --candidates a.candidates.safetensors --in r.jsonl";
+    for command in [plan, estimate] {
+        for option in [
+            "--messages",
+            "--text-field text",
+            "--label-field x",
+            "--id-field x",
+            "--encoder a.pack",
+            "--onnxruntime x",
+        ] {
+            let line = format!("{command} {option}");
+            let arguments: Vec<&str> = line.split(' ').collect();
+            refuse(folder, &arguments, &["not provided", "--question <FILE>"]);
+        }
+    }
+    let pack = "pack --corpus public.jsonl --out b.pack --onnxruntime x";
+    let encoder = format!("{pack} --encoder a.pack");
+    let encode = "encode --corpus public.jsonl --out e --onnxruntime x";
+    for line in [pack, &encoder, encode] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        refuse(
+            folder,
+            &arguments,
+            &["--onnxruntime does nothing without a neural encoder"],
+        );
+    }
+}
+
 #[test]
 fn lists_are_typed_with_commas_or_spaces() {
     let folder = prepared();
@@ -733,6 +832,15 @@ fn packs_keep_to_their_size() {
             "--size 1500 --heads features",
             "no feature can be in the pack",
         ),
+        // Nothing is left of what would have been encoded, either.
+        ("--size 1 --heads features", "no feature can be in the pack"),
+        (
+            "--size 0",
+            "--size 0 leaves no room for a word of the lexicon; give at least 76",
+        ),
+        ("--size 75 --heads vectors", "give at least 76"),
+        ("--size 1 --heads both", "give at least 76"),
+        ("--size 76 --heads vectors", "more than the 76 of --size"),
     ] {
         let command = format!("pack --corpus public.jsonl --out small.pack {arguments}");
         let command: Vec<&str> = command.split(' ').collect();

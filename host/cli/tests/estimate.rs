@@ -628,6 +628,10 @@ fn plans_name_devices_and_costs() {
         (&["--shares", "x=0.1"][..], "no candidate and no label"),
         (&["--shares", "garden"], "write NAME=SHARE"),
         (
+            &["--shares", "garden=0.5,garden=0.2"],
+            "the share of `garden` twice",
+        ),
+        (
             &["--shares", "garden=0.9,football=0.2"],
             "they add up to 1 at most",
         ),

@@ -300,6 +300,58 @@ fn bad_rows_of_releases_are_set_aside() {
     }
 }
 
+/// A table without releases is none with no release, and one that is cut off is not whole.
+#[test]
+fn releases_in_csv_are_named_and_whole() {
+    let folder = prepared();
+    let path = folder.path();
+    let line = "privatize --pack t.pack --epsilon 1 --in c.jsonl --limit 2 --out r.csv";
+    let line: Vec<&str> = line.split(' ').collect();
+    succeed(path, &[&line[..], &FIELDS].concat());
+    let good = fs::read_to_string(path.join("r.csv")).unwrap();
+    fs::write(path.join("cr.csv"), good.replace('\n', "\r")).unwrap();
+    fs::write(path.join("h.csv"), "id,txt\n").unwrap();
+    let decode = |name: &'static str| {
+        [
+            "decode",
+            "--candidates",
+            "t.candidates.safetensors",
+            "--in",
+            name,
+            "--out",
+            "d.jsonl",
+        ]
+    };
+    refuse(
+        path,
+        &decode("h.csv"),
+        &["h.csv", "names no column `release`"],
+    );
+    refuse(
+        path,
+        &decode("cr.csv"),
+        &["cr.csv", "carriage return without a line feed"],
+    );
+    fs::write(path.join("cut.csv"), good + "\"secret\",\"00").unwrap();
+    let count = ["count", "--in", "cut.csv", "--out", "n.csv"];
+    for arguments in [&decode("cut.csv")[..], &count[..]] {
+        let arguments = [arguments, &["--rejected", "x.jsonl"]].concat();
+        let output = undertone(path, &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.success() && !said.contains("secret"),
+            "{said}"
+        );
+        let part = "1: a quotation mark is not closed; is the file cut off?; the first ";
+        assert!(said.contains(part) && said.contains(" 4"), "{said}");
+        let rejected = fs::read_to_string(path.join("x.jsonl")).unwrap();
+        assert_eq!(
+            rejected,
+            "{\"a quotation mark is not closed\":[\"secret\",\"00\"]}\n"
+        );
+    }
+}
+
 /// A bad row of private texts stops everything before anything is released, and says which row it is and nothing else.
 #[test]
 fn bad_rows_of_private_texts_release_nothing() {
@@ -334,12 +386,21 @@ fn bad_rows_of_private_texts_release_nothing() {
     }
     fs::write(path.join("twice.csv"), "text,text\nsecret,secret\n").unwrap();
     fs::write(path.join("long.csv"), "text,id\nsecret,1,2\n").unwrap();
+    fs::write(path.join("mac.csv"), "text,id\rsecret a,1\r").unwrap();
+    fs::write(path.join("body.csv"), "id,txt\n").unwrap();
+    fs::write(path.join("open.csv"), "text,id\nfine,1\n\"secret,2\n").unwrap();
     for (input, part) in [
         ("cut.parquet", "cannot read the table"),
         ("twice.csv", "column 2 has the name of one before it"),
         (
             "long.csv",
             "line 2: cannot read on: 3 fields, and the first line has 2",
+        ),
+        ("mac.csv", "a carriage return without a line feed"),
+        ("body.csv", "names no column `text`"),
+        (
+            "open.csv",
+            "line 3: cannot read on: a quotation mark is not closed; is the file cut off?",
         ),
         ("none.csv", "cannot open"),
         ("c.txt", "unknown ending; known are .jsonl"),

@@ -397,6 +397,12 @@ fn vocabularies_leave_out_what_has_no_use() {
         let bad = ["vocabulary", "--vectors", "bad.txt", "--out", "bad.pack"];
         refuse(folder, &with(&bad, more), parts);
     }
+    fs::write(folder.join("other.txt"), "quatre\ncinq\n").unwrap();
+    refuse(
+        folder,
+        &with(&vocabulary, &["--keep", "other.txt"]),
+        &["other.txt", "none of its 2 words is among the 7 of `v`"],
+    );
     let nowhere = ["vocabulary", "--vectors", "v.txt", "--out", "none/v.pack"];
     refuse(folder, &nowhere, &["none/v.pack"]);
 }

@@ -243,6 +243,17 @@ impl LexiconData {
         pack.transpose()
     }
 
+    /// The least size of a pack for which [`leaving_room`](Self::leaving_room) gives a lexicon: of the most frequent word.
+    #[doc(hidden)]
+    pub fn least_size(&self) -> usize {
+        let first = self.words.iter().min_by_key(|(_, weight, _)| *weight);
+        let least = first.map_or(0, |(word, _, vector)| {
+            let text = size_of::<u32>() + size_of::<u16>() + word.len();
+            text + vector.len().min(LEAST_COORDINATES)
+        });
+        least.div_ceil(3) * 4
+    }
+
     /// A copy of a lexicon that was read from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
         let words = (0..lexicon.word_count())

@@ -55,9 +55,22 @@ pub(crate) fn forged(moved: f64) -> String {
     )
 }
 
+/// A level in percent, with all of its digits: rounded, one of many nines would be 100.
+fn level(level: f64) -> String {
+    let digits = level.to_string();
+    match digits.strip_prefix("0.") {
+        Some(digits) => {
+            let digits = format!("{digits:0<3}");
+            let (whole, rest) = digits.split_at(2);
+            format!("{whole}.{rest}")
+        }
+        None => percent(level),
+    }
+}
+
 /// How sure intervals are, in words.
 pub(crate) fn sure(answer: &Answer) -> String {
-    let level = percent(answer.level);
+    let level = level(answer.level);
     match answer.at_once {
         true => format!("All intervals together are right {level} % of the time."),
         false => {
@@ -189,7 +202,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
 pub(crate) fn together(answer: &Answer) -> String {
     format!(
         "All these intervals together are right {} % of the time. An interval on one side of 0 is a difference; one with 0 inside may be none.",
-        percent(answer.level)
+        level(answer.level)
     )
 }
 
@@ -226,4 +239,15 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
 pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
     let [first, second] = [&own.first, &own.second].map(|own| slice(&answer.slices, own));
     format!("shares of {}: {second}, less {first}", own.of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level;
+
+    #[test]
+    fn a_level_of_many_nines_is_not_100_percent() {
+        let said = [0.5, 0.9, 0.95, 0.995, 0.999_999_999_999].map(level);
+        assert_eq!(said, ["50.0", "90.0", "95.0", "99.5", "99.9999999999"]);
+    }
 }

@@ -323,6 +323,7 @@ impl Asked {
         Ok(())
     }
 
+    /// The guesses, none of them of one name twice.
     fn guesses(&self) -> Result<Vec<(&str, f64)>> {
         let of = |text: &String| match text.rsplit_once('=') {
             None => None,
@@ -341,7 +342,18 @@ impl Asked {
                 ))
             })
         });
-        guesses.collect()
+        let guesses: Vec<(&str, f64)> = guesses.collect::<Result<_>>()?;
+        let is_twice = |place: &usize| {
+            let mut before = guesses[..*place].iter();
+            before.any(|(name, _)| *name == guesses[*place].0)
+        };
+        match (0..guesses.len()).find(is_twice) {
+            Some(place) => Err(refused(format!(
+                "--shares guesses the share of `{}` twice; guess each share once",
+                guesses[place].0
+            ))),
+            None => Ok(guesses),
+        }
     }
 
     /// A share for each name.
