@@ -17,14 +17,7 @@ use crate::paths::Paths;
 
 /// Which texts. What says how they are read has no use without them.
 #[derive(Args)]
-#[command(
-    mut_arg("messages", of_question),
-    mut_arg("text_field", of_question),
-    mut_arg("label_field", of_question),
-    mut_arg("id_field", of_question),
-    mut_arg("encoder", of_question),
-    mut_arg("onnxruntime", of_question)
-)]
+#[command(mut_args(of_question))]
 pub(crate) struct QuestionArgs {
     /// Labelled public texts: take the shares of these labels, also of ones that the pack was not made for. The pack must
     /// not have been made from these texts. In the forms of a corpus: .jsonl, .tsv or .csv, gzipped or not, or .parquet.
@@ -39,8 +32,14 @@ pub(crate) struct QuestionArgs {
     encoder: EncoderArgs,
 }
 
+/// What says how texts are read has no use without them. Other commands take the same options for texts of their own.
 fn of_question(argument: Arg) -> Arg {
-    argument.requires("question")
+    match argument.get_id().as_str() {
+        "messages" | "text_field" | "label_field" | "id_field" | "encoder" | "onnxruntime" => {
+            argument.requires("question")
+        }
+        _ => argument,
+    }
 }
 
 /// Texts, and the pack under which they are released.
