@@ -410,7 +410,7 @@ fn files_that_are_no_releases_are_refused() {
     let columns = [bytes(&record(1)), Values::Long(vec![Some(1)])];
     let stamped = "required binary release; required int64 at (TIMESTAMP(MICROS,true));";
     write(&file, stamped, &columns, 1, Compression::SNAPPY);
-    refused(&["at"], &["`at`", "INT64", "dates"]);
+    refused(&["at"], &["`at`", "time stamps", "dates"]);
     assert_eq!(count(&file, &[]).unwrap().0.counts.total(), 1);
     // Cut off, and damaged in the middle: an error and no panic.
     let whole = fs::read(&file).unwrap();
