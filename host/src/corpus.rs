@@ -170,7 +170,7 @@ impl Corpus {
 
     /// Keeps the id and the fields of these names as they are written, in [`CorpusDocument::kept`]. A name with dots
     /// is that of a field inside others, as in [`FieldNames`]. A line of a `.tsv` file has a field `label` only; a field
-    /// that a line does not have is left out.
+    /// that a line does not have is left out. A label that cannot be read is then no label, and no error.
     pub fn keep(mut self, fields: &[String]) -> Self {
         self.keep = Some(fields.to_vec());
         self
@@ -312,10 +312,13 @@ fn from_json(
             wanted: "a string",
         });
     }
-    let label = given(&names.label)?;
-    let label = label
-        .map(|label| scalar(&names.label, label, line))
-        .transpose()?;
+    let label = given(&names.label)
+        .and_then(|label| label.map(|label| scalar(&names.label, label, line)).transpose());
+    let label = match keep {
+        None => label?,
+        // Private documents have no use for one, so it may be anything.
+        Some(_) => label.unwrap_or(None),
+    };
     let own = given(&names.id)?;
     let id = match own {
         Some(id) => scalar(&names.id, id, line)?,

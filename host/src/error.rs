@@ -200,13 +200,26 @@ pub enum Cause {
         option: &'static str,
     },
 
-    /// A field that may not stand beside a release.
-    #[error("--keep {field}: {problem}")]
-    Keep {
+    /// A field that may not stand beside a release, or that the documents do not have.
+    #[error("{option} {field}: {problem}")]
+    Field {
+        /// The option that names it.
+        option: &'static str,
         /// The field.
         field: String,
-        /// Why not.
+        /// Why not, and what to do.
         problem: &'static str,
+    },
+
+    /// Lines of another run, beside an output that a ledger pays for.
+    #[error(
+        "`{}` has releases of a run with other options, another input or an input that was changed since; this run would \
+         remove them, and they may be paid for; run that command again, or move the file away, or name another --out",
+        path.display()
+    )]
+    OtherRun {
+        /// The file of its lines.
+        path: PathBuf,
     },
 
     /// Releases of which none can be read.
@@ -960,7 +973,8 @@ impl Error {
             | Cause::SliceName { .. }
             | Cause::NoFields { .. }
             | Cause::NoTraining { .. }
-            | Cause::Keep { .. }
+            | Cause::Field { .. }
+            | Cause::OtherRun { .. }
             | Cause::OutputPath { .. }
             | Cause::Setting { .. }
             | Cause::PackLimit { .. }

@@ -144,6 +144,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.input.check_fields(&[])?;
         self.spending.check(&self.input, &self.out, self.cost())?;
         quietly(|| self.release_all())
     }

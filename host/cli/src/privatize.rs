@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
 use undertone::encoder::PrivateEncoder;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Run;
 use undertone::progress::Progress;
@@ -103,27 +103,7 @@ impl Arguments {
 
     /// Refuses options that do not go together.
     fn check(&self) -> Result<()> {
-        for field in &self.keep {
-            let text = self.input.texts.fields.names().text;
-            // The text itself, what it is in, or what is in it.
-            let inside = |inner: &str, outer: &str| {
-                let rest = inner.strip_prefix(outer);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            let problem = match field.as_str() {
-                field if inside(&text, field) || inside(field, &text) => {
-                    "the text is what is private"
-                }
-                "text" => "the text is what is private",
-                "release" => "the release has this name",
-                "id" => "the id is kept anyway",
-                _ => continue,
-            };
-            return Err(Error::from(Cause::Keep {
-                field: field.clone(),
-                problem,
-            }));
-        }
+        self.input.check_fields(&self.keep)?;
         self.spending
             .check(&self.input, &self.out, Cost::from(self.epsilon))
     }

@@ -7,8 +7,11 @@ use std::process::{self, ExitCode};
 use std::time::SystemTime;
 
 use clap::Args;
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
 use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::files::fields::Fields;
+use undertone::files::form::Form;
 use undertone::files::resume::{PartialLines, Run};
 use undertone::release::document::epsilon_f64;
 use undertone::release::ledger::LedgerFile;
@@ -57,6 +60,68 @@ impl PrivateArgs {
         Ok(run.with(now.as_nanos().to_le_bytes()))
     }
 
+    /// Refuses fields that would give the text away or have no effect. `keep` are those that stand beside a release.
+    pub(crate) fn check_fields(&self, keep: &[String]) -> Result<()> {
+        let FieldNames { text, id, .. } = self.texts.fields.names();
+        // The text itself, what it is in, or what is in it.
+        let private = |field: &str| is_inside(&text, field) || is_inside(field, &text);
+        let refused = |option, field: &str, problem| {
+            Err(Error::from(Cause::Field {
+                option,
+                field: field.to_owned(),
+                problem,
+            }))
+        };
+        if private(&id) {
+            let problem =
+                "the text is what is private, and ids are written as they are; name another field";
+            return refused("--id-field", &id, problem);
+        }
+        for (place, field) in keep.iter().enumerate() {
+            let problem = match field.as_str() {
+                field if private(field) => "the text is what is private",
+                "text" => "the text is what is private",
+                "release" => "the release has this name",
+                "id" => "the id is kept anyway",
+                _ if keep[..place].contains(field) => "it is named twice; leave one out",
+                _ => continue,
+            };
+            return refused("--keep", field, problem);
+        }
+        if is_stream(&self.input) {
+            return Ok(());
+        }
+        let defaults = FieldNames::default();
+        if Form::of(&self.input) == Some(Form::Tsv) {
+            for (option, field, default) in [
+                ("--text-field", &text, &defaults.text),
+                ("--id-field", &id, &defaults.id),
+            ] {
+                if field != default {
+                    let problem = "a .tsv file has no fields with names, only a label and the text; leave it out";
+                    return refused(option, field, problem);
+                }
+            }
+            if let Some(field) = keep.iter().find(|field| **field != defaults.label) {
+                let problem = "a .tsv file has nothing to keep but label; leave it out";
+                return refused("--keep", field, problem);
+            }
+        }
+        if let Some(columns) = undertone_tables::names(&self.input)? {
+            let is_there = |field: &String| columns.contains(field);
+            let own = (id != defaults.id).then_some(("--id-field", &id));
+            let kept = keep.iter().map(|field| ("--keep", field));
+            if let Some((option, field)) = own.into_iter().chain(kept).find(|(_, f)| !is_there(f)) {
+                return refused(
+                    option,
+                    field,
+                    "the table has no such column; name one that it has, or leave it out",
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Reads all documents once: a broken line at the end must not cost the budget of the documents before it.
     pub(crate) fn check<'a>(&'a self, keep: &'a [String]) -> Result<Checked<'a>> {
         let mut checked = Checked {
@@ -65,22 +130,67 @@ impl PrivateArgs {
             total: 0,
             held: None,
         };
+        let mut absent = Absent {
+            kept: keep.iter().collect(),
+            id: self.texts.fields.names().id != FieldNames::default().id,
+        };
         if is_stream(&self.input) {
             let corpus = Corpus::json_lines(Path::new("standard input"), io::stdin())?;
             let corpus = corpus.fields(self.texts.fields.names()).keep(keep);
             let held: Vec<_> = checked.documents(corpus).collect::<Result<_>>()?;
+            held.iter().for_each(|document| absent.look_at(document));
             checked.total = held.len();
             checked.held = Some(held);
         } else {
             let names = self.texts.fields.names();
             let corpus = undertone_tables::corpus_watched(&self.input, &names, Some(keep))?;
             for document in checked.documents(corpus) {
-                document?;
+                absent.look_at(&document?);
                 checked.total += 1;
             }
         }
+        if checked.total > 0 {
+            absent.say(&self.texts.fields.names());
+        }
         Ok(checked)
     }
+}
+
+/// Fields that were asked for, as long as no document has them: a name may be mistyped.
+struct Absent<'a> {
+    kept: Vec<&'a String>,
+    /// Whether an id's field was named and not found yet.
+    id: bool,
+}
+
+impl Absent<'_> {
+    fn look_at(&mut self, document: &CorpusDocument) {
+        if self.id && document.id != format!("line-{}", document.line) {
+            self.id = false;
+        }
+        if self.kept.is_empty() {
+            return;
+        }
+        let kept = format!("{{{}}}", document.kept);
+        if let Ok(fields) = serde_json::from_str::<Fields<'_>>(&kept) {
+            let is_there = |name: &str| fields.0.iter().any(|(own, _)| own == name);
+            self.kept.retain(|name| !is_there(name));
+        }
+    }
+
+    fn say(&self, names: &FieldNames) {
+        let id = self.id.then_some(("--id-field", &names.id));
+        let kept = self.kept.iter().map(|field| ("--keep", *field));
+        for (option, field) in id.into_iter().chain(kept) {
+            note!("no document has a field {field} ({option}); is the name right?");
+        }
+    }
+}
+
+/// Whether the field `inner` is `outer`, or a path into it.
+fn is_inside(inner: &str, outer: &str) -> bool {
+    let rest = inner.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The exit status if the budget was used up before all documents were released.

@@ -4,14 +4,16 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
 use common::{fed, names, refuse, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
+use undertone_tables::Table;
 
 /// Two packs, releases under each, and private texts.
 fn prepared() -> TempDir {
@@ -564,4 +566,154 @@ fn points_are_set_aside() {
         points,
         "as they were"
     );
+}
+
+/// The id is written as it is, so it may not be the text, by whatever option that comes about.
+#[test]
+fn no_option_publishes_the_text() {
+    let folder = prepared();
+    let folder = folder.path();
+    let nested = "{\"body\":{\"text\":\"SECRET\"},\"id\":\"SECRET\",\"text\":\"SECRET\"}\n";
+    fs::write(folder.join("n.jsonl"), nested.repeat(2)).unwrap();
+    for (options, id) in [
+        ("--id-field text", "text"),
+        ("--text-field id", "id"),
+        ("--text-field body.text --id-field body.text", "body.text"),
+        ("--text-field body.text --id-field body", "body"),
+        ("--text-field body --id-field body.text", "body.text"),
+    ] {
+        for command in ["privatize", "obfuscate"] {
+            for out in ["-", "o.jsonl"] {
+                let line = format!(
+                    "{command} --pack new.pack --epsilon 3 --in n.jsonl --out {out} {options}"
+                );
+                let line: Vec<&str> = line.split(' ').collect();
+                let parts = [&format!("--id-field {id}"), "the text is what is private"];
+                refuse(folder, &line, &parts);
+                assert_eq!(undertone(folder, &line).stdout, b"");
+            }
+        }
+    }
+}
+
+/// Options that could have no effect, or say one thing twice, are mistakes.
+#[test]
+fn fields_that_are_not_there_are_no_options() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(
+        folder.join("p.csv"),
+        "id,text,app.country\n1,The soup.,NP\n",
+    )
+    .unwrap();
+    let row = "{\"id\":1,\"text\":\"The soup.\",\"app.country\":\"NP\"}\n";
+    fs::write(folder.join("row.jsonl"), row).unwrap();
+    let parquet = folder.join("p.parquet");
+    let table = Table::of(&parquet, &[]).unwrap().expect("a table");
+    let mut row = File::open(folder.join("row.jsonl")).unwrap();
+    table.settled(&mut row, &parquet).unwrap().commit().unwrap();
+    let line = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
+    let start: Vec<&str> = line.split(' ').collect();
+    for (options, parts) in [
+        (
+            "private.jsonl --keep lang --keep lang",
+            ["--keep lang", "named twice"],
+        ),
+        ("p.csv --keep nope", ["--keep nope", "no such column"]),
+        ("p.csv --keep app", ["--keep app", "no such column"]),
+        (
+            "p.csv --id-field nope",
+            ["--id-field nope", "no such column"],
+        ),
+        ("p.parquet --keep nope", ["--keep nope", "no such column"]),
+        (
+            "p.parquet --keep app.nope",
+            ["--keep app.nope", "no such column"],
+        ),
+        (
+            "public.tsv --keep nope",
+            ["--keep nope", "nothing to keep but label"],
+        ),
+        (
+            "public.tsv --text-field body",
+            ["--text-field body", "no fields with names"],
+        ),
+        (
+            "public.tsv --id-field user",
+            ["--id-field user", "no fields with names"],
+        ),
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        refuse(folder, &[&start[..], &options].concat(), &parts);
+    }
+    for options in [
+        "p.csv --keep app.country",
+        "p.parquet --keep app.country",
+        "public.tsv --keep label",
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        succeed(folder, &[&start[..], &options].concat());
+    }
+    // Lines of JSON have no list of their fields.
+    let options = [
+        "private.jsonl",
+        "--keep",
+        "lang",
+        "--keep",
+        "nope",
+        "--id-field",
+        "nom",
+    ];
+    let output = undertone(folder, &[&start[..], &options].concat());
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{notes}");
+    for (absent, times) in [("nope (--keep)", 1), ("nom (--id-field)", 1), ("lang", 0)] {
+        assert_eq!(notes.matches(absent).count(), times, "{notes}");
+    }
+}
+
+/// Only texts are needed: a label that nothing uses may be anything.
+#[test]
+fn a_label_that_is_not_used_is_not_read() {
+    let folder = prepared();
+    let folder = folder.path();
+    let lines = concat!(
+        "{\"text\":\"The soup needs salt.\",\"label\":[1,\"a\"]}\n",
+        "{\"text\":\"A comet passed.\",\"label\":{\"a\":1}}\n",
+        "{\"text\":\"A comet passed.\",\"label\":true,\"label\":1}\n",
+    );
+    fs::write(folder.join("l.jsonl"), lines).unwrap();
+    for command in ["privatize", "obfuscate"] {
+        let line = format!("{command} --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl");
+        succeed(folder, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(lines_of(folder, "o.jsonl"), 3);
+    }
+    // An id is copied, and is a string or a number; null is none.
+    let id = |value: &str| {
+        let line = format!("{{\"text\":\"A comet passed.\",\"id\":{value}}}\n");
+        fs::write(folder.join("l.jsonl"), line).unwrap();
+    };
+    let line = "privatize --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl";
+    let line: Vec<&str> = line.split(' ').collect();
+    for wrong in ["true", "{}", "[1]"] {
+        id(wrong);
+        refuse(
+            folder,
+            &line,
+            &["line 1", "\"id\" is not a string or a number"],
+        );
+    }
+    for (good, written) in [("null", "\"line-1\""), ("1.50", "1.50"), ("\"a\"", "\"a\"")] {
+        id(good);
+        succeed(folder, &line);
+        let out = fs::read_to_string(folder.join("o.jsonl")).unwrap();
+        assert!(out.starts_with(&format!("{{\"id\":{written},")), "{out}");
+    }
+}
+
+fn lines_of(folder: &Path, name: &str) -> usize {
+    fs::read_to_string(folder.join(name))
+        .unwrap()
+        .lines()
+        .count()
 }

@@ -55,9 +55,12 @@ pub fn corpus_watched(path: &Path, names: &FieldNames, keep: Option<&[String]>) 
 fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool) -> Result<Corpus> {
     let corpus = match Form::of(path) {
         Some(Form::Parquet) => {
-            let own = [&names.text, &names.label, &names.id];
+            // Private documents have no use for a label.
+            let label = keep.is_none().then_some(&names.label);
+            let own = [Some(&names.text), label, Some(&names.id)];
             let wanted: Vec<&str> = own
                 .into_iter()
+                .flatten()
                 .chain(keep.unwrap_or_default())
                 .map(String::as_str)
                 .collect();
@@ -132,6 +135,18 @@ fn lines_of(
             Ok(Lines::plain(path, Box::new(records)))
         }
         Form::JsonLines | Form::Tsv | Form::Raw => Lines::open(path),
+    }
+}
+
+/// The names of the columns of a table, and the paths to fields inside others; none if the file is no table.
+///
+/// # Errors
+/// Those of opening it with [`releases`].
+pub fn names(path: &Path) -> Result<Option<Vec<String>>> {
+    match Form::of(path) {
+        Some(Form::Parquet) => rows::names(path).map(Some),
+        Some(Form::Csv) => names_of_csv(path).map(Some),
+        _ => Ok(None),
     }
 }
 

@@ -176,6 +176,20 @@ fn find<'f>(fields: &'f mut [Node], path: &str) -> Option<&'f mut Node> {
     }
 }
 
+/// The names of all fields, and the paths to those inside others.
+pub(crate) fn names(path: &Path) -> Result<Vec<String>> {
+    guarded(path, || {
+        let file = columns::open(path)?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        let mut names = Vec::new();
+        for column in schema.columns() {
+            let parts = column.path().parts();
+            names.extend((1..=parts.len()).map(|end| parts[..end].join(".")));
+        }
+        Ok(names)
+    })
+}
+
 /// Whether a path is that of a field, or of one inside it.
 fn leads_to(path: &str, name: &str) -> bool {
     let rest = path.strip_prefix(name);
