@@ -604,17 +604,90 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
             &[&format!("`{pipe}`"), "not a regular file"],
         );
     }
-    // A link to a file is replaced by a file, and one that leads nowhere, too: nothing is written where it leads.
-    fs::write(folder.join("diary"), "dear").unwrap();
-    for target in ["diary", "absent"] {
-        let link = folder.join("o.jsonl");
-        symlink(folder.join(target), &link).unwrap();
+}
+
+/// A link stays, and what it leads to is written, there or not yet; an unfinished run waits beside that.
+#[test]
+fn an_output_that_is_a_link_is_written_where_it_leads() {
+    let folder = inputs();
+    let folder = folder.path();
+    fs::create_dir(folder.join("far")).unwrap();
+    fs::write(folder.join("far/old.jsonl"), "old").unwrap();
+    let link = folder.join("o.jsonl");
+    for target in ["far/old.jsonl", "far/new.jsonl"] {
+        symlink(target, &link).unwrap();
+        let part = interrupt(
+            &folder.join("far"),
+            &private_run_in_far(),
+            &target[4..],
+            3000,
+        );
         succeed(folder, &private_run("o.jsonl"));
-        assert!(fs::symlink_metadata(&link).unwrap().is_file(), "{target}");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let lines = fs::read_to_string(folder.join(target)).unwrap();
+        assert!(lines.starts_with(&part) && lines.lines().count() == DOCUMENTS);
+        // Whole files, too.
+        succeed(
+            folder,
+            &[
+                "keywords",
+                "--corpus",
+                "private.tsv",
+                "--words",
+                "1",
+                "--out",
+                "o.jsonl",
+            ],
+        );
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let words = fs::read_to_string(folder.join(target)).unwrap();
+        assert_eq!(words.lines().count(), 1);
         fs::remove_file(&link).unwrap();
     }
-    assert_eq!(fs::read(folder.join("diary")).unwrap(), b"dear");
-    assert!(!folder.join("absent").exists());
+    assert_eq!(names(&folder.join("far")).len(), 2);
+    symlink("o.jsonl", &link).unwrap();
+    let own = private_run("o.jsonl");
+    refused(&undertone(folder, &own), &own, &["o.jsonl", "circle"]);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+/// As `private_run("o.jsonl")`, in the folder beside it.
+fn private_run_in_far() -> Vec<&'static str> {
+    "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv --out ../o.jsonl"
+        .split(' ')
+        .collect()
+}
+
+/// What only its owner may read stays so, in its unfinished part, too.
+#[test]
+fn an_output_keeps_its_permissions() {
+    let folder = inputs();
+    let folder = folder.path();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let out = folder.join("o.jsonl");
+    for wanted in [0o600, 0o640, 0o444] {
+        fs::write(&out, "old").unwrap();
+        fs::set_permissions(&out, PermissionsExt::from_mode(wanted)).unwrap();
+        interrupt(folder, &private_run("o.jsonl"), "o.jsonl", 3000);
+        let part = partial(folder, "o.jsonl").unwrap();
+        assert_eq!(mode(&part), wanted | 0o600);
+        succeed(folder, &private_run("o.jsonl"));
+        assert_eq!(mode(&out), wanted);
+        succeed(
+            folder,
+            &[
+                "keywords",
+                "--corpus",
+                "private.tsv",
+                "--words",
+                "1",
+                "--out",
+                "o.jsonl",
+            ],
+        );
+        assert_eq!(mode(&out), wanted);
+        fs::remove_file(&out).unwrap();
+    }
 }
 
 /// A command that is ended if it waits.

@@ -17,7 +17,8 @@ use crate::error::{Cause, Error, Result};
 /// Anyone who reads or maps the target sees the old content or the new one, never a part. Dropping the value
 /// without [`commit`](Self::commit) removes what was written and leaves the target as it was. What a
 /// killed process has written is removed by the next one that writes the same target. Links, pipes and devices
-/// with the name of such a part are left alone.
+/// with the name of such a part are left alone. If the target is a link, what it leads to is replaced, and the link stays. On Unix
+/// a file that is replaced passes on its permissions.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,7 +48,7 @@ impl AtomicFile {
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `path` is a folder or names no file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if its folder
     /// does not exist or cannot be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        let target = path.as_ref().to_owned();
+        let target = resolved(path.as_ref());
         let Some(name) = target
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -61,6 +62,12 @@ impl AtomicFile {
             return Err(Error::from(Cause::OutputPath {
                 path: target,
                 problem: "it is a folder; add a file name",
+            }));
+        }
+        if target.is_symlink() {
+            return Err(Error::from(Cause::OutputPath {
+                path: target,
+                problem: "it is a link of a circle of links, which leads to no file; name one",
             }));
         }
         // Taking its place would remove a device or a pipe.
@@ -88,12 +95,16 @@ impl AtomicFile {
                     {
                         continue;
                     }
-                    return Ok(Self {
+                    let created = Self {
                         target,
                         beside,
                         writer: BufWriter::new(file),
                         committed: false,
-                    });
+                    };
+                    // Before anything is in it.
+                    let mode = take_mode(created.writer.get_ref(), &created.target, OWN);
+                    mode.map_err(Error::io("create", &created.target))?;
+                    return Ok(created);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create", &target)(error)),
@@ -143,6 +154,12 @@ impl AtomicFile {
         self.sync().map_err(Error::io("write", &self.target))
     }
 
+    /// Lets nobody but its owner read or write the file, on Unix.
+    pub(crate) fn keep_private(&self) -> Result<()> {
+        let set = set_mode(self.writer.get_ref(), OWN);
+        set.map_err(Error::io("create", &self.target))
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()
@@ -150,10 +167,61 @@ impl AtomicFile {
 
     fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()?;
+        take_mode(self.writer.get_ref(), &self.target, 0)?;
         rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
         self.committed = true;
         Ok(())
     }
+}
+
+/// Where a path leads: links are followed, one that leads nowhere to the name of a new file. In a circle of links it is one of them,
+/// which then cannot be written.
+#[doc(hidden)]
+pub fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(next) => path = folder(&path).join(next),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// Reading and writing, by the owner alone.
+pub(crate) const OWN: u32 = 0o600;
+
+/// Gives a file the permissions of the one whose place it takes, if that is there, and these more.
+#[cfg(unix)]
+pub(crate) fn take_mode(file: &File, target: &Path, more: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    match fs::metadata(target) {
+        Ok(about) => set_mode(file, (about.permissions().mode() & 0o777) | more),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let own = file.metadata()?.permissions().mode() & 0o777;
+    match own == mode {
+        // Some file systems have one mode for all files.
+        true => Ok(()),
+        false => file.set_permissions(PermissionsExt::from_mode(mode)),
+    }
+}
+
+/// Other systems have permissions of another kind.
+#[cfg(not(unix))]
+pub(crate) fn take_mode(_: &File, _: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
 }
 
 /// How often a name is tried before somebody else is found to be in the way.

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -15,8 +15,8 @@ use undertone_core::lexicon::Word;
 
 use crate::corpus::LINE_LIMIT;
 use crate::encoder::Encoder;
-use crate::error::{Error, Result};
-use crate::files::atomic::{AtomicFile, open_locked, rename_durably};
+use crate::error::{Cause, Error, Result};
+use crate::files::atomic::{AtomicFile, OWN, open_locked, rename_durably, resolved, take_mode};
 use crate::files::lines::Lines;
 use crate::progress::Progress;
 
@@ -360,12 +360,32 @@ impl PartialLines {
     /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process writes this output; [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if the
     /// target could not be written.
     pub fn open(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
+        Self::open_after(target, run, is_whole, false)
+    }
+
+    /// The same for lines that a ledger pays for: those of another run are not removed, because nothing gives back what
+    /// they cost.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if another run left lines.
+    pub fn open_paid(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
+        Self::open_after(target, run, is_whole, true)
+    }
+
+    fn open_after(
+        target: &Path,
+        run: &Run,
+        is_whole: impl Fn(&str) -> bool,
+        paid: bool,
+    ) -> Result<Self> {
+        let target = &resolved(target);
         AtomicFile::check(target)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let beside = target.with_file_name(format!("{name}.{}.partial", run.name()));
-        let of_other_run = remove_others(target, &name, &beside)?;
+        let of_other_run = remove_others(target, &name, &beside, paid)?;
         let mut file = open_locked(&beside)?;
         let keep = || -> io::Result<usize> {
+            take_mode(&file, target, OWN)?;
             let (kept, end) = whole_lines(&file, is_whole);
             file.set_len(end)?;
             file.seek(SeekFrom::Start(end))?;
@@ -477,7 +497,9 @@ impl PartialLines {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn commit(mut self) -> Result<()> {
         self.flush()?;
-        rename_durably(self.writer.get_ref(), &self.beside, &self.target)
+        let file = self.writer.get_ref();
+        take_mode(file, &self.target, 0)
+            .and_then(|()| rename_durably(file, &self.beside, &self.target))
             .map_err(Error::io("write", &self.target))
     }
 
@@ -521,8 +543,8 @@ fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     (kept, end)
 }
 
-/// Removes the lines of other runs for the same target, and says whether there were any.
-fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
+/// Removes the lines of other runs for the same target, or refuses if they may be paid for; says whether there were any.
+fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bool> {
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -541,7 +563,11 @@ fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
             && run.is_some_and(|run| run.len() == 16 && run.bytes().all(|b| b.is_ascii_hexdigit()))
             && is_file()
         {
-            drop(open_locked(&path)?);
+            let other = open_locked(&path)?;
+            if paid && has_line(&other).map_err(Error::io("read", &path))? {
+                return Err(Error::from(Cause::OtherRun { path }));
+            }
+            drop(other);
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
             found = true;
         }
@@ -549,9 +575,15 @@ fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
     Ok(found)
 }
 
+/// Whether a line of the file has its end.
+fn has_line(file: &File) -> io::Result<bool> {
+    let mut line = Vec::new();
+    BufReader::new(file).read_until(b'\n', &mut line)?;
+    Ok(line.ends_with(b"\n"))
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::error::Cause;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, SystemTime};
 

@@ -300,6 +300,8 @@ fn open(path: &Path) -> io::Result<File> {
 /// Puts a whole new ledger at `path`, unless something is there already.
 fn create(path: &Path, image: &[u8; LEDGER_BYTES]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
+    // What was spent is nobody else's business, and nobody else may lock the file.
+    file.keep_private()?;
     file.write_all(image).map_err(Error::io("write", path))?;
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
