@@ -178,7 +178,8 @@ impl Arguments {
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
         let kinds = [("release", Kind::Text), ("words", Kind::Texts)];
-        let mut lines = ReleaseLines::resume(&self.out, &kinds, &run, total, is_whole)?;
+        let mut lines =
+            ReleaseLines::resume(&self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
         let kept = lines.kept();
         let progress = Progress::new("releasing texts", (total - kept) as u64);
         let mut rate = Rate::start();

@@ -131,7 +131,8 @@ impl Arguments {
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
         let kinds = [("release", Kind::Release)];
-        let lines = ReleaseLines::resume(&self.out, &kinds, &run, total, is_whole)?;
+        let lines =
+            ReleaseLines::resume(&self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
         let kept = lines.kept();
         let mut releasing = Releasing {
             releaser: Releaser {

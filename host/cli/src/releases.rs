@@ -1,6 +1,7 @@
 //! What `privatize` and `obfuscate` share: private documents in, lines of releases out.
 
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -301,18 +302,24 @@ impl<'a> Checked<'a> {
 
 /// Lines of releases, to a file where an interrupted run goes on, or to standard output.
 pub(crate) enum ReleaseLines {
-    /// A table is made of the lines when all are there: no table can be gone on with.
-    File(PartialLines, Option<Table>),
+    File {
+        lines: PartialLines,
+        /// It is made of the lines when all are there: no table can be gone on with.
+        table: Option<Table>,
+        /// So many of the lines that are there already are all that is wanted: a run with a larger --limit, or without
+        /// one, left more. They stay, because what they cost is spent.
+        first: Option<usize>,
+    },
     Stream(BufWriter<io::Stdout>),
 }
 
 impl ReleaseLines {
     /// Starts the lines of `out`, after those that an interrupted `run` left. `kinds` are those of its columns if it is
-    /// a table.
+    /// a table. With a ledger, lines of another run are not removed but refused.
     pub(crate) fn resume(
         out: &Path,
         kinds: &[(&'static str, Kind)],
-        run: &Run,
+        (run, has_ledger): (&Run, bool),
         total: usize,
         is_whole: impl Fn(&str) -> bool,
     ) -> Result<Self> {
@@ -320,34 +327,44 @@ impl ReleaseLines {
             return Ok(Self::Stream(BufWriter::new(io::stdout())));
         }
         let table = Table::of(out, kinds)?;
-        let mut lines = PartialLines::open(out, run, is_whole)?;
-        // Of a smaller --limit there are more lines than documents.
-        let other = lines.of_other_run() || lines.kept() > total;
-        if lines.kept() > total {
-            lines.restart()?;
-        }
-        if lines.kept() > 0 {
+        let lines = match has_ledger {
+            true => PartialLines::open_paid(out, run, is_whole),
+            false => PartialLines::open(out, run, is_whole),
+        }?;
+        let first = (lines.kept() > total).then_some(total);
+        if first.is_some() {
+            note!(
+                "{} documents are released already, and --limit takes the first {total} of them; the others wait in \
+                 `{}`, and the same command with another --limit goes on with them: keep that file",
+                lines.kept(),
+                lines.waiting_at().display()
+            );
+        } else if lines.kept() > 0 {
             note!("resuming: {} documents are released already", lines.kept());
-        } else if other {
+        } else if lines.of_other_run() {
             note!(
                 "starting over: what is left of an earlier run is for other options or another input, or the input \
                  was changed since",
             );
         }
-        Ok(Self::File(lines, table))
+        Ok(Self::File {
+            lines,
+            table,
+            first,
+        })
     }
 
-    /// The number of lines that an interrupted run left.
+    /// The number of documents that an interrupted run released.
     pub(crate) fn kept(&self) -> usize {
         match self {
-            Self::File(lines, _) => lines.kept(),
+            Self::File { lines, first, .. } => first.unwrap_or_else(|| lines.kept()),
             Self::Stream(_) => 0,
         }
     }
 
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         match self {
-            Self::File(lines, _) => lines.push(line),
+            Self::File { lines, .. } => lines.push(line),
             Self::Stream(stream) => written(writeln!(stream, "{line}")),
         }
     }
@@ -355,7 +372,7 @@ impl ReleaseLines {
     /// Lets no line wait in memory: a killed process loses none.
     pub(crate) fn flush(&mut self) -> Result<()> {
         match self {
-            Self::File(lines, _) => lines.flush(),
+            Self::File { lines, .. } => lines.flush(),
             Self::Stream(stream) => written(stream.flush()),
         }
     }
@@ -409,10 +426,19 @@ impl ReleaseLines {
     fn commit(mut self) -> Result<()> {
         self.flush()?;
         match self {
-            Self::File(lines, None) => lines.commit(),
-            Self::File(lines, Some(table)) => {
-                lines.commit_as(|lines, target| table.settled(lines, target))
-            }
+            Self::File {
+                mut lines,
+                table,
+                first: Some(count),
+            } => lines.publish_as(|lines, target| first_of(lines, count, table.as_ref(), target)),
+            Self::File {
+                lines, table: None, ..
+            } => lines.commit(),
+            Self::File {
+                lines,
+                table: Some(table),
+                ..
+            } => lines.commit_as(|lines, target| table.settled(lines, target)),
             Self::Stream(_) => Ok(()),
         }
     }
@@ -420,7 +446,7 @@ impl ReleaseLines {
     /// Gives out what is there, while the same run goes on with the others later, and says where the lines wait.
     fn publish(&mut self) -> Result<Option<&Path>> {
         match self {
-            Self::File(lines, table) => {
+            Self::File { lines, table, .. } => {
                 match table {
                     None => lines.publish(),
                     Some(table) => lines.publish_as(|lines, target| table.settled(lines, target)),
@@ -433,7 +459,7 @@ impl ReleaseLines {
 
     /// Says where the lines are that were released before something went wrong.
     fn say_where(&mut self, released: usize, total: usize) {
-        let Self::File(lines, _) = self else {
+        let Self::File { lines, .. } = self else {
             return;
         };
         if released == 0 || lines.flush().is_err() {
@@ -445,6 +471,40 @@ impl ReleaseLines {
             lines.waiting_at().display()
         );
     }
+}
+
+/// The first lines of a file as the output `target`.
+fn first_of(
+    lines: &mut File,
+    count: usize,
+    table: Option<&Table>,
+    target: &Path,
+) -> Result<AtomicFile> {
+    let copy = |lines: &mut File, to: &mut dyn Write| -> io::Result<()> {
+        lines.seek(SeekFrom::Start(0))?;
+        let mut lines = BufReader::new(lines);
+        let mut line = Vec::new();
+        for _ in 0..count {
+            line.clear();
+            lines.read_until(b'\n', &mut line)?;
+            to.write_all(&line)?;
+        }
+        to.flush()
+    };
+    let Some(table) = table else {
+        let mut file = AtomicFile::create(target)?;
+        copy(lines, &mut file).map_err(Error::io("write", target))?;
+        return Ok(file);
+    };
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let first = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
+    let mut first = first.map_err(Error::io("create", target))?;
+    let mut writer = BufWriter::new(&mut first);
+    copy(lines, &mut writer).map_err(Error::io("write", target))?;
+    drop(writer);
+    table.settled(&mut first, target)
 }
 
 fn written(result: io::Result<()>) -> Result<()> {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use common::{names, refused, succeed, undertone, within_a_day};
+use common::{names, refuse, refused, succeed, undertone, within_a_day};
 use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -381,8 +381,12 @@ fn a_budget_for_each_day(day: u64) {
     let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
     refused(&undertone(folder, &whole), &whole, &parts);
     shows_what_is_left(folder, day);
-    // What was released stays; with an epsilon that fits, all is released anew.
+    // What was paid for is not removed for another run; where it is out of the way, all is released anew.
     let smaller = run(Some("3.5"), "0.1");
+    let name = partial.file_name().unwrap().to_str().unwrap();
+    refuse(folder, &smaller, &[name, "move the file away"]);
+    assert_eq!(lines(&partial), 3);
+    fs::rename(&partial, folder.join("paid.jsonl")).unwrap();
     let output = undertone(folder, &smaller);
     assert!(
         output.status.success(),

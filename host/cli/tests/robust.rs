@@ -500,6 +500,13 @@ fn what_is_left(day: u64) {
         assert_eq!(partial(folder, "o.jsonl"), None);
         resumed
     };
+    let refuse_other = |arguments: &[&str]| {
+        let left = partial(folder, "o.jsonl").expect("lines were left");
+        let name = left.file_name().unwrap().to_str().unwrap();
+        let parts = [name, "move the file away", "name another --out"];
+        refuse(folder, arguments, &parts);
+        fs::remove_file(left).unwrap();
+    };
     interrupt(folder, &own, "o.jsonl", 3000);
     assert!(run(&own));
     // A larger --limit is no other run: its first documents are the same.
@@ -513,19 +520,25 @@ fn what_is_left(day: u64) {
     );
 
     let with_ledger = ["--ledger", "day.ledger", "--budget", "900"];
-    for other in [
-        &["--rule", "exponential"][..],
-        &["--messages"],
-        &["--limit", "3"],
-        &with_ledger,
-    ] {
+    for other in [&["--rule", "exponential"][..], &["--messages"]] {
         interrupt(folder, &own, "o.jsonl", 3000);
         assert!(!run(&[&own[..], other].concat()), "{other:?}");
     }
-    // All of them were paid for.
+    // With a ledger nothing is removed: it may be paid for.
+    let paid = [&own[..], &with_ledger].concat();
+    succeed(folder, &paid);
     assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
+    interrupt(folder, &own, "o.jsonl", 3000);
+    refuse_other(&paid);
+    for other in [&["--rule", "exponential"][..], &["--messages"]] {
+        let part = interrupt(folder, &paid, "o.jsonl", 3000);
+        let other = [&paid[..], other].concat();
+        let before = spent(folder, day);
+        refuse_other(&other);
+        assert_eq!(spent(folder, day), before, "{part}");
+    }
     // Nor may what a ledger paid for be gone on with without it.
-    interrupt(folder, &[&own[..], &with_ledger].concat(), "o.jsonl", 3000);
+    interrupt(folder, &paid, "o.jsonl", 3000);
     assert!(!run(&own));
 
     // Another text of the same number and id, in a file of the same length.
