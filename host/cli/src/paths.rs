@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::resolved;
 
 /// Standard input or output.
 pub(crate) const STREAM: &str = "-";
@@ -27,6 +28,30 @@ pub(crate) struct Paths {
 struct Named {
     option: &'static str,
     path: PathBuf,
+    place: Place,
+}
+
+impl Named {
+    fn file(option: &'static str, path: &Path) -> Self {
+        Self {
+            option,
+            path: path.to_owned(),
+            place: Place::of(path),
+        }
+    }
+
+    /// Standard input or output, if a shell has put a file there, as with `<`, `>` and `>>`.
+    fn stream(option: &'static str, file: Option<FileId>) -> Option<Self> {
+        file.map(|file| Self {
+            option,
+            path: STREAM.into(),
+            place: Place {
+                file: Some(file),
+                folder: None,
+                name: String::new(),
+            },
+        })
+    }
 }
 
 impl Paths {
@@ -52,9 +77,9 @@ impl Paths {
 
     /// A file to read, or standard input.
     pub(crate) fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
-        if !is_stream(path) {
-            let path = path.to_owned();
-            self.inputs.push(Named { option, path });
+        match is_stream(path) {
+            true => self.inputs.extend(Named::stream(option, input_id())),
+            false => self.inputs.push(Named::file(option, path)),
         }
         self
     }
@@ -97,9 +122,9 @@ impl Paths {
 
     /// A file to write, or standard output.
     pub(crate) fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
-        if !is_stream(path) {
-            let path = path.to_owned();
-            self.outputs.push(Named { option, path });
+        match is_stream(path) {
+            true => self.outputs.extend(Named::stream(option, output_id())),
+            false => self.outputs.push(Named::file(option, path)),
         }
         self
     }
@@ -125,8 +150,7 @@ impl Paths {
     fn no_pipe(mut self, option: &'static str, path: &Path) -> Self {
         let refused = |about: fs::Metadata| !about.is_file() && !about.is_dir();
         if !is_stream(path) && fs::metadata(path).is_ok_and(refused) {
-            let path = path.to_owned();
-            self.pipes.push(Named { option, path });
+            self.pipes.push(Named::file(option, path));
         }
         self
     }
@@ -136,16 +160,16 @@ impl Paths {
         if let Some(&(option, problem)) = self.streams.first() {
             return Err(Error::from(Cause::NotAStream { option, problem }));
         }
-        if let Some(Named { option, path }) = self.pipes.first() {
+        if let Some(Named { option, path, .. }) = self.pipes.first() {
             let path = path.clone();
             return Err(Error::from(Cause::NotReread { option, path }));
         }
         for (index, output) in self.outputs.iter().enumerate() {
             // It is refused for that when it is to be written.
-            if output.path.is_dir() {
+            if !is_stream(&output.path) && output.path.is_dir() {
                 continue;
             }
-            let place = Place::of(&output.path);
+            let place = &output.place;
             let refused = |other: &Named| {
                 let named = match other.path == output.path {
                     true => other.option.to_owned(),
@@ -158,13 +182,12 @@ impl Paths {
                 }))
             };
             for input in &self.inputs {
-                let other = Place::of(&input.path);
-                if other.is(&place) || place.sweeps(&other) {
+                if input.place.is(place) || place.sweeps(&input.place) {
                     return refused(input);
                 }
             }
             for other in &self.outputs[..index] {
-                if Place::of(&other.path).is(&place) {
+                if other.place.is(place) {
                     return refused(other);
                 }
             }
@@ -184,6 +207,7 @@ struct Place {
 
 impl Place {
     fn of(path: &Path) -> Self {
+        let path = &resolved(path);
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -203,13 +227,13 @@ impl Place {
         match (&self.file, &other.file) {
             (Some(own), Some(other)) => own == other,
             // Not there yet: then two names are one file if they stand for one place.
-            (None, None) => self.folder.is_some() && self.beside(other) && self.name == other.name,
+            (None, None) => self.beside(other) && self.name == other.name,
             _ => false,
         }
     }
 
     fn beside(&self, other: &Self) -> bool {
-        self.folder == other.folder
+        self.folder.is_some() && self.folder == other.folder
     }
 
     /// Whether writing this file removes the other one, because its name is that of an unfinished part.
@@ -233,9 +257,44 @@ type FileId = PathBuf;
 
 #[cfg(unix)]
 fn file_id(path: &Path) -> Option<FileId> {
+    fs::metadata(path).ok().map(|about| id_of(&about))
+}
+
+#[cfg(unix)]
+fn id_of(about: &fs::Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
-    let about = fs::metadata(path).ok()?;
-    Some((about.dev(), about.ino()))
+    (about.dev(), about.ino())
+}
+
+/// The file that is standard input, unless that is a pipe or a terminal.
+#[cfg(unix)]
+fn input_id() -> Option<FileId> {
+    use std::os::fd::AsFd;
+    descriptor_id(std::io::stdin().as_fd())
+}
+
+#[cfg(unix)]
+fn output_id() -> Option<FileId> {
+    use std::os::fd::AsFd;
+    descriptor_id(std::io::stdout().as_fd())
+}
+
+#[cfg(unix)]
+fn descriptor_id(descriptor: std::os::fd::BorrowedFd<'_>) -> Option<FileId> {
+    let file = fs::File::from(descriptor.try_clone_to_owned().ok()?);
+    let about = file.metadata().ok()?;
+    about.is_file().then(|| id_of(&about))
+}
+
+/// Other systems say nothing of what a shell has put there.
+#[cfg(not(unix))]
+fn input_id() -> Option<FileId> {
+    None
+}
+
+#[cfg(not(unix))]
+fn output_id() -> Option<FileId> {
+    None
 }
 
 /// Other systems resolve links and spellings only; a second hard link is not found there.

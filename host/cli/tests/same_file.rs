@@ -6,9 +6,10 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use common::{names, refused, succeed, undertone};
 use tempfile::TempDir;
@@ -289,4 +290,85 @@ fn standard_streams_serve_where_they_can() {
         refused(&undertone(folder, &arguments), &arguments, &parts);
         assert_eq!(names(folder), before, "{line}");
     }
+}
+
+/// A shell puts a file there with `<` and `>>`, and then `-` is that file.
+#[test]
+fn a_stream_that_is_a_file_is_that_file() {
+    let folder = inputs();
+    let folder = folder.path();
+    let lines = "{\"text\": \"The soup needs salt.\"}\n".repeat(3);
+    fs::write(folder.join("p.jsonl"), lines).unwrap();
+    let open = |name: &str| File::open(folder.join(name)).unwrap();
+    let append = |name: &str| {
+        let mut options = File::options();
+        Stdio::from(options.append(true).open(folder.join(name)).unwrap())
+    };
+    let run = |line: &str, input: Option<&str>, out: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        command.current_dir(folder).args(line.split(' '));
+        command.stdin(input.map_or(Stdio::null(), |name| open(name).into()));
+        command.stdout(out.map_or(Stdio::null(), append));
+        command.stderr(Stdio::piped()).output().unwrap()
+    };
+    symlink("p.jsonl", folder.join("soft")).unwrap();
+    fs::hard_link(folder.join("p.jsonl"), folder.join("hard")).unwrap();
+    for (line, input, out) in [
+        (
+            "privatize --pack a.pack --epsilon 1 --in - --out p.jsonl",
+            Some("p.jsonl"),
+            None,
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in - --out soft",
+            Some("hard"),
+            None,
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in p.jsonl --out -",
+            None,
+            Some("p.jsonl"),
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in - --out -",
+            Some("hard"),
+            Some("soft"),
+        ),
+        (
+            "obfuscate --pack w.pack --epsilon 1 --in - --out p.jsonl",
+            Some("p.jsonl"),
+            None,
+        ),
+        (
+            "keywords --words 3 --corpus - --out p.jsonl",
+            Some("p.jsonl"),
+            None,
+        ),
+        (
+            "decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl",
+            Some("r.jsonl"),
+            None,
+        ),
+        (
+            "decode --candidates a.candidates.safetensors --in r.jsonl --out -",
+            None,
+            Some("r.jsonl"),
+        ),
+    ] {
+        let before = contents(folder);
+        let output = run(line, input, out);
+        refused(&output, &[line], &["would destroy it", "name another file"]);
+        assert!(contents(folder) == before, "{line} changed something");
+    }
+    // Two files are two files.
+    fs::write(folder.join("o"), "").unwrap();
+    let line = "privatize --pack a.pack --epsilon 1 --in - --out -";
+    assert!(run(line, Some("p.jsonl"), Some("o")).status.success());
+    assert_eq!(
+        fs::read_to_string(folder.join("o"))
+            .unwrap()
+            .lines()
+            .count(),
+        3
+    );
 }
