@@ -97,7 +97,7 @@ enum Command {
     Plan(plan::Arguments),
     /// What releases cost a user together, by the day, month and year: the sum of epsilon, and what holds with a delta.
     Budget(budget::Arguments),
-    /// Show what a ledger has left of its budget. It writes nothing and locks nothing.
+    /// Show what a ledger has left of its budget. It writes nothing and locks nothing, unless --begin-anew is given.
     Ledger(ledger::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
@@ -157,8 +157,9 @@ impl Command {
             Self::Eval { experiment } => experiment.paths(),
             #[cfg(not(feature = "train"))]
             Self::Eval { .. } => Paths::default(),
-            Self::Candidates { .. } | Self::Inspect { .. } | Self::Ledger(_) => Paths::default(),
+            Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
             Self::Keywords(arguments) => arguments.paths(),
+            Self::Ledger(arguments) => arguments.paths(),
             Self::Measure(arguments) => arguments.paths(),
             Self::Obfuscate(arguments) => arguments.paths(),
             Self::Pack(arguments) => arguments.paths(),
@@ -176,6 +177,7 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) => {
             note!("error: {error}");
+            ledger::advise(&error);
             ExitCode::FAILURE
         }
     }

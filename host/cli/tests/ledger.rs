@@ -400,6 +400,154 @@ fn a_budget_for_each_day(day: u64) {
     assert_eq!(ledger.remaining(day).unwrap(), 0);
 }
 
+/// What a smaller --limit takes was paid for, and what it leaves, too.
+#[test]
+fn a_smaller_limit_spends_nothing() {
+    let _alone = alone();
+    within_a_day(|day| {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let text = "Food\tThe soup needs salt.\nBall\tOur team lost.\n".repeat(3);
+        fs::write(folder.join("texts.tsv"), text).unwrap();
+        succeed(
+            folder,
+            &["pack", "--corpus", "texts.tsv", "--out", "a.pack"],
+        );
+        let all = run(Some("4"), "1");
+        assert_eq!(undertone(folder, &all).status.code(), Some(4));
+        let paid = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+        assert_eq!(paid.lines().count(), 4);
+        let waiting = common::partial(folder, "r.jsonl").expect("four lines");
+        for limit in ["2", "3", "2"] {
+            succeed(folder, &[&all[..], &["--limit", limit]].concat());
+            let first = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+            assert_eq!(first.lines().count().to_string(), limit);
+            assert!(paid.starts_with(&first), "a release was drawn again");
+            assert_eq!(fs::read_to_string(&waiting).unwrap(), paid);
+        }
+        assert_eq!(undertone(folder, &all).status.code(), Some(4));
+        assert_eq!(fs::read_to_string(folder.join("r.jsonl")).unwrap(), paid);
+        let path = folder.join("day.ledger");
+        let ledger = LedgerFile::open_or_create(path, Unit::Sentence, epsilon("4")).unwrap();
+        assert_eq!(ledger.remaining(day).unwrap(), 0);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_ledger_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let [made, anew] = ["made", "anew"].map(|name| folder.path().join(name));
+    LedgerFile::open_or_create(&made, Unit::Sentence, epsilon("5")).unwrap();
+    LedgerFile::begin_anew(&anew, Unit::Sentence, epsilon("5"), 1, None).unwrap();
+    for path in [made, anew] {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_ledger_begins_anew_and_its_day_is_spent() {
+    let _alone = alone();
+    within_a_day(begins_anew);
+}
+
+fn begins_anew(day: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = folder.join("day.ledger");
+    let anew = "ledger day.ledger --begin-anew --unit sentence --budget 10";
+    let anew: Vec<&str> = anew.split(' ').collect();
+    for (line, part) in [
+        ("ledger day.ledger --begin-anew", "--unit"),
+        ("ledger day.ledger --begin-anew --unit sentence", "--budget"),
+        ("ledger day.ledger --begin-anew --budget 10", "--unit"),
+        (
+            "ledger day.ledger --unit sentence --budget 10",
+            "--begin-anew",
+        ),
+        (
+            "ledger day.ledger --begin-anew --unit sentence --budget 10 --window 3",
+            "--window",
+        ),
+    ] {
+        refuse(folder, &line.split(' ').collect::<Vec<_>>(), &[part]);
+    }
+    let is_spent = || {
+        let output = undertone(folder, &anew);
+        let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{notes}");
+        assert!(
+            notes.contains("`day.ledger` begins anew: this day (UTC) counts as spent"),
+            "{notes}"
+        );
+        let shown = String::from_utf8(output.stdout).unwrap();
+        for part in [
+            "unit     sentence",
+            "budget   10 ",
+            "spent    10\n",
+            "left     0\n",
+        ] {
+            assert!(shown.contains(part), "{shown}");
+        }
+        let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
+        assert_eq!(ledger.remaining(day).unwrap(), 0);
+        assert_eq!(ledger.remaining(day + 1).unwrap(), 10_000_000);
+    };
+    // One that is lost, emptied, cut, damaged, or as it was.
+    is_spent();
+    let whole = fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    damaged[40] ^= 1;
+    damaged[104] ^= 1;
+    for bytes in [&b""[..], &whole[..70], &damaged, &whole] {
+        fs::write(&path, bytes).unwrap();
+        if bytes != whole {
+            let show = ["ledger", "day.ledger"];
+            let parts = [
+                "begin anew, which counts this window as spent",
+                "to begin anew: `undertone ledger day.ledger --begin-anew --unit UNIT --budget EPSILON`",
+            ];
+            refused(&undertone(folder, &show), &show, &parts);
+        }
+        is_spent();
+    }
+    // What is no ledger is not overwritten, however long it is.
+    for bytes in [
+        &b"soup\nsalt\n"[..],
+        &[7; 128],
+        &[&whole[..], &[0; 4872]].concat(),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        refuse(
+            folder,
+            &anew,
+            &[
+                "cannot write `day.ledger`",
+                "no ledger",
+                "move this file away",
+            ],
+        );
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    let show = ["ledger", "day.ledger"];
+    refused(
+        &undertone(folder, &show),
+        &show,
+        &["128 bytes, these are 5000"],
+    );
+    let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
+    assert!(open.to_string().contains("these are 5000"), "{open}");
+    // Nor is one of a later day, which would be a fresh budget for that day.
+    fs::remove_file(&path).unwrap();
+    let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
+    let _grant = later.spend(epsilon("10"), day + 3).unwrap();
+    drop(later);
+    refuse(folder, &anew, &["clock set back"]);
+}
+
 /// A bag costs its epsilon for each of its words.
 #[test]
 fn obfuscate_spends_for_each_word() {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{
-    Contents, Cost, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, SpendError, Storage,
+    Contents, Cost, Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, SpendError, Storage,
 };
 use undertone_core::unit::Unit;
 
@@ -208,7 +208,7 @@ impl LedgerFile {
         let counter = storage.counter()?;
         let path = &storage.path;
         let ledger = Ledger::open(unit, &image, &mut OsEntropy);
-        let mut ledger = ledger.map_err(Error::ledger(path))?;
+        let mut ledger = ledger.map_err(|problem| unusable(&storage.file, path, problem))?;
         ledger.meet(counter).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
@@ -251,7 +251,20 @@ pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let mut image = [0; LEDGER_BYTES + 1];
     let len = read(&mut file, &mut image).map_err(Error::io("read", path))?;
-    Contents::read(&image[..len], None).map_err(Error::ledger(path))
+    Contents::read(&image[..len], None).map_err(|problem| unusable(&file, path, problem))
+}
+
+/// What is wrong with a file that was to be a ledger. Of a long one only the start was read.
+fn unusable(file: &File, path: &Path, problem: LedgerError) -> Error {
+    let problem = match problem {
+        LedgerError::Length { found } if found > LEDGER_BYTES => {
+            let length = file.metadata().map_or(0, |about| about.len());
+            let found = found.max(usize::try_from(length).unwrap_or(usize::MAX));
+            LedgerError::Length { found }
+        }
+        other => other,
+    };
+    Error::ledger(path)(problem)
 }
 
 fn refused(path: &Path, error: SpendError<Error>) -> Error {
