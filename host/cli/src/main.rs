@@ -53,7 +53,7 @@ use crate::paths::Paths;
 
 /// Say what a text is about without giving the text away.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(name = "undertone", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
