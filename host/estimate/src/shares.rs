@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use undertone::error::Result;
 use undertone_core::release::Selector;
 
@@ -271,20 +271,194 @@ pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
 /// may lie beyond each end.
 pub(crate) fn mean_of_coins(heads: u64, tosses: u64, side: f64) -> [f64; 2] {
     let tails = tosses.saturating_sub(heads);
-    let end = |a: u64, b: u64, at: f64| {
-        let beta = Beta::new(a as f64, b as f64).expect("both are at least 1");
-        beta.inverse_cdf(at)
-    };
     [
-        if heads == 0 {
-            0.0
-        } else {
-            end(heads, tails + 1, side)
-        },
-        if tails == 0 {
-            1.0
-        } else {
-            end(heads + 1, tails, 1.0 - side)
-        },
+        lowest_chance(heads, tails, side),
+        1.0 - lowest_chance(tails, heads, side),
     ]
+}
+
+/// The chance of heads of which so many or more come as often as `side` says.
+fn lowest_chance(heads: u64, tails: u64, side: f64) -> f64 {
+    if heads == 0 {
+        return 0.0;
+    }
+    if tails == 0 {
+        return (side.ln() / heads as f64).exp();
+    }
+    beta_quantile(heads as f64, tails as f64 + 1.0, side)
+}
+
+/// Above this, both parameters of a beta distribution are large: its approximation is better than what sums with so many terms come to.
+const LARGE: f64 = 3e3;
+
+/// The number below which a part `at` of a beta distribution with parameters of at least 1 lies.
+///
+/// By halving: Newton's method, as statrs 0.19 has it, overflows for large parameters and then never ends.
+fn beta_quantile(a: f64, b: f64, at: f64) -> f64 {
+    let guess = approximate_beta_quantile(a, b, at);
+    if a.min(b) > LARGE {
+        return guess;
+    }
+    let beta = Beta::new(a, b).expect("both are at least 1");
+    // Odds, as a factor of the guessed ones: they may be tiny.
+    let odds = guess / (1.0 - guess);
+    let chance = |logarithm: f64| {
+        let odds = odds * logarithm.exp();
+        odds / (1.0 + odds)
+    };
+    let logarithm = ascending(-0.01, 0.01, at, |logarithm| beta.cdf(chance(logarithm)));
+    chance(logarithm)
+}
+
+/// Abramowitz and Stegun 1964, 26.5.22: of large parameters it is off by far less than a standard deviation.
+fn approximate_beta_quantile(a: f64, b: f64, at: f64) -> f64 {
+    let y = -Normal::standard().inverse_cdf(at);
+    // Its terms have poles at one half, and a and b are at least 1.
+    let [one, two] = [a, b].map(|own| 1.0 / (2.0 * own - 1.0));
+    let h = 2.0 / (one + two);
+    let lambda = (y * y - 3.0) / 6.0;
+    let w = y * (h + lambda).max(0.0).sqrt() / h
+        - (two - one) * (lambda + 5.0 / 6.0 - 2.0 / (3.0 * h));
+    let odds = a / b * (-2.0 * w).exp();
+    (odds / (1.0 + odds)).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+}
+
+/// Where an ascending function reaches `value`, to twelve digits: near `low` and `high`, which need not be on both sides. It always ends.
+pub(crate) fn ascending(mut low: f64, mut high: f64, value: f64, of: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..64 {
+        if of(low) <= value {
+            break;
+        }
+        (low, high) = (low - 2.0 * (high - low), low);
+    }
+    for _ in 0..64 {
+        if of(high) >= value {
+            break;
+        }
+        (low, high) = (high, high + 2.0 * (high - low));
+    }
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if high - low <= 1e-12 * middle.abs().max(1.0) {
+            break;
+        }
+        match of(middle) < value {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts as large as nobody has once took for ever. Expected: scipy 1.16, `beta.ppf` and `beta.isf`.
+    #[test]
+    fn intervals_of_any_count_end_and_are_right() {
+        let expected = [
+            (0, 8000000, 0.025, 0.0, 4.6110982545307377e-07),
+            (0, 8000000, 5e-09, 0.0, 2.389225636359922e-06),
+            (1, 8000000, 0.025, 3.164725993028489e-09, 6.964552249253282e-07),
+            (1, 8000000, 5e-09, 6.250000015624999e-16, 2.782569848422916e-06),
+            (30, 8000000, 0.025, 2.5301106377760754e-06, 5.3533538828026176e-06),
+            (30, 8000000, 5e-09, 1.0398140801486899e-06, 9.26717870612512e-06),
+            (2500, 8000000, 0.025, 0.00030037084893643954, 0.0003249931549558595),
+            (26666, 8000000, 0.025, 0.003293426961768243, 0.0033734331602963035),
+            (4000000, 8000000, 0.025, 0.4996534615963555, 0.5003465384036445),
+            (7999999, 8000000, 0.025, 0.9999993035447751, 0.999999996835274),
+            (7999999, 8000000, 5e-09, 0.9999972174301516, 0.9999999999999993),
+            (8000000, 8000000, 0.025, 0.9999995388901746, 1.0),
+            (8000000, 8000000, 5e-09, 0.9999976107743637, 1.0),
+            (0, 10000000, 0.025, 0.0, 3.688878773722438e-07),
+            (0, 10000000, 5e-09, 0.0, 1.9113809657603056e-06),
+            (1, 10000000, 0.025, 2.5317807952240303e-09, 5.571642116990815e-07),
+            (1, 10000000, 5e-09, 5.000000012499999e-16, 2.226056470302755e-06),
+            (30, 10000000, 0.025, 2.0240882886048697e-06, 4.2826837927684335e-06),
+            (30, 10000000, 5e-09, 8.318510490694044e-07, 7.413747055238117e-06),
+            (2500, 10000000, 0.025, 0.00024029639060886581, 0.0002599948488776528),
+            (33333, 10000000, 0.025, 0.003297669834257734, 0.003369218200434776),
+            (5000000, 10000000, 0.025, 0.4996900525213711, 0.5003099474786289),
+            (9999999, 10000000, 0.025, 0.9999994428357883, 0.9999999974682192),
+            (9999999, 10000000, 5e-09, 0.9999977739435297, 0.9999999999999994),
+            (10000000, 10000000, 0.025, 0.9999996311121226, 1.0),
+            (10000000, 10000000, 5e-09, 0.9999980886190343, 1.0),
+            (0, 100000000, 0.025, 0.0, 3.6888793860747784e-08),
+            (0, 100000000, 5e-09, 0.0, 1.9113826097820338e-07),
+            (1, 100000000, 0.025, 2.531780798108492e-10, 5.571643258042463e-08),
+            (1, 100000000, 5e-09, 5.0000000125e-17, 2.2260586003650198e-07),
+            (30, 100000000, 0.025, 2.024087490788284e-07, 4.2826862642228293e-07),
+            (30, 100000000, 5e-09, 8.318502748923154e-08, 7.413761781037854e-07),
+            (2500, 100000000, 0.025, 2.4029535194282067e-05, 2.5999601848528615e-05),
+            (333333, 100000000, 0.025, 0.0033220424019833024, 0.0033446463650084308),
+            (50000000, 100000000, 0.025, 0.4999019968019593, 0.5000980031980407),
+            (99999999, 100000000, 0.025, 0.9999999442835674, 0.999999999746822),
+            (99999999, 100000000, 5e-09, 0.9999997773941399, 1.0),
+            (100000000, 100000000, 0.025, 0.9999999631112061, 1.0),
+            (100000000, 100000000, 5e-09, 0.999999808861739, 1.0),
+            (0, 1000000000, 0.025, 0.0, 3.6888794473100202e-09),
+            (0, 1000000000, 5e-09, 0.0, 1.9113827741843105e-08),
+            (1, 1000000000, 0.025, 2.531780798396938e-11, 5.571643429123393e-09),
+            (1, 1000000000, 5e-09, 5.0000000125000006e-18, 2.2260588168415664e-08),
+            (30, 1000000000, 0.025, 2.0240874110067103e-08, 4.282686503880139e-08),
+            (30, 1000000000, 5e-09, 8.318501974747167e-09, 7.413763246874106e-08),
+            (2500, 1000000000, 0.025, 2.402952480830144e-06, 2.5999613543924616e-06),
+            (3333333, 1000000000, 0.025, 0.003329761518454503, 0.0033369073570907537),
+            (500000000, 1000000000, 0.025, 0.4999690097484223, 0.5000309902515777),
+            (999999999, 1000000000, 0.025, 0.9999999944283565, 0.9999999999746821),
+            (999999999, 1000000000, 5e-09, 0.9999999777394118, 1.0),
+            (1000000000, 1000000000, 0.025, 0.9999999963111206, 1.0),
+            (1000000000, 1000000000, 5e-09, 0.9999999808861723, 1.0),
+            (0, 10000000000, 0.025, 0.0, 3.6888794534335445e-10),
+            (0, 10000000000, 5e-09, 0.0, 1.911382790624539e-09),
+            (1, 10000000000, 0.025, 2.531780798425783e-12, 5.57164338966532e-10),
+            (1, 10000000000, 5e-09, 5.0000000125e-19, 2.226058834282513e-09),
+            (30, 10000000000, 0.025, 2.024087403028553e-09, 4.282686536734092e-09),
+            (30, 10000000000, 5e-09, 8.318501897329576e-10, 7.413763400179002e-09),
+            (2500, 10000000000, 0.025, 2.4029523769710185e-07, 2.599961471345741e-07),
+            (2500, 10000000000, 5e-09, 2.2239933423018954e-07, 2.7982880278286293e-07),
+            (33333333, 10000000000, 0.025, 0.003332203695575943, 0.0033344631919422284),
+            (33333333, 10000000000, 5e-09, 0.003330031235059633, 0.003336637572921611),
+            (5000000000, 10000000000, 0.025, 0.4999902001300785, 0.5000097998699216),
+            (5000000000, 10000000000, 5e-09, 0.4999713463056831, 0.5000286536943169),
+            (9999999999, 10000000000, 0.025, 0.9999999994428357, 0.9999999999974682),
+            (9999999999, 10000000000, 5e-09, 0.9999999977739412, 1.0),
+            (10000000000, 10000000000, 0.025, 0.9999999996311121, 1.0),
+            (10000000000, 10000000000, 5e-09, 0.9999999980886172, 1.0),
+        ];
+        for (heads, tosses, side, low, high) in expected {
+            let own = mean_of_coins(heads, tosses, side);
+            let share = heads as f64 / tosses as f64;
+            let deviation = (share * (1.0 - share) / tosses as f64).sqrt().max(1.0 / tosses as f64);
+            for (own, wanted) in own.into_iter().zip([low, high]) {
+                assert!(
+                    (own - wanted).abs() < 1e-3 * deviation,
+                    "{heads} of {tosses}, {side}: {own} {wanted}"
+                );
+            }
+        }
+    }
+
+    /// Where statrs ends, it says the same.
+    #[test]
+    fn intervals_are_those_of_another_method() {
+        for tosses in [1, 2, 7, 100, 5_000, 100_000] {
+            for heads in [1, 2, 3, tosses / 7, tosses / 2, tosses - 1] {
+                if heads == 0 || heads >= tosses {
+                    continue;
+                }
+                let own = mean_of_coins(heads, tosses, 0.025);
+                let tails = tosses - heads;
+                let of = |a: u64, b: u64, at: f64| {
+                    Beta::new(a as f64, b as f64).unwrap().inverse_cdf(at)
+                };
+                let other = [of(heads, tails + 1, 0.025), of(heads + 1, tails, 0.975)];
+                let deviation = (0.25 / tosses as f64).sqrt();
+                for (own, other) in own.iter().zip(other) {
+                    assert!((own - other).abs() < 1e-5 * deviation, "{heads} of {tosses}: {own} {other}");
+                }
+            }
+        }
+    }
 }
