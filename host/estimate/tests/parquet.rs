@@ -506,3 +506,36 @@ fn counts_have_no_longer_values_in_csv_than_in_parquet() {
         "{said}"
     );
 }
+
+#[test]
+fn counts_may_start_with_a_byte_order_mark() {
+    let text = "pack,mechanism,rule,epsilon,order,outcome,count\n7061636b7061636b,7,2,0.5,0,1,9\n";
+    let name = Path::new("counts.csv");
+    let plain = Counts::from_csv(text.as_bytes(), name).unwrap();
+    let marked = Counts::from_csv(format!("\u{feff}{text}").as_bytes(), name).unwrap();
+    assert_eq!(marked, plain);
+    assert!(Counts::from_csv(b"\xef\xbb", name).is_err());
+}
+
+/// The pack is named if it is what was not expected.
+#[test]
+fn rejected_counts_name_a_pack_that_is_another() {
+    let text = "pack,mechanism,rule,epsilon,order,outcome,count\n\
+        7061636b7061636b,7,2,0.5,0,1,9\n7061636b7061636b,7,2,1,0,1,8\n7061636b7061636c,7,2,1,0,1,7\n";
+    let name = Path::new("counts.csv");
+    let counts = Counts::from_csv(text.as_bytes(), name).unwrap();
+    let mut expected = Expected::default();
+    expected.pack(*b"packpack", 5);
+    expected.epsilon("1".parse::<Epsilon>().unwrap());
+    let mut counter = Counter::new(Vec::new(), expected).unwrap();
+    counter.add(name, &counts).unwrap();
+    let found = counter.finish().unwrap();
+    assert_eq!(found.counts.total(), 8);
+    let packs: Vec<_> = found.rejected.reasons().collect();
+    let of = |reason: Reason| packs.iter().find(|own| own.0 == reason).unwrap().1;
+    assert_eq!(of(Reason::OtherEpsilon).pack, None);
+    assert_eq!(
+        of(Reason::Line(BadLine::OtherPack)).pack,
+        Some(*b"packpacl")
+    );
+}

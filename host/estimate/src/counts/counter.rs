@@ -300,7 +300,6 @@ impl Counter {
         let mut number = 0;
         for group in counts.by(&self.by)?.groups() {
             let outcomes = self.expected.outcomes(&group.kind);
-            let pack = Some(group.kind.pack_id());
             for (&outcome, &count) in group.outcomes {
                 number += 1;
                 let reason = match outcomes {
@@ -312,6 +311,8 @@ impl Counter {
                     Ok(_) => Reason::Line(BadLine::NoSuchCandidate),
                     Err(reason) => reason,
                 };
+                let other = reason == Reason::Line(BadLine::OtherPack);
+                let pack = other.then(|| group.kind.pack_id());
                 self.rejected.add(reason, count, number, pack);
             }
         }
