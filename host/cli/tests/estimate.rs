@@ -309,7 +309,7 @@ fn all_kinds_together_and_by_day() {
         "Nothing in the releases speaks against",
         "PUBLISHED COUNTS",
         "releases in the smallest slice: epsilon 0.0",
-        "One forged release moves a share",
+        "One forged release moves an unbiased guess",
         "nothing known",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -127,6 +127,12 @@ impl Channel {
         ((share * own + (1.0 - share) * other) / releases).sqrt() * self.weight()
     }
 
+    /// The variance of one vote, at least.
+    pub(crate) fn variance_of_coins(&self) -> f64 {
+        let [own, other] = [self.own, self.other].map(|p| p * (1.0 - p));
+        own.min(other)
+    }
+
     /// For each answer, how many releases it prefers.
     ///
     /// # Cost

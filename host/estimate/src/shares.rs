@@ -96,13 +96,24 @@ pub struct Shares {
     pub shares: Vec<Share>,
     /// `[m + 1]`: the guesses without bias. They may lie outside of 0..=1 and add up to other numbers.
     pub unbiased: Vec<f64>,
-    /// What forging one release moves a share by, at most.
+    /// What forging one release moves a guess without bias by, at most. A [`share`](Share::share) is what is expected given all of these, and may move by a
+    /// few times as much.
     pub moved: f64,
     /// Whether honest devices release like this: false if some answer is so rare, or so frequent, as no texts make it, which of honest devices is
     /// seen less than once in a thousand estimates. Then releases are forged, or of another law, and the shares say nothing.
     pub possible: bool,
-    /// `[m + 1]`: the intervals before they are cut to 0..=1.
-    ends: Vec<[f64; 2]>,
+    /// The part of the releases whose kind says nothing.
+    unknown: f64,
+    /// `[m + 1]`: of the other releases, the guesses and their intervals before they are cut to 0..=1.
+    known: Vec<Known>,
+}
+
+/// What releases whose kind says something say of a share among their texts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Known {
+    guess: f64,
+    low: f64,
+    high: f64,
 }
 
 /// The shares that releases of one kind say, under a pack of so many candidates; `None` for sentence releases, whose law
@@ -125,6 +136,8 @@ pub fn shares(
 /// Each kind counts as many times as it has releases, so the shares are those of all these texts, whatever texts have which
 /// kind. Intervals of several kinds are joined by the method of variance estimates recovery (Zou and Donner 2008). A kind with so few releases that its
 /// own guess could be off by half of everything counts as unknown: its texts may be all or none of a share. So one release with a tiny ε spoils nothing.
+/// If all kinds are so, the one that is off by the least counts. The method takes each kind's interval for nearly symmetric. Kinds with too few releases
+/// for that have an interval together, by the inequality of Bernstein.
 ///
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, for outcomes that do not exist, for a level outside of 0..1; those of
@@ -157,7 +170,8 @@ pub fn pooled(
             parts.push((channel, releases, channel.votes(outcomes)));
         }
     }
-    let Some(most) = parts.iter().map(|(_, releases, _)| *releases).max() else {
+    let off = |(channel, own, _): &(Channel, u64, Vec<u64>)| channel.deviation(0.0, *own as f64);
+    let Some(least) = parts.iter().map(off).min_by(f64::total_cmp) else {
         return match samples.iter().any(|(kind, _)| is_whole_text(*kind)) {
             true => Err(refused("there are no releases".to_owned())),
             false => Ok(None),
@@ -165,29 +179,45 @@ pub fn pooled(
     };
     let releases: u64 = parts.iter().map(|(_, releases, _)| releases).sum();
     // One kind alone is never unknown: its interval says all there is to say.
-    let known = |(channel, own, _): &&(Channel, u64, Vec<u64>)| {
-        parts.len() == 1 || *own == most || channel.deviation(0.0, *own as f64) < HALF
-    };
+    let known = |part: &&(Channel, u64, Vec<u64>)| off(part) < HALF.max(least * (1.0 + 1e-9));
     let total: u64 = parts.iter().filter(known).map(|(_, own, _)| own).sum();
     let unknown = 1.0 - total as f64 / releases as f64;
+    let small = Small::of(
+        parts
+            .iter()
+            .filter(known)
+            .filter(|(channel, own, _)| channel.variance_of_coins() * (*own as f64) < FEW)
+            .map(|(channel, own, _)| (channel, *own as f64)),
+    );
     let (mut unbiased, mut ends) = (Vec::new(), Vec::new());
     for answer in 0..answers {
         let (mut guess, mut below, mut above) = (0.0, 0.0, 0.0);
+        let mut of_small = 0.0;
         let mut alone = [0.0; 2];
         for (channel, own, votes) in parts.iter().filter(known) {
             let part = *own as f64 / total as f64;
             let share = channel.unbiased(votes[answer] as f64 / *own as f64);
-            alone = mean_of_coins(votes[answer], *own, side).map(|end| channel.unbiased(end));
             guess += part * share;
+            if small.kinds > 1 && channel.variance_of_coins() * (*own as f64) < FEW {
+                of_small += *own as f64 / small.releases * share;
+                continue;
+            }
+            alone = mean_of_coins(votes[answer], *own, side).map(|end| channel.unbiased(end));
             below += (part * (share - alone[0])).powi(2);
             above += (part * (alone[1] - share)).powi(2);
         }
-        let own = match parts.len() {
+        if small.kinds > 1 {
+            let part = small.releases / total as f64;
+            let [low, high] = small.interval(of_small, side);
+            below += (part * (of_small - low)).powi(2);
+            above += (part * (high - of_small)).powi(2);
+        }
+        let [low, high] = match parts.iter().filter(known).count() {
             1 => alone,
             _ => [guess - below.sqrt(), guess + above.sqrt()],
         };
         unbiased.push(guess);
-        ends.push([(1.0 - unknown) * own[0], (1.0 - unknown) * own[1] + unknown]);
+        ends.push(Known { guess, low, high });
     }
     let possible = parts.iter().all(|(channel, own, votes)| {
         votes.iter().all(|votes| {
@@ -208,10 +238,10 @@ pub fn pooled(
     };
     let deviations: Vec<f64> = about.iter().map(deviation).collect();
     let shares = expected(&unbiased, &deviations).into_iter().zip(&ends);
-    let shares = shares.map(|(share, [low, high])| Share {
+    let shares = shares.map(|(share, own)| Share {
         share,
-        low: low.clamp(0.0, share),
-        high: high.clamp(share, 1.0),
+        low: ((1.0 - unknown) * own.low).clamp(0.0, share),
+        high: ((1.0 - unknown) * own.high + unknown).clamp(share, 1.0),
     });
     let weight = parts
         .iter()
@@ -223,12 +253,67 @@ pub fn pooled(
         unbiased,
         moved: (weight.fold(1.0, f64::max) / total as f64).min(1.0),
         possible,
-        ends,
+        unknown,
+        known: ends,
     }))
 }
 
 /// How often honest devices may be taken for forgers.
 const RARE: f64 = 0.001;
+
+/// A kind whose votes have a smaller variance than this is not nearly symmetric: its rare votes are a few.
+const FEW: f64 = 20.0;
+
+/// Kinds of few releases each, together.
+#[derive(Default)]
+struct Small {
+    kinds: usize,
+    releases: f64,
+    /// The variance of the guess where the share is 0, and how it grows with the share, at most.
+    variance: f64,
+    growth: f64,
+    /// How far one release moves the guess up, and down, from what is expected of it, at most.
+    up: f64,
+    down: f64,
+}
+
+impl Small {
+    fn of<'a>(kinds: impl Iterator<Item = (&'a Channel, f64)> + Clone) -> Self {
+        let releases: f64 = kinds.clone().map(|(_, own)| own).sum();
+        let mut small = Self {
+            releases,
+            growth: f64::NEG_INFINITY,
+            ..Self::default()
+        };
+        for (channel, own) in kinds {
+            let moves = channel.weight() / releases;
+            // Of all texts that have the answer, which kind has how many is not known: the most that it makes counts.
+            let [other, one] = [channel.other(), channel.own()].map(|p| p * (1.0 - p));
+            small.kinds += 1;
+            small.variance += own * moves * moves * other;
+            small.growth = small.growth.max(releases * moves * moves * (one - other));
+            small.up = small.up.max(moves * (1.0 - channel.other()));
+            small.down = small.down.max(moves * channel.own());
+        }
+        small
+    }
+
+    /// The shares from which the guess is not so far off that it comes less often than `side` says: each end by the inequality of Bernstein, with
+    /// the variance at that end. It holds for any number of releases, and is wider than need be.
+    fn interval(&self, guess: f64, side: f64) -> [f64; 2] {
+        let wanted = -side.ln();
+        let end = |sign: f64, moves: f64| {
+            let surprise = |distance: f64| {
+                let share = (guess + sign * distance).clamp(0.0, 1.0);
+                let variance = (self.variance + self.growth * share).max(0.0);
+                let square = distance * distance;
+                square / (2.0 * (variance + moves * distance / 3.0)).max(f64::MIN_POSITIVE)
+            };
+            guess + sign * ascending(0.0, 0.1, wanted, |distance| surprise(distance.max(0.0)))
+        };
+        [end(-1.0, self.up), end(1.0, self.down)]
+    }
+}
 
 /// A standard deviation above which a kind of releases says nothing.
 const HALF: f64 = 0.5;
@@ -239,7 +324,8 @@ pub fn is_whole_text(kind: Kind) -> bool {
 }
 
 /// How the shares of two sets of releases differ, the second less the first: both with the confidence that the difference
-/// shall have. By the method of variance estimates recovery (Newcombe 1998, Zou and Donner 2008).
+/// shall have. By the method of variance estimates recovery (Newcombe 1998, Zou and Donner 2008). What is unknown is no matter of chance: its texts may be
+/// all of a share in one set and none in the other.
 ///
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they are of packs with other numbers of candidates.
@@ -253,11 +339,18 @@ pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
     }
     let of = |answer: usize| {
         let share = second.shares[answer].share - first.shares[answer].share;
-        let [one, two] = [first, second].map(|own| own.unbiased[answer]);
-        let [one_ends, two_ends] = [first, second].map(|own| own.ends[answer]);
-        let half = |a: f64, b: f64| a.hypot(b);
-        let low = two - one - half(two - two_ends[0], one_ends[1] - one);
-        let high = two - one + half(two_ends[1] - two, one - one_ends[0]);
+        let of = |own: &Shares| {
+            let (known, part) = (own.known[answer], 1.0 - own.unknown);
+            [
+                known.guess,
+                known.guess - known.low,
+                known.high - known.guess,
+            ]
+            .map(|x| part * x)
+        };
+        let [[one, one_below, one_above], [two, two_below, two_above]] = [first, second].map(of);
+        let low = two - one - two_below.hypot(one_above) - first.unknown;
+        let high = two - one + two_above.hypot(one_below) + second.unknown;
         Share {
             share,
             low: low.clamp(-1.0, share),
@@ -317,8 +410,8 @@ fn approximate_beta_quantile(a: f64, b: f64, at: f64) -> f64 {
     let [one, two] = [a, b].map(|own| 1.0 / (2.0 * own - 1.0));
     let h = 2.0 / (one + two);
     let lambda = (y * y - 3.0) / 6.0;
-    let w = y * (h + lambda).max(0.0).sqrt() / h
-        - (two - one) * (lambda + 5.0 / 6.0 - 2.0 / (3.0 * h));
+    let w =
+        y * (h + lambda).max(0.0).sqrt() / h - (two - one) * (lambda + 5.0 / 6.0 - 2.0 / (3.0 * h));
     let odds = a / b * (-2.0 * w).exp();
     (odds / (1.0 + odds)).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
 }
@@ -360,69 +453,339 @@ mod tests {
         let expected = [
             (0, 8000000, 0.025, 0.0, 4.6110982545307377e-07),
             (0, 8000000, 5e-09, 0.0, 2.389225636359922e-06),
-            (1, 8000000, 0.025, 3.164725993028489e-09, 6.964552249253282e-07),
-            (1, 8000000, 5e-09, 6.250000015624999e-16, 2.782569848422916e-06),
-            (30, 8000000, 0.025, 2.5301106377760754e-06, 5.3533538828026176e-06),
-            (30, 8000000, 5e-09, 1.0398140801486899e-06, 9.26717870612512e-06),
-            (2500, 8000000, 0.025, 0.00030037084893643954, 0.0003249931549558595),
-            (26666, 8000000, 0.025, 0.003293426961768243, 0.0033734331602963035),
-            (4000000, 8000000, 0.025, 0.4996534615963555, 0.5003465384036445),
-            (7999999, 8000000, 0.025, 0.9999993035447751, 0.999999996835274),
-            (7999999, 8000000, 5e-09, 0.9999972174301516, 0.9999999999999993),
+            (
+                1,
+                8000000,
+                0.025,
+                3.164725993028489e-09,
+                6.964552249253282e-07,
+            ),
+            (
+                1,
+                8000000,
+                5e-09,
+                6.250000015624999e-16,
+                2.782569848422916e-06,
+            ),
+            (
+                30,
+                8000000,
+                0.025,
+                2.5301106377760754e-06,
+                5.3533538828026176e-06,
+            ),
+            (
+                30,
+                8000000,
+                5e-09,
+                1.0398140801486899e-06,
+                9.26717870612512e-06,
+            ),
+            (
+                2500,
+                8000000,
+                0.025,
+                0.00030037084893643954,
+                0.0003249931549558595,
+            ),
+            (
+                26666,
+                8000000,
+                0.025,
+                0.003293426961768243,
+                0.0033734331602963035,
+            ),
+            (
+                4000000,
+                8000000,
+                0.025,
+                0.4996534615963555,
+                0.5003465384036445,
+            ),
+            (
+                7999999,
+                8000000,
+                0.025,
+                0.9999993035447751,
+                0.999999996835274,
+            ),
+            (
+                7999999,
+                8000000,
+                5e-09,
+                0.9999972174301516,
+                0.9999999999999993,
+            ),
             (8000000, 8000000, 0.025, 0.9999995388901746, 1.0),
             (8000000, 8000000, 5e-09, 0.9999976107743637, 1.0),
             (0, 10000000, 0.025, 0.0, 3.688878773722438e-07),
             (0, 10000000, 5e-09, 0.0, 1.9113809657603056e-06),
-            (1, 10000000, 0.025, 2.5317807952240303e-09, 5.571642116990815e-07),
-            (1, 10000000, 5e-09, 5.000000012499999e-16, 2.226056470302755e-06),
-            (30, 10000000, 0.025, 2.0240882886048697e-06, 4.2826837927684335e-06),
-            (30, 10000000, 5e-09, 8.318510490694044e-07, 7.413747055238117e-06),
-            (2500, 10000000, 0.025, 0.00024029639060886581, 0.0002599948488776528),
-            (33333, 10000000, 0.025, 0.003297669834257734, 0.003369218200434776),
-            (5000000, 10000000, 0.025, 0.4996900525213711, 0.5003099474786289),
-            (9999999, 10000000, 0.025, 0.9999994428357883, 0.9999999974682192),
-            (9999999, 10000000, 5e-09, 0.9999977739435297, 0.9999999999999994),
+            (
+                1,
+                10000000,
+                0.025,
+                2.5317807952240303e-09,
+                5.571642116990815e-07,
+            ),
+            (
+                1,
+                10000000,
+                5e-09,
+                5.000000012499999e-16,
+                2.226056470302755e-06,
+            ),
+            (
+                30,
+                10000000,
+                0.025,
+                2.0240882886048697e-06,
+                4.2826837927684335e-06,
+            ),
+            (
+                30,
+                10000000,
+                5e-09,
+                8.318510490694044e-07,
+                7.413747055238117e-06,
+            ),
+            (
+                2500,
+                10000000,
+                0.025,
+                0.00024029639060886581,
+                0.0002599948488776528,
+            ),
+            (
+                33333,
+                10000000,
+                0.025,
+                0.003297669834257734,
+                0.003369218200434776,
+            ),
+            (
+                5000000,
+                10000000,
+                0.025,
+                0.4996900525213711,
+                0.5003099474786289,
+            ),
+            (
+                9999999,
+                10000000,
+                0.025,
+                0.9999994428357883,
+                0.9999999974682192,
+            ),
+            (
+                9999999,
+                10000000,
+                5e-09,
+                0.9999977739435297,
+                0.9999999999999994,
+            ),
             (10000000, 10000000, 0.025, 0.9999996311121226, 1.0),
             (10000000, 10000000, 5e-09, 0.9999980886190343, 1.0),
             (0, 100000000, 0.025, 0.0, 3.6888793860747784e-08),
             (0, 100000000, 5e-09, 0.0, 1.9113826097820338e-07),
-            (1, 100000000, 0.025, 2.531780798108492e-10, 5.571643258042463e-08),
-            (1, 100000000, 5e-09, 5.0000000125e-17, 2.2260586003650198e-07),
-            (30, 100000000, 0.025, 2.024087490788284e-07, 4.2826862642228293e-07),
-            (30, 100000000, 5e-09, 8.318502748923154e-08, 7.413761781037854e-07),
-            (2500, 100000000, 0.025, 2.4029535194282067e-05, 2.5999601848528615e-05),
-            (333333, 100000000, 0.025, 0.0033220424019833024, 0.0033446463650084308),
-            (50000000, 100000000, 0.025, 0.4999019968019593, 0.5000980031980407),
-            (99999999, 100000000, 0.025, 0.9999999442835674, 0.999999999746822),
+            (
+                1,
+                100000000,
+                0.025,
+                2.531780798108492e-10,
+                5.571643258042463e-08,
+            ),
+            (
+                1,
+                100000000,
+                5e-09,
+                5.0000000125e-17,
+                2.2260586003650198e-07,
+            ),
+            (
+                30,
+                100000000,
+                0.025,
+                2.024087490788284e-07,
+                4.2826862642228293e-07,
+            ),
+            (
+                30,
+                100000000,
+                5e-09,
+                8.318502748923154e-08,
+                7.413761781037854e-07,
+            ),
+            (
+                2500,
+                100000000,
+                0.025,
+                2.4029535194282067e-05,
+                2.5999601848528615e-05,
+            ),
+            (
+                333333,
+                100000000,
+                0.025,
+                0.0033220424019833024,
+                0.0033446463650084308,
+            ),
+            (
+                50000000,
+                100000000,
+                0.025,
+                0.4999019968019593,
+                0.5000980031980407,
+            ),
+            (
+                99999999,
+                100000000,
+                0.025,
+                0.9999999442835674,
+                0.999999999746822,
+            ),
             (99999999, 100000000, 5e-09, 0.9999997773941399, 1.0),
             (100000000, 100000000, 0.025, 0.9999999631112061, 1.0),
             (100000000, 100000000, 5e-09, 0.999999808861739, 1.0),
             (0, 1000000000, 0.025, 0.0, 3.6888794473100202e-09),
             (0, 1000000000, 5e-09, 0.0, 1.9113827741843105e-08),
-            (1, 1000000000, 0.025, 2.531780798396938e-11, 5.571643429123393e-09),
-            (1, 1000000000, 5e-09, 5.0000000125000006e-18, 2.2260588168415664e-08),
-            (30, 1000000000, 0.025, 2.0240874110067103e-08, 4.282686503880139e-08),
-            (30, 1000000000, 5e-09, 8.318501974747167e-09, 7.413763246874106e-08),
-            (2500, 1000000000, 0.025, 2.402952480830144e-06, 2.5999613543924616e-06),
-            (3333333, 1000000000, 0.025, 0.003329761518454503, 0.0033369073570907537),
-            (500000000, 1000000000, 0.025, 0.4999690097484223, 0.5000309902515777),
-            (999999999, 1000000000, 0.025, 0.9999999944283565, 0.9999999999746821),
+            (
+                1,
+                1000000000,
+                0.025,
+                2.531780798396938e-11,
+                5.571643429123393e-09,
+            ),
+            (
+                1,
+                1000000000,
+                5e-09,
+                5.0000000125000006e-18,
+                2.2260588168415664e-08,
+            ),
+            (
+                30,
+                1000000000,
+                0.025,
+                2.0240874110067103e-08,
+                4.282686503880139e-08,
+            ),
+            (
+                30,
+                1000000000,
+                5e-09,
+                8.318501974747167e-09,
+                7.413763246874106e-08,
+            ),
+            (
+                2500,
+                1000000000,
+                0.025,
+                2.402952480830144e-06,
+                2.5999613543924616e-06,
+            ),
+            (
+                3333333,
+                1000000000,
+                0.025,
+                0.003329761518454503,
+                0.0033369073570907537,
+            ),
+            (
+                500000000,
+                1000000000,
+                0.025,
+                0.4999690097484223,
+                0.5000309902515777,
+            ),
+            (
+                999999999,
+                1000000000,
+                0.025,
+                0.9999999944283565,
+                0.9999999999746821,
+            ),
             (999999999, 1000000000, 5e-09, 0.9999999777394118, 1.0),
             (1000000000, 1000000000, 0.025, 0.9999999963111206, 1.0),
             (1000000000, 1000000000, 5e-09, 0.9999999808861723, 1.0),
             (0, 10000000000, 0.025, 0.0, 3.6888794534335445e-10),
             (0, 10000000000, 5e-09, 0.0, 1.911382790624539e-09),
-            (1, 10000000000, 0.025, 2.531780798425783e-12, 5.57164338966532e-10),
-            (1, 10000000000, 5e-09, 5.0000000125e-19, 2.226058834282513e-09),
-            (30, 10000000000, 0.025, 2.024087403028553e-09, 4.282686536734092e-09),
-            (30, 10000000000, 5e-09, 8.318501897329576e-10, 7.413763400179002e-09),
-            (2500, 10000000000, 0.025, 2.4029523769710185e-07, 2.599961471345741e-07),
-            (2500, 10000000000, 5e-09, 2.2239933423018954e-07, 2.7982880278286293e-07),
-            (33333333, 10000000000, 0.025, 0.003332203695575943, 0.0033344631919422284),
-            (33333333, 10000000000, 5e-09, 0.003330031235059633, 0.003336637572921611),
-            (5000000000, 10000000000, 0.025, 0.4999902001300785, 0.5000097998699216),
-            (5000000000, 10000000000, 5e-09, 0.4999713463056831, 0.5000286536943169),
-            (9999999999, 10000000000, 0.025, 0.9999999994428357, 0.9999999999974682),
+            (
+                1,
+                10000000000,
+                0.025,
+                2.531780798425783e-12,
+                5.57164338966532e-10,
+            ),
+            (
+                1,
+                10000000000,
+                5e-09,
+                5.0000000125e-19,
+                2.226058834282513e-09,
+            ),
+            (
+                30,
+                10000000000,
+                0.025,
+                2.024087403028553e-09,
+                4.282686536734092e-09,
+            ),
+            (
+                30,
+                10000000000,
+                5e-09,
+                8.318501897329576e-10,
+                7.413763400179002e-09,
+            ),
+            (
+                2500,
+                10000000000,
+                0.025,
+                2.4029523769710185e-07,
+                2.599961471345741e-07,
+            ),
+            (
+                2500,
+                10000000000,
+                5e-09,
+                2.2239933423018954e-07,
+                2.7982880278286293e-07,
+            ),
+            (
+                33333333,
+                10000000000,
+                0.025,
+                0.003332203695575943,
+                0.0033344631919422284,
+            ),
+            (
+                33333333,
+                10000000000,
+                5e-09,
+                0.003330031235059633,
+                0.003336637572921611,
+            ),
+            (
+                5000000000,
+                10000000000,
+                0.025,
+                0.4999902001300785,
+                0.5000097998699216,
+            ),
+            (
+                5000000000,
+                10000000000,
+                5e-09,
+                0.4999713463056831,
+                0.5000286536943169,
+            ),
+            (
+                9999999999,
+                10000000000,
+                0.025,
+                0.9999999994428357,
+                0.9999999999974682,
+            ),
             (9999999999, 10000000000, 5e-09, 0.9999999977739412, 1.0),
             (10000000000, 10000000000, 0.025, 0.9999999996311121, 1.0),
             (10000000000, 10000000000, 5e-09, 0.9999999980886172, 1.0),
@@ -430,7 +793,9 @@ mod tests {
         for (heads, tosses, side, low, high) in expected {
             let own = mean_of_coins(heads, tosses, side);
             let share = heads as f64 / tosses as f64;
-            let deviation = (share * (1.0 - share) / tosses as f64).sqrt().max(1.0 / tosses as f64);
+            let deviation = (share * (1.0 - share) / tosses as f64)
+                .sqrt()
+                .max(1.0 / tosses as f64);
             for (own, wanted) in own.into_iter().zip([low, high]) {
                 assert!(
                     (own - wanted).abs() < 1e-3 * deviation,
@@ -456,7 +821,10 @@ mod tests {
                 let other = [of(heads, tails + 1, 0.025), of(heads + 1, tails, 0.975)];
                 let deviation = (0.25 / tosses as f64).sqrt();
                 for (own, other) in own.iter().zip(other) {
-                    assert!((own - other).abs() < 1e-5 * deviation, "{heads} of {tosses}: {own} {other}");
+                    assert!(
+                        (own - other).abs() < 1e-5 * deviation,
+                        "{heads} of {tosses}: {own} {other}"
+                    );
                 }
             }
         }

@@ -193,3 +193,95 @@ fn intervals_of_several_kinds_cover() {
     assert!(covered * 100 >= all * 95, "{covered} of {all}");
     assert!(of_difference * 100 >= all * 95, "{of_difference} of {all}");
 }
+
+/// Texts of a kind that says nothing are no matter of chance: they may be all of a share in one set, and none in the other.
+#[test]
+fn differences_allow_for_what_is_unknown() {
+    let (good, bad) = (kind("5"), kind("0.05"));
+    let half = expected(good, [0.5, 0.5, 0.0, 0.0], 15_000.0);
+    // So few of them that they are off by more than half of everything.
+    let one = expected(bad, [1.0, 0.0, 0.0, 0.0], 1000.0);
+    let other = expected(bad, [0.0, 1.0, 0.0, 0.0], 1000.0);
+    let part = 1000.0 / 16_000.0;
+    let [a, b] = [one, other].map(|own| of(&[(good, &half), (bad, &own)], 0.95).unwrap());
+    let found = difference(&a, &b).unwrap();
+    for (answer, truth) in [-part, part, 0.0, 0.0].into_iter().enumerate() {
+        assert!(
+            found[answer].low <= truth && truth <= found[answer].high,
+            "{truth}: {:?}",
+            found[answer]
+        );
+    }
+    // There and back are the same, turned.
+    for (there, back) in found.iter().zip(difference(&b, &a).unwrap()) {
+        assert!((there.low + back.high).abs() < 1e-12 && (there.high + back.low).abs() < 1e-12);
+    }
+}
+
+/// Kinds of equally many releases: that none has more than another makes none of them known.
+#[test]
+fn a_forged_kind_spoils_nothing_among_equals() {
+    let kinds: Vec<Kind> = (0..200).map(|i| kind(&format!("6.{i:03}"))).collect();
+    let own = BTreeMap::from([(0, 1)]);
+    let mut samples: Vec<_> = kinds.iter().map(|kind| (*kind, &own)).collect();
+    let before = of(&samples, 0.95).unwrap();
+    let forged = BTreeMap::from([(3, 1)]);
+    samples.push((kind("0.000001"), &forged));
+    let after = of(&samples, 0.95).unwrap();
+    assert!(after.moved < 2.0 * before.moved, "{}", after.moved);
+    assert!(after.shares[0].low > 0.9, "{:?}", after.shares[0]);
+    // Where no kind says anything, one still counts, so that there is a guess.
+    let few: Vec<_> = ["0.1", "0.2"].map(|epsilon| (kind(epsilon), &own)).into();
+    let own = of(&few, 0.95).unwrap();
+    for share in own.shares {
+        assert_eq!((share.low, share.high), (0.0, 1.0));
+    }
+}
+
+/// Many kinds with few releases each, as from a fleet in which every device has its own ε: each kind's votes are far from symmetric.
+#[test]
+fn intervals_of_many_small_kinds_cover() {
+    let mut rng = PublicRng::new(19);
+    let mut uniform = move || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    let mut other = PublicRng::new(20);
+    let shares = [0.95, 0.05, 0.0, 0.0];
+    for (first, count, releases) in [(4.0, 200, 3), (3.0, 100, 1), (3.0, 100, 10)] {
+        let kinds: Vec<(Kind, Channel)> = (0..count)
+            .map(|i| {
+                let kind = kind(&format!("{:.3}", first + f64::from(i) / 200.0));
+                (kind, Channel::new(kind, 3).unwrap().unwrap())
+            })
+            .collect();
+        let (mut missed, populations) = ([0; 4], 400);
+        for _ in 0..populations {
+            let mut samples = Vec::new();
+            let mut text = 0.0;
+            for (kind, channel) in &kinds {
+                let mut outcomes = BTreeMap::new();
+                for _ in 0..releases {
+                    // Every twentieth text is of the second answer.
+                    text += shares[1];
+                    let answer = u32::from(text >= 1.0);
+                    text -= f64::from(answer);
+                    let outcome = match uniform() < channel.own() {
+                        true => answer,
+                        false => (answer + 1 + below(&mut other, 3) as u32) % 4,
+                    };
+                    *outcomes.entry(outcome).or_insert(0) += 1;
+                }
+                samples.push((*kind, outcomes));
+            }
+            let samples: Vec<_> = samples.iter().map(|(kind, own)| (*kind, own)).collect();
+            let own = of(&samples, 0.95).unwrap();
+            for (answer, own) in own.shares.iter().enumerate() {
+                let truth = shares[answer];
+                let covers = own.low <= truth + 1e-9 && truth - 1e-9 <= own.high;
+                missed[answer] += usize::from(!covers);
+            }
+        }
+        println!("{count} kinds of {releases}: missed {missed:?} of {populations}");
+        for missed in missed {
+            assert!(missed * 20 <= populations, "{missed} of {populations}");
+        }
+    }
+}

@@ -50,7 +50,7 @@ pub(crate) fn honest(own: &OfCandidates) -> String {
 /// What forgers can do, in words.
 pub(crate) fn forged(moved: f64) -> String {
     format!(
-        "One forged release moves a share by at most {} percentage points.",
+        "One forged release moves an unbiased guess of a share by at most {} percentage points.",
         at_most(100.0 * moved, 3)
     )
 }
