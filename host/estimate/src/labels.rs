@@ -12,6 +12,11 @@
 //! shares, which are not negative and add up to one, with a part of a count more for each label. The interval comes from the least without that bound, which is a linear function of h: it is nearly
 //! normal at any number of releases, also where a share is 0. Several kinds of releases count together, each with its own C.
 //!
+//! # Few releases, and few public texts
+//! Both variances are measured on what there is, and of few that agree they would be 0. So a few releases are added that may be anything, and
+//! for each label a few texts in each outcome; quantiles are those of Student's t, as far as texts count. Intervals of few are too wide, not too
+//! narrow: `tests/few.rs` measures both.
+//!
 //! # Source
 //! Label shift: Saerens, Latinne and Decaestecker 2002; Vaz, Izbicki and Stern 2019. Ours: exact laws instead of sampled
 //! confusion, and intervals in closed form instead of a bootstrap, so that the same counts give the same answer.
@@ -19,7 +24,7 @@
 use std::collections::BTreeMap;
 
 use nalgebra::{DMatrix, DVector};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
@@ -31,7 +36,7 @@ use undertone_core::select::Ratio;
 use crate::channel::Channel;
 use crate::counts::Kind;
 use crate::refused;
-use crate::shares::{Confidence, Share};
+use crate::shares::{Confidence, Share, ascending};
 use crate::simplex::{least, likely, with_sum_one};
 
 /// Public texts of a label at least.
@@ -42,6 +47,23 @@ pub const MOST_OUTCOMES: usize = 2000;
 
 /// Kinds of releases at most: each costs matrices of its own, and a forger can make up values of ε.
 pub const MOST_KINDS: usize = 32;
+
+/// What no public text of a label has shown may still be what others of the label do. So to the variance of a label's mean is added, for each outcome,
+/// what so many texts with it would be. Without that, five texts that agree would leave no doubt. Chosen by `tests/few.rs`.
+const UNSEEN: f64 = 4.0;
+
+/// Where the errors of outcomes add up, so many texts at most for all outcomes together: they are not all unseen by chance.
+const UNSEEN_TOGETHER: f64 = 60.0;
+
+/// As so many further releases counts that they may be anything, half at either end of what a release can say: of few that agree,
+/// the variance would else be 0 (Agresti and Coull 1998).
+const UNHEARD: f64 = 4.0;
+
+/// The part of what one release moves by which intervals are wider: errors of few releases are no normal ones.
+const MARGIN: f64 = 0.5;
+
+/// Fewer releases do not speak against anything: what is to be expected of them is not known well enough.
+pub const FEWEST_TO_TEST: u64 = 100;
 
 /// Simulated populations for the test of fit.
 const SIMULATED: usize = 499;
@@ -70,16 +92,15 @@ pub struct Labels {
     pub fit: Fit,
     /// What forging one release moves a share by, at most: before shares are kept within 0..=1.
     pub moved: f64,
-    /// `[labels][labels]`: the covariance of the unbounded guesses.
-    covariance: DMatrix<f64>,
     /// What differences need.
-    influence: Vec<Influence>,
+    noise: Noise,
 }
 
 /// How well the releases agree with what the public texts say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// How often releases of texts that are as assumed would agree less. Below 0.01: they are not as assumed.
+    /// How often releases of texts that are as assumed would agree less. Below 0.01: they are not as assumed. 1 for fewer than [`FEWEST_TO_TEST`]
+    /// releases, which are not tested.
     pub probability: f64,
     /// How far the releases are from what the shares say, as a multiple of what is to be expected; at least 1.
     pub dispersion: f64,
@@ -92,11 +113,91 @@ impl Fit {
     }
 }
 
-/// How the errors of each public text of a calibration move the guesses: `[texts][labels]`.
+/// Where errors of guesses come from.
+#[derive(Clone, Debug, PartialEq)]
+struct Noise {
+    /// `[labels]`: the variance that comes from releases.
+    of_releases: DVector<f64>,
+    /// `[labels]`: by how much intervals are wider than normal errors make them.
+    margin: DVector<f64>,
+    influence: Vec<Influence>,
+}
+
+/// How the errors of each public text of a calibration move the guesses.
 #[derive(Clone, Debug, PartialEq)]
 struct Influence {
     calibration: usize,
+    /// `[texts]`: the label of each, and `[labels]`: how many texts.
+    labels: Vec<usize>,
+    texts: Vec<f64>,
+    /// `[texts][labels]`.
     of_texts: DMatrix<f64>,
+    /// `[outcomes · labels][labels]`: of what no text has shown, see [`UNSEEN`].
+    of_unseen: DMatrix<f64>,
+}
+
+impl Influence {
+    /// Adds `factor` times another one of the same texts.
+    fn add(&mut self, other: &Self, factor: f64) {
+        self.of_texts += &other.of_texts * factor;
+        let rows = self.of_unseen.nrows().max(other.of_unseen.nrows());
+        let resized = |own: &DMatrix<f64>| own.clone().resize_vertically(rows, 0.0);
+        self.of_unseen = resized(&self.of_unseen) + resized(&other.of_unseen) * factor;
+    }
+
+    /// `[labels of texts]`: the variance of a guess that comes from the texts of each label.
+    fn by_label(&self, guess: usize) -> Vec<f64> {
+        let mut own = vec![0.0; self.texts.len()];
+        for (label, moved) in self.labels.iter().zip(self.of_texts.column(guess).iter()) {
+            own[*label] += moved * moved;
+        }
+        for (row, moved) in self.of_unseen.column(guess).iter().enumerate() {
+            own[row % self.texts.len()] += moved * moved;
+        }
+        own
+    }
+}
+
+impl Noise {
+    /// Half the width of the interval of a guess, of which `side` may lie beyond each end.
+    fn half(&self, guess: usize, side: f64) -> f64 {
+        let mut total = self.of_releases[guess];
+        let mut squares = 0.0;
+        for own in &self.influence {
+            for (part, texts) in own.by_label(guess).into_iter().zip(&own.texts) {
+                total += part;
+                squares += part * part / (texts - 1.0);
+            }
+        }
+        // Variances of few texts are not known well: Welch 1947, Satterthwaite 1946.
+        reach(side, total * total / squares) * total.sqrt() + self.margin[guess]
+    }
+
+    /// That of a difference of guesses: what public texts err by, both err by.
+    fn less(&self, other: &Self) -> Self {
+        let mut influence = self.influence.clone();
+        for theirs in &other.influence {
+            let same = |own: &&mut Influence| own.calibration == theirs.calibration;
+            match influence.iter_mut().find(same) {
+                Some(own) => own.add(theirs, -1.0),
+                None => influence.push(theirs.clone()),
+            }
+        }
+        Self {
+            of_releases: &self.of_releases + &other.of_releases,
+            margin: &self.margin + &other.margin,
+            influence,
+        }
+    }
+}
+
+/// How many standard deviations an end is away, if that deviation was measured with so many degrees of freedom.
+fn reach(side: f64, freedom: f64) -> f64 {
+    let normal = -Normal::standard().inverse_cdf(side);
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(own) if freedom < 1e4 => -ascending(-2.0 * normal, -normal, side, |at| own.cdf(at)),
+        _ => normal,
+    }
 }
 
 /// Releases of one kind, and the laws of public texts under it.
@@ -123,6 +224,8 @@ pub struct Laws<'a> {
     /// `[labels]`: how many texts.
     texts: Vec<f64>,
     pub(crate) channel: Option<Channel>,
+    /// `[outcomes]`: how far laws of two texts may differ there.
+    spread: DVector<f64>,
 }
 
 impl<'a> Laws<'a> {
@@ -200,6 +303,11 @@ impl<'a> Laws<'a> {
             }
             means.row_mut(label).scale_mut(1.0 / count);
         }
+        let spread = DVector::from_fn(outcomes, |outcome, _| match channel {
+            Some(_) if kind.selector() == Selector::Projective => 1.0,
+            Some(channel) => channel.own() - channel.other(),
+            None => laws.column(outcome).max() - laws.column(outcome).min(),
+        });
         for (text, label) in of_texts.iter().enumerate() {
             let mut residual = laws.row_mut(text);
             residual -= means.row(*label);
@@ -212,6 +320,7 @@ impl<'a> Laws<'a> {
             of_texts,
             texts,
             channel: channel.filter(|_| kind.selector() == Selector::Projective),
+            spread,
         })
     }
 
@@ -256,7 +365,22 @@ impl<'a> Laws<'a> {
             let factor = shares[*label] * self.share_of_variance(*label).sqrt();
             scaled.row_mut(text).scale_mut(factor);
         }
-        scaled.tr_mul(&scaled)
+        let mut covariance = scaled.tr_mul(&scaled);
+        let unseen = shares.iter().enumerate();
+        let unseen = unseen.map(|(label, share)| UNSEEN * (share / self.texts[label]).powi(2));
+        let unseen: f64 = unseen.sum();
+        for (outcome, spread) in self.spread.iter().enumerate() {
+            covariance[(outcome, outcome)] += unseen * spread * spread;
+        }
+        covariance
+    }
+
+    /// What a label's mean errs by in an outcome that none of its texts has shown, as a multiple of how far laws differ there.
+    fn unseen(&self, label: usize) -> f64 {
+        UNSEEN
+            .min(UNSEEN_TOGETHER / self.spread.len() as f64)
+            .sqrt()
+            / self.texts[label]
     }
 }
 
@@ -345,10 +469,10 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// By how much one release can move guesses, if `moves` is how h moves them: `[labels][outcomes]`.
-    fn most_moved(&self, moves: &DMatrix<f64>) -> f64 {
+    /// `[labels]`: by how much one release can move each guess, if `moves` is how h moves them: `[labels][outcomes]`.
+    fn most_moved(&self, moves: &DMatrix<f64>) -> DVector<f64> {
         let spread = |row: nalgebra::RowDVector<f64>| row.max() - row.min();
-        let most = (0..moves.nrows()).map(|label| {
+        let most = DVector::from_fn(moves.nrows(), |label, _| {
             let row = moves.row(label).into_owned();
             match self.laws.channel {
                 None => spread(row),
@@ -363,7 +487,7 @@ impl<'a> Part<'a> {
                 }
             }
         });
-        most.fold(0.0, f64::max) / self.releases
+        most / self.releases
     }
 
     /// The covariance of h if the shares are these.
@@ -386,8 +510,10 @@ impl<'a> Part<'a> {
             // Shares add up to one, so there is a direction without variance. What is fitted never lies in it.
             covariance.add_scalar_mut(size);
         }
+        // Of an outcome that few releases have, one or two more or less are no surprise.
+        let one = self.laws.channel.map_or(1.0, |own| own.weight()) / self.releases;
         for i in 0..covariance.nrows() {
-            covariance[(i, i)] += 1e-9 * size;
+            covariance[(i, i)] += 1e-9 * size + 2.0 * one * one;
         }
         let factored = covariance.cholesky().ok_or_else(singular)?;
         self.inverse = factored.inverse();
@@ -444,12 +570,13 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
         }
         let place = calibrations
             .iter()
-            .position(|own| std::ptr::eq(*own, calibration));
+            .position(|own| own.of_texts == calibration.of_texts);
         let place = place.unwrap_or_else(|| {
             calibrations.push(calibration);
             calibrations.len() - 1
         });
-        // The calibration has its place, so that differences know it.
+        // The calibration has its place, so that differences know it. Packs that were made with the same public texts err alike: those
+        // with the same number of labels in the same order are taken for the same, for which nothing is lost if they are not.
         if sample.outcomes.values().any(|count| *count > 0) {
             parts.push(Part::new(sample, place)?);
         }
@@ -494,21 +621,21 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
         shares = DVector::from_vec(own);
         equations = Some((matrix, side));
     }
-    let (matrix, side) = equations.expect("there are rounds");
-    let (unbounded, _) = with_sum_one(&matrix, &side).ok_or_else(singular)?;
+    let (matrix, observed) = equations.expect("there are rounds");
+    let (unbounded, _) = with_sum_one(&matrix, &observed).ok_or_else(singular)?;
     let errors = errors(&parts, &matrix, &shares)?;
-    let reach = quantile(confidence, count);
+    let side = confidence.side(count);
     let fit = fit(&parts, &matrix, &shares);
     let noise = errors.covariance.trace() * count as f64;
     let guess = likely(
         &(&matrix / fit.dispersion),
-        &(&side / fit.dispersion),
+        &(&observed / fit.dispersion),
         (PRIOR * noise).min(MOST_PRIOR),
     );
     let guess = guess.ok_or_else(singular)?;
     let ends = |label: usize| {
         let (middle, share) = (unbounded[label], guess[label]);
-        let half = reach * errors.covariance[(label, label)].max(0.0).sqrt();
+        let half = errors.noise.half(label, side);
         Share {
             share,
             low: (middle - half).clamp(0.0, share),
@@ -521,16 +648,15 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
         unbounded: unbounded.iter().copied().collect(),
         fit,
         moved: errors.moved.min(1.0),
-        covariance: errors.covariance,
-        influence: errors.influence,
+        noise: errors.noise,
     })
 }
 
 /// How far guesses are off.
 pub(crate) struct Errors {
-    /// `[labels][labels]`.
+    /// `[labels][labels]`: what is expected. Intervals are wider where releases or public texts are few.
     pub(crate) covariance: DMatrix<f64>,
-    influence: Vec<Influence>,
+    noise: Noise,
     moved: f64,
 }
 
@@ -543,33 +669,52 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
     let within = &inverse - &ones * ones.transpose() / ones.sum();
     let mut covariance = DMatrix::zeros(count, count);
     let mut influence: Vec<Influence> = Vec::new();
+    let [mut unheard, mut margin] = [0; 2].map(|_| DVector::<f64>::zeros(count));
     let mut moved: f64 = 0.0;
     for part in parts {
-        let moves = &within * &part.laws.means * &part.inverse;
-        moved = moved.max(part.most_moved(&moves));
+        let laws = part.laws;
+        let moves = &within * &laws.means * &part.inverse;
+        let most = part.most_moved(&moves);
+        moved = moved.max(most.max());
+        margin = margin.sup(&(&most * MARGIN));
+        unheard += most
+            .map(|most| UNHEARD * most * most / 4.0 * part.releases / (part.releases + UNHEARD));
         covariance += &moves * part.of_releases(shares) * moves.transpose();
-        let mut of_texts = &part.laws.residuals * moves.transpose();
-        for (text, label) in part.laws.of_texts.iter().enumerate() {
-            let factor = shares[*label] * part.laws.share_of_variance(*label).sqrt();
+        let mut of_texts = &laws.residuals * moves.transpose();
+        for (text, label) in laws.of_texts.iter().enumerate() {
+            let factor = shares[*label] * laws.share_of_variance(*label).sqrt();
             of_texts.row_mut(text).scale_mut(factor);
         }
+        let of_unseen = DMatrix::from_fn(laws.spread.len() * count, count, |row, guess| {
+            let (outcome, label) = (row / count, row % count);
+            shares[label] * laws.unseen(label) * laws.spread[outcome] * moves[(guess, outcome)]
+        });
+        let new = Influence {
+            calibration: part.calibration,
+            labels: laws.of_texts.clone(),
+            texts: laws.texts.clone(),
+            of_texts,
+            of_unseen,
+        };
         match influence
             .iter_mut()
             .find(|own| own.calibration == part.calibration)
         {
-            Some(own) => own.of_texts += of_texts,
-            None => influence.push(Influence {
-                calibration: part.calibration,
-                of_texts,
-            }),
+            Some(own) => own.add(&new, 1.0),
+            None => influence.push(new),
         }
     }
+    let of_releases = covariance.diagonal().map(|own| own.max(0.0)) + unheard;
     for own in &influence {
         covariance += own.of_texts.tr_mul(&own.of_texts);
     }
     Ok(Errors {
         covariance,
-        influence,
+        noise: Noise {
+            of_releases,
+            margin,
+            influence,
+        },
         moved,
     })
 }
@@ -582,12 +727,15 @@ pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Resu
     errors(&parts, &matrix, shares)
 }
 
-fn quantile(confidence: Confidence, count: usize) -> f64 {
-    Normal::standard().inverse_cdf(1.0 - confidence.side(count))
-}
-
 /// How far the releases are from what the shares say, compared with simulated ones that are as assumed.
 fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
+    let releases: f64 = parts.iter().map(|part| part.releases).sum();
+    if releases < FEWEST_TO_TEST as f64 {
+        return Fit {
+            probability: 1.0,
+            dispersion: 1.0,
+        };
+    }
     let distance = |observed: &[DVector<f64>], shares: &DVector<f64>| -> f64 {
         let parts = parts.iter().zip(observed);
         let own = parts.map(|(part, observed)| {
@@ -641,21 +789,12 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
 /// in the same order, also those of samples without releases: what these err by, both err by.
 pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Vec<Share> {
     let count = first.shares.len();
-    let reach = quantile(confidence, count);
-    let mut covariance = &first.covariance + &second.covariance;
-    for own in &first.influence {
-        let other = second.influence.iter().find(|other| {
-            other.calibration == own.calibration && other.of_texts.shape() == own.of_texts.shape()
-        });
-        if let Some(other) = other {
-            let both = own.of_texts.tr_mul(&other.of_texts);
-            covariance -= &both + both.transpose();
-        }
-    }
+    let side = confidence.side(count);
+    let noise = second.noise.less(&first.noise);
     let of = |label: usize| {
         let share = second.shares[label].share - first.shares[label].share;
         let middle = second.unbounded[label] - first.unbounded[label];
-        let half = reach * covariance[(label, label)].max(0.0).sqrt();
+        let half = noise.half(label, side);
         Share {
             share,
             low: (middle - half).clamp(-1.0, share),

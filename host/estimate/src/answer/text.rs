@@ -3,6 +3,8 @@
 use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
+use crate::labels::FEWEST_TO_TEST;
+
 use super::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
 /// What statement (a) assumes.
@@ -27,6 +29,9 @@ pub(crate) const REMEDY: &str =
 pub(crate) fn fit(own: &OfLabels) -> String {
     match own.fit.refuted {
         true => format!("{REFUTED} {REMEDY}"),
+        false if own.releases < FEWEST_TO_TEST => format!(
+            "Fewer than {FEWEST_TO_TEST} releases cannot show whether what this assumes is so."
+        ),
         false => format!(
             "Nothing in the releases speaks against what this assumes: in {} of 100 such estimates they would agree less.",
             (100.0 * own.fit.probability).round()
