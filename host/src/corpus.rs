@@ -312,8 +312,11 @@ fn from_json(
             wanted: "a string",
         });
     }
-    let label = given(&names.label)
-        .and_then(|label| label.map(|label| scalar(&names.label, label, line)).transpose());
+    let label = given(&names.label).and_then(|label| {
+        label
+            .map(|label| scalar(&names.label, label, line))
+            .transpose()
+    });
     let label = match keep {
         None => label?,
         // Private documents have no use for one, so it may be anything.
