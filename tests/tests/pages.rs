@@ -80,8 +80,16 @@ fn tests_that_are_named_are_there() {
         for rest in page.split("--test ").skip(1) {
             let mut name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
             let name = format!("tests/{}.rs", name.next().unwrap_or_default());
-            let members = ["core", "ffi", "host", "host/cli", "host/cxx", "tests"]
-                .map(|member| root.join(member));
+            let members = [
+                "core",
+                "ffi",
+                "host",
+                "host/cli",
+                "host/cxx",
+                "host/estimate",
+                "tests",
+            ]
+            .map(|member| root.join(member));
             named += 1;
             if !members.iter().any(|member| member.join(&name).exists()) {
                 wrong += &format!("{}: {name}\n", path.display());
