@@ -573,12 +573,12 @@
 #define UNDERTONE_UNIT_WHOLE_TEXT 2
 
 /**
- * A bag of words may be exchanged for one at word mover's distance 1 (`undertone_bag_release`).
+ * A bag of words may be exchanged for one at a word mover's distance W, with e^(epsilon W) and what `undertone_bag_release` adds.
  */
 #define UNDERTONE_UNIT_WORD 3
 
 /**
- * A vector may be exchanged for one at distance 1 (`undertone_vector_mechanism_release`).
+ * A vector may be exchanged for one at a distance D, with e^(epsilon D) and what `undertone_vector_mechanism_release` adds.
  */
 #define UNDERTONE_UNIT_VECTOR 4
 
