@@ -124,6 +124,11 @@ fn lines(data: &[u8]) {
         ("t.parquet", &[]),
         ("t.csv", &[]),
     ] {
+        // In CSV a carriage return in a name is taken for the end of a line of old programs, and refused.
+        let mut names = wanted.iter().flat_map(|(_, own)| own.0.iter());
+        if name == "t.csv" && names.any(|(own, _)| own.contains('\r')) {
+            continue;
+        }
         let path = folder.path().join(name);
         write(&path, kinds, &written);
         let found = all(releases(&path).expect("it was just written"));
