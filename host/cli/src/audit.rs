@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::Result;
 use undertone_audit::sampled::device::{Device, Program};
 use undertone_audit::{Mechanism, Options, Report};
 use undertone_core::epsilon::Epsilon;
 
 use crate::args::{EncoderArgs, RuleArg, whole};
 use crate::files::{print, read_pack};
-use crate::paths::{Paths, is_stream};
+use crate::paths::Paths;
 
 /// The exit status if a check failed.
 const FAILED: u8 = 3;
@@ -93,12 +93,6 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if is_stream(&arguments.out) {
-        return Err(Error::from(Cause::NotAStream {
-            option: "--out",
-            problem: "the report is written to a folder; name one",
-        }));
-    }
     let pack = read_pack(&arguments.pack)?;
     let mut epsilons = arguments.epsilon.clone();
     epsilons.sort_unstable();

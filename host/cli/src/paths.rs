@@ -136,7 +136,12 @@ impl Paths {
             let ending = path.extension().unwrap_or_default();
             ["csv", "html", "svg"].iter().any(|known| ending == *known)
         });
-        files.fold(self, |all, path| all.output(option, &path))
+        let own = files.fold(self, |all, path| all.output(option, &path));
+        own.no_stream(
+            option,
+            folder,
+            "the report is written to a folder; name one",
+        )
     }
 
     fn no_stream(mut self, option: &'static str, path: &Path, problem: &'static str) -> Self {
