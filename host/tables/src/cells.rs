@@ -1,7 +1,7 @@
 //! CSV as lines of JSON.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Chain, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -155,8 +155,11 @@ pub(crate) fn names(path: &Path, source: Box<dyn Read + Send>) -> Result<Vec<Str
     Ok(Cells::open(path, source)?.names)
 }
 
-/// A stream without a byte order mark at its start.
-fn without_mark(mut source: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+/// A stream without a byte order mark at its start, which spreadsheets write and which is no part of the first name.
+///
+/// # Errors
+/// Those of reading.
+pub fn without_mark<R: Read>(mut source: R) -> io::Result<Chain<Cursor<Vec<u8>>, R>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let mut start = Vec::new();
     (&mut source)
@@ -165,7 +168,7 @@ fn without_mark(mut source: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRe
     if start == MARK {
         start.clear();
     }
-    Ok(Box::new(io::Cursor::new(start).chain(source)))
+    Ok(Cursor::new(start).chain(source))
 }
 
 impl Cells {
@@ -174,7 +177,7 @@ impl Cells {
         let read = Arc::new(Seen::default());
         let source = unzipped(source).and_then(without_mark);
         let source = Limited {
-            source: source.map_err(Error::io("read", path))?,
+            source: Box::new(source.map_err(Error::io("read", path))?),
             read: read.clone(),
             at: At::Start,
             held: false,

@@ -32,6 +32,7 @@ use undertone::files::form::Form;
 use undertone::files::lines::Watched;
 use undertone::release::lines::Lines;
 
+pub use cells::without_mark;
 pub use write::{Kind, Table, unwritten};
 
 /// Opens a corpus: JSON lines, `.tsv`, Parquet or CSV. Texts, labels and ids are in the fields `names`; `keep` is as in

@@ -17,7 +17,7 @@ use undertone::files::atomic::AtomicFile;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone_tables::columns::{guarded, open, place};
-use undertone_tables::unwritten;
+use undertone_tables::{unwritten, without_mark};
 
 use super::columns::Column;
 use super::{COLUMNS, Counts, Kind, LONGEST_VALUE, Reason, Row};
@@ -150,15 +150,8 @@ fn read_csv(path: &Path) -> Result<Counts> {
     parse_csv(path, unzipped(file).map_err(Error::io("read", path))?)
 }
 
-pub(crate) fn parse_csv(path: &Path, mut file: impl Read) -> Result<Counts> {
-    // Spreadsheets write a byte order mark, which is no part of the first name.
-    let mut start = Vec::new();
-    let read = (&mut file).take(3).read_to_end(&mut start);
-    read.map_err(Error::io("read", path))?;
-    if start == b"\xef\xbb\xbf" {
-        start.clear();
-    }
-    let file = std::io::Cursor::new(start).chain(file);
+pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
+    let file = without_mark(file).map_err(Error::io("read", path))?;
     let problem = |problem: csv::Error| match problem.into_kind() {
         csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
         csv::ErrorKind::UnequalLengths {
