@@ -167,7 +167,6 @@ impl AtomicFile {
 
     fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        take_mode(self.writer.get_ref(), &self.target, 0)?;
         rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
         self.committed = true;
         Ok(())
@@ -351,8 +350,9 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Puts `file`, which lies at `from`, on the disk and then gives it its name.
+/// Puts `file`, which lies at `from`, on the disk and then gives it its name, and the permissions of what has that name.
 pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    take_mode(file, to, 0)?;
     file.sync_all()?;
     fs::rename(from, to)?;
     sync_folder(to)

@@ -497,9 +497,7 @@ impl PartialLines {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn commit(mut self) -> Result<()> {
         self.flush()?;
-        let file = self.writer.get_ref();
-        take_mode(file, &self.target, 0)
-            .and_then(|()| rename_durably(file, &self.beside, &self.target))
+        rename_durably(self.writer.get_ref(), &self.beside, &self.target)
             .map_err(Error::io("write", &self.target))
     }
 
