@@ -18,7 +18,7 @@ use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::release::Selector;
 use undertone_tables::{Kind, Table};
 
-use crate::files::json;
+use crate::files::{json, nameless};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
@@ -386,12 +386,11 @@ impl Output {
             return Ok(Self::File(AtomicFile::create(path)?));
         };
         AtomicFile::check(path)?;
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let lines = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
-        let lines = lines.map_err(Error::io("create", path))?;
-        Ok(Self::Table(BufWriter::new(lines), table, path.to_owned()))
+        Ok(Self::Table(
+            BufWriter::new(nameless(path)?),
+            table,
+            path.to_owned(),
+        ))
     }
 
     fn writer(&mut self) -> &mut dyn Write {

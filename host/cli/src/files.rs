@@ -1,6 +1,6 @@
 //! Files and streams of the command line.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -53,6 +53,12 @@ pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
             problem,
         })
     })
+}
+
+/// A file without a name, on the disk of the output `out`: for lines that a table is made of when all are there.
+pub(crate) fn nameless(out: &Path) -> Result<File> {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(Error::io("create", out))
 }
 
 pub(crate) fn json(value: &impl Serialize) -> String {

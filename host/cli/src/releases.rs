@@ -22,6 +22,7 @@ use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
 use crate::args::TextArgs;
+use crate::files::nameless;
 use crate::paths::{Paths, is_stream};
 
 /// Which private documents to read, and where their releases go.
@@ -496,11 +497,7 @@ fn first_of(
         copy(lines, &mut file).map_err(Error::io("write", target))?;
         return Ok(file);
     };
-    let folder = target
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let first = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
-    let mut first = first.map_err(Error::io("create", target))?;
+    let mut first = nameless(target)?;
     let mut writer = BufWriter::new(&mut first);
     copy(lines, &mut writer).map_err(Error::io("write", target))?;
     drop(writer);

@@ -640,18 +640,7 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
         let lines = fs::read_to_string(folder.join(target)).unwrap();
         assert!(lines.starts_with(&part) && lines.lines().count() == DOCUMENTS);
         // Whole files, too.
-        succeed(
-            folder,
-            &[
-                "keywords",
-                "--corpus",
-                "private.tsv",
-                "--words",
-                "1",
-                "--out",
-                "o.jsonl",
-            ],
-        );
+        succeed(folder, &whole_file());
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let words = fs::read_to_string(folder.join(target)).unwrap();
         assert_eq!(words.lines().count(), 1);
@@ -671,6 +660,13 @@ fn private_run_in_far() -> Vec<&'static str> {
         .collect()
 }
 
+/// A command that writes the same output in one go.
+fn whole_file() -> Vec<&'static str> {
+    "keywords --corpus private.tsv --words 1 --out o.jsonl"
+        .split(' ')
+        .collect()
+}
+
 /// What only its owner may read stays so, in its unfinished part, too.
 #[test]
 fn an_output_keeps_its_permissions() {
@@ -686,18 +682,7 @@ fn an_output_keeps_its_permissions() {
         assert_eq!(mode(&part), wanted | 0o600);
         succeed(folder, &private_run("o.jsonl"));
         assert_eq!(mode(&out), wanted);
-        succeed(
-            folder,
-            &[
-                "keywords",
-                "--corpus",
-                "private.tsv",
-                "--words",
-                "1",
-                "--out",
-                "o.jsonl",
-            ],
-        );
+        succeed(folder, &whole_file());
         assert_eq!(mode(&out), wanted);
         fs::remove_file(&out).unwrap();
     }
