@@ -517,8 +517,10 @@ fn digest(model: &[u8], tokenizer: &[u8]) -> [u8; 32] {
 
 /// Reads `tokenizer.json`.
 pub(crate) fn read_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
+    // Not `from_bytes`: it is generic, and compiles the whole format of the crate once more, in here.
+    let json = str::from_utf8(json).map_err(|error| error.to_string())?;
     // The crate expects some fields without looking.
-    panic::catch_unwind(|| Tokenizer::from_bytes(json))
+    panic::catch_unwind(|| json.parse::<Tokenizer>())
         .map_err(|_| "a part of it is not what its type says".to_owned())?
         .map_err(|error| error.to_string())
 }
