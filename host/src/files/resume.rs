@@ -412,19 +412,6 @@ impl PartialLines {
         self.of_other_run
     }
 
-    /// Drops what an interrupted run left.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
-    pub fn restart(&mut self) -> Result<()> {
-        self.kept = 0;
-        let file = self.writer.get_mut();
-        file.set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
-            .map_err(Error::io("write", &self.beside))?;
-        Ok(())
-    }
-
     /// Adds a line; `line` has no line end.
     ///
     /// # Errors
@@ -789,13 +776,9 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}other\n"));
             assert!(!beside.exists());
         }
-        // Damage, and a start from the beginning.
+        // Damage.
         fs::write(&beside, "good\nbad\ngood\n").unwrap();
         assert_eq!(open(&path, "a").unwrap().kept(), 1);
-        let mut lines = open(&path, "a").unwrap();
-        lines.restart().unwrap();
-        lines.commit().unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "");
         // Another run.
         fs::write(&beside, "old\n").unwrap();
         let lines = open(&path, "b").unwrap();
