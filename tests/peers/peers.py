@@ -1,7 +1,7 @@
 """What a device does, beside numpy, numba and OpenDP, in one run and on one thread.
 
     python3 -m pip install -r tests/peers/requirements.txt
-    python3 tests/peers/peers.py
+    python3 tests/peers/peers.py [--backend avx2]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both; all
 times are processor time, medians. Not a test of speed: nothing fails for being slow. It fails if two
@@ -12,6 +12,7 @@ the state that pushing sentences leaves. "whole" is the mechanism from embedding
 released. Ours is exact and draws from ChaCha12; numpy's draws are neither.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -48,12 +49,14 @@ def executable():
 class Ours:
     """The bench, for inputs of one size."""
 
+    backend = []  # or the name of one
+
     def __init__(self, program, candidates, sentences, directions):
         self.folder = tempfile.TemporaryDirectory()
         for name, matrix in (("candidates", candidates), ("sentences", sentences), ("directions", directions)):
             matrix.astype("<f4").tofile(os.path.join(self.folder.name, name))
         (m, d), k, p = candidates.shape, len(sentences), len(directions)
-        command = [program, self.folder.name, *map(str, (d, m, p, k))]
+        command = [program, self.folder.name, *map(str, (d, m, p, k)), *self.backend]
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, step):
@@ -254,6 +257,10 @@ def noise(program, d):
 
 
 def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--backend", help="other kernels than the best ones, such as avx2")
+    if backend := arguments.parse_args().backend:
+        Ours.backend = [backend]
     program = executable()
     print(f"numpy {np.__version__}, numba {numba.__version__}, opendp {version('opendp')}, one thread\n")
     print("| what | ours | peer | theirs | ours / theirs |\n| --- | --- | --- | --- | --- |")
