@@ -69,6 +69,12 @@ fn main() -> Outcome<()> {
     let bytes = std::fs::read(&pack)?;
     let pack = Pack::parse(&bytes)?;
     let calibration = candidates.calibration.ok_or("no calibration")?;
+    // Then releases can be counted as they are, for comparison.
+    let names_labels = candidates
+        .entries
+        .iter()
+        .map(|entry| entry.label.as_ref())
+        .eq(calibration.labels.iter().map(Some));
     let cut = Cut {
         messages: options.contains_key("messages"),
         sentences: option("sentences", "128").parse()?,
@@ -152,6 +158,15 @@ fn main() -> Outcome<()> {
                 };
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());
+                if names_labels {
+                    let share = |label: usize| {
+                        let named = outcomes.get(&(label as u32)).copied().unwrap_or(0);
+                        named as f64 / releases as f64
+                    };
+                    let errors = truth.iter().enumerate();
+                    let errors = errors.map(|(label, truth)| (share(label) - truth).abs());
+                    tally.counted.push(errors.sum::<f64>() / 2.0);
+                }
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &truth);
                 if json {
                     let ours: Vec<f64> = own.shares.iter().map(|s| s.share).collect();
@@ -431,6 +446,8 @@ struct Tally {
     covered: usize,
     width: f64,
     distances: Vec<f64>,
+    /// Of releases that are counted as they are.
+    counted: Vec<f64>,
     refuted: usize,
 }
 
@@ -448,9 +465,16 @@ impl Tally {
 
     fn print(&self, kind: &str, releases: usize) {
         let populations = self.distances.len() as f64;
+        let counted = match &self.counted[..] {
+            [] => String::new(),
+            own => {
+                let mean = own.iter().sum::<f64>() / own.len() as f64;
+                format!(" ({mean:.4} by counting)")
+            }
+        };
         println!(
-            "{kind}: {releases} releases, {populations} populations: covered {:.2} %, mean width {:.3}, mean total variation {:.4}, \
-             fit refuted {:.1} %",
+            "{kind}: {releases} releases, {populations} populations: covered {:.2} %, mean width {:.3}, mean total variation \
+             {:.4}{counted}, fit refuted {:.1} %",
             100.0 * self.covered as f64 / self.intervals as f64,
             self.width / self.intervals as f64,
             self.distances.iter().sum::<f64>() / populations,
