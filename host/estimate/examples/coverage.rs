@@ -159,13 +159,9 @@ fn main() -> Outcome<()> {
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());
                 if names_labels {
-                    let share = |label: usize| {
-                        let named = outcomes.get(&(label as u32)).copied().unwrap_or(0);
-                        named as f64 / releases as f64
-                    };
-                    let errors = truth.iter().enumerate();
-                    let errors = errors.map(|(label, truth)| (share(label) - truth).abs());
-                    tally.counted.push(errors.sum::<f64>() / 2.0);
+                    let named = (0..).map(|label| outcomes.get(&label).copied().unwrap_or(0));
+                    let counted = named.map(|named| named as f64 / releases as f64);
+                    tally.counted.push(total_variation(counted, &truth));
                 }
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &truth);
                 if json {
@@ -452,33 +448,41 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, found: impl Iterator<Item = [f64; 3]>, truth: &[f64]) {
-        let mut distance = 0.0;
-        for ([share, low, high], truth) in found.zip(truth) {
+    fn add(&mut self, found: impl Iterator<Item = [f64; 3]> + Clone, truth: &[f64]) {
+        for ([_, low, high], truth) in found.clone().zip(truth) {
             self.intervals += 1;
             self.covered += usize::from(low <= truth + 1e-12 && truth - 1e-12 <= high);
             self.width += high - low;
-            distance += (share - truth).abs() / 2.0;
         }
-        self.distances.push(distance);
+        let shares = found.map(|[share, ..]| share);
+        self.distances.push(total_variation(shares, truth));
     }
 
     fn print(&self, kind: &str, releases: usize) {
         let populations = self.distances.len() as f64;
         let counted = match &self.counted[..] {
             [] => String::new(),
-            own => {
-                let mean = own.iter().sum::<f64>() / own.len() as f64;
-                format!(" ({mean:.4} by counting)")
-            }
+            own => format!(" ({:.4} by counting)", mean(own)),
         };
         println!(
             "{kind}: {releases} releases, {populations} populations: covered {:.2} %, mean width {:.3}, mean total variation \
              {:.4}{counted}, fit refuted {:.1} %",
             100.0 * self.covered as f64 / self.intervals as f64,
             self.width / self.intervals as f64,
-            self.distances.iter().sum::<f64>() / populations,
+            mean(&self.distances),
             100.0 * self.refuted as f64 / populations,
         );
     }
+}
+
+/// Half of the sum of absolute errors.
+fn total_variation(shares: impl Iterator<Item = f64>, truth: &[f64]) -> f64 {
+    let errors = shares
+        .zip(truth)
+        .map(|(share, truth)| (share - truth).abs());
+    errors.sum::<f64>() / 2.0
+}
+
+fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
 }
