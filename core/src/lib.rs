@@ -66,6 +66,7 @@
 )]
 
 mod barrier;
+mod checked;
 pub mod depth;
 pub mod document;
 pub mod epsilon;

@@ -71,6 +71,7 @@ use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
 
+use crate::checked::{part, part_mut};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
@@ -238,7 +239,7 @@ impl Backend {
     #[inline]
     pub(crate) fn to_fixed(self, coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
         let length = coordinates.len().min(fixed.len());
-        let coordinates = coordinates.get(..length).unwrap_or_default();
+        let coordinates = part(coordinates, ..length);
         run!(self, to_fixed(coordinates, scale, fixed));
     }
 
@@ -266,11 +267,11 @@ impl Backend {
         for (x, sentence) in group.iter_mut().zip(sentences) {
             *x = sentence.get(..within).unwrap_or(sentence);
         }
-        let group = group.get(..sentences.len()).unwrap_or_default();
+        let group = part(&group, ..sentences.len());
         // Where rows are missing kernels add those of others.
         let most = matrix.len() / width.max(1) * room;
         let there = most.min(sums.len());
-        let sums = sums.get_mut(..there).unwrap_or_default();
+        let sums = part_mut(sums, ..there);
         if !(fits && VECTORS) {
             return run!(self, add_products(matrix, width, start, group, sums, room));
         }
@@ -278,11 +279,9 @@ impl Backend {
         for passed in (0..length).step_by(SPAN) {
             let mut span = [Default::default(); GROUP];
             for (to, from) in span.iter_mut().zip(group) {
-                *to = from
-                    .get(passed..length.min(passed + SPAN))
-                    .unwrap_or_default();
+                *to = part(from, passed..length.min(passed + SPAN));
             }
-            let span = span.get(..group.len()).unwrap_or_default();
+            let span = part(&span, ..group.len());
             let start = start + passed;
             run!(
                 self,
@@ -353,8 +352,8 @@ impl Backend {
         sentences: u8,
     ) {
         let both = depths.len().min(codes.len());
-        let depths = depths.get_mut(..both).unwrap_or_default();
-        let codes = codes.get(..both).unwrap_or_default();
+        let depths = part_mut(depths, ..both);
+        let codes = part(codes, ..both);
         run!(self, lower(depths, codes, at_least, sentences));
     }
 
@@ -380,9 +379,9 @@ impl Backend {
             return unsafe { x86::avx512::products_together(matrix, sentences, products, room) };
         }
         for (x, products) in sentences.iter().zip(products.chunks_mut(room.max(1))) {
-            let x = x.get(..x.len().min(WIDTH)).unwrap_or_default();
+            let x = part(x, ..x.len().min(WIDTH));
             let rows = products.len().min(matrix.len() / x.len().max(1));
-            let products = products.get_mut(..rows).unwrap_or_default();
+            let products = part_mut(products, ..rows);
             run!(self, products(matrix, x, products));
         }
     }
@@ -463,7 +462,7 @@ impl Backend {
     #[inline]
     pub(crate) fn add_fixed(self, fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
         let both = coordinates.len().min(sums.len());
-        let coordinates = coordinates.get(..both).unwrap_or_default();
+        let coordinates = part(coordinates, ..both);
         run!(self, add_fixed(fixed, coordinates, sums));
     }
 }
