@@ -9,14 +9,14 @@
  *
  *     undertone_pack_init               check the pack, in place
  *     undertone_document_init           make an empty document
- *     undertone_document_push           once for each sentence (or undertone_document_push_sentence)
- *     undertone_ledger_spend            permission to spend an epsilon once, as long as a budget lasts
+ *     undertone_document_push_text      split a text and push its sentences (or push them one by one)
+ *     undertone_ledger_spend            get a grant: permission to spend an epsilon once, from a budget
  *                                       (or undertone_grant_init_unrecorded, which counts nothing)
  *     undertone_document_release        spend it, to protect each sentence (long texts); or
  *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
  *
- * undertone_document_promise says in numbers what each of the two promises, for a sentence and for the
- * whole text. Choose between them without looking at the text, nor at its length.
+ * undertone_document_promise says in numbers what each of the two promises, for a sentence and for
+ * the whole text. Choose between them without looking at the text, nor at its length.
  *
  * Single vectors and words can be released too. Their guarantee is of another kind, which the
  * functions state: undertone_vector_mechanism_init, undertone_vector_mechanism_release;
@@ -25,23 +25,31 @@
  * What every function keeps to:
  *
  * - Status. Functions that can fail return UNDERTONE_STATUS_OK or another UNDERTONE_STATUS_ number.
- *   undertone_status_message says in one sentence what is wrong and what to do. A function lists its
- *   statuses; any function may also return those numbered 1 to 8, which say what is wrong with a
- *   pointer or a length. Numbers keep their meaning for ever; later versions may add numbers, so
+ *   undertone_status_message says in one sentence what is wrong and what to do. A function lists
+ *   its statuses; any function may also return those numbered 1 to 8, which say what is wrong with
+ *   a pointer or a length. Numbers keep their meaning for ever; later versions may add numbers, so
  *   treat one that you do not know as a failure. No status depends on the content of a sentence, a
  *   word or a vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
- *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes the
- *   needed length to out_written, and functions of a ledger say what they write if they refuse. An
- *   output that you do not want may be NULL where the function says so.
- * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of the
- *   wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may be
- *   NULL if its length is 0. The library cannot check that memory really exists.
- * - Memory. The library allocates nothing, so there is nothing to free. The caller brings memory for
- *   each handle: from malloc with the _handle_size function, or an array of UNDERTONE_..._HANDLE_SIZE
- *   bytes, which is enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the
- *   address of its memory and must stay there. A call takes at most 8 KiB of stack, one that releases
- *   words or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function takes.
+ *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes
+ *   the needed length to out_written, and functions of a ledger state what they write if they
+ *   refuse. An output may be NULL where the function says so. The length of a text does not count a
+ *   terminating zero.
+ * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of
+ *   the wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may
+ *   be NULL if its length is 0. The library cannot check that memory really exists. So you ensure
+ *   that each pointer is NULL or correct: a handle is what its function returned as an output; an
+ *   array has as many elements as its length says; inputs can be read, outputs and the memory of
+ *   handles can be written; a function keeps the promises of its type; and during a call nobody
+ *   else writes to its arguments, nor uses those that are not const.
+ * - Memory. The library allocates nothing, so there is nothing to free. The caller brings the
+ *   memory of each handle: memory and memory_len of a function that makes one. Allocate as many
+ *   bytes as the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE, which is enough on
+ *   every target. It is aligned to UNDERTONE_HANDLE_ALIGNMENT, as the memory from malloc is. A
+ *   handle is the address of its memory and must not be moved or copied. If the call that makes it
+ *   fails, its memory may have been written to. A call takes at most 8 KiB of stack, one that
+ *   releases words or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function
+ *   takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others need the object for themselves.
  * - The library never prints, aborts, or sets errno.
@@ -58,26 +66,27 @@
  *     unit        what a promise is about: one sentence, the whole text, words, or a vector
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
  *
- * What a sentence is. undertone_document_push_text splits a text by a public rule that looks at nothing
- * but the text. A sentence ends:
+ * What a sentence is. undertone_document_push_text splits a text by a public rule that looks at
+ * nothing but the text. A sentence ends:
  *
- * - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more than
- *   100 columns, or one before an item of a list;
- * - after "!", "?" and their like in other scripts, with the quotes, brackets and emoji that follow;
+ * - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more
+ *   than 100 columns, or one before an item of a list;
+ * - after "!", "?" and their like in other scripts, with the quotes, brackets and emoji that
+ *   follow;
  * - after a full stop and a space, but for abbreviations, initials and the number of a list's item;
  * - after an emoji, if a word follows that does not start with a lower-case letter;
  * - after 600 bytes, between two words if there are any.
  *
  * White space around it is left out, and so is a piece without a letter or digit. An app that knows
- * better splits a text itself and pushes one sentence after another. core/src/sentences.rs has the rule
- * in full.
+ * better splits a text itself and pushes one sentence after another. core/src/sentences.rs has the
+ * rule in full.
  *
  * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
  *
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
- *     4   1   mechanism: 1 by the sentence, by depth; 2 by the sentence, by scores; 7 by the whole text;
- *             8 by the whole text, a point of a projective geometry
+ *     4   1   mechanism: 1 by the sentence, by depth; 2 by the sentence, by scores; 7 by the whole
+ *             text; 8 by the whole text, a point of a projective geometry
  *     5   1   rule, a UNDERTONE_RULE_ number
  *     6   2   order of the geometry; 0 unless the mechanism is 8
  *     8   4   epsilon in micro-units
@@ -87,8 +96,8 @@
  * Nothing else is in it: no text, no length, no time. core/FORMAT.md has the layouts of releases of
  * vectors and words, of packs and of ledgers.
  *
- * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could misbehave.
- * What such a program gets from a newer library:
+ * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
+ * misbehave. What such a program gets from a newer library:
  *
  * - Linked to a shared library on Linux: the loader refuses to start it, because the name of the
  *   library ends in the ABI version (libundertone.so.2).
@@ -111,6 +120,209 @@
 /** The version of the library. */
 #define UNDERTONE_VERSION "0.2.0"
 
+/** Done. */
+#define UNDERTONE_STATUS_OK 0
+
+/** A required pointer is NULL; an array may be NULL only if its length is 0. */
+#define UNDERTONE_STATUS_NULL_POINTER 1
+
+/** A pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it. */
+#define UNDERTONE_STATUS_MISALIGNED 2
+
+/** A length is larger than any object in memory; it may be a negative number. */
+#define UNDERTONE_STATUS_IMPOSSIBLE_LENGTH 3
+
+/** Memory that the call writes overlaps another argument; give each its own memory. */
+#define UNDERTONE_STATUS_OVERLAP 4
+
+/** The memory is too small for the handle. */
+#define UNDERTONE_STATUS_MEMORY_TOO_SMALL 5
+
+/** Not a valid handle: it was never initialised, overwritten, or moved. */
+#define UNDERTONE_STATUS_BAD_HANDLE 6
+
+/** The handle is in use by a call that has not returned. */
+#define UNDERTONE_STATUS_BUSY 7
+
+/** The buffer for the result is too short. */
+#define UNDERTONE_STATUS_BUFFER_TOO_SMALL 8
+
+/** Epsilon is not a decimal number such as 10, 0.5 or 1e-3. */
+#define UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER 16
+
+/** Epsilon is below 0.000001; it must lie in 0.000001..=1000. */
+#define UNDERTONE_STATUS_EPSILON_TOO_SMALL 17
+
+/** Epsilon is above 1000; it must lie in 0.000001..=1000. */
+#define UNDERTONE_STATUS_EPSILON_TOO_LARGE 18
+
+/** Unknown rule; the default is permute-and-flip, 1. */
+#define UNDERTONE_STATUS_UNKNOWN_RULE 19
+
+/** Unknown noise; the default is Laplace noise, 3. */
+#define UNDERTONE_STATUS_UNKNOWN_NOISE 20
+
+/** Unknown method for words; the default is permute-and-flip, 1. */
+#define UNDERTONE_STATUS_UNKNOWN_WORD_METHOD 21
+
+/** Epsilon is below 0.1; Laplace noise on vectors needs 0.1..=1000. */
+#define UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE 22
+
+/** The dimension of the vector is not in 1..=1024; project longer vectors. */
+#define UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE 23
+
+/** The bound on the coordinates does not fit the noise; scale the vectors or change epsilon. */
+#define UNDERTONE_STATUS_BOUND_OUT_OF_RANGE 24
+
+/** The number of words to release is not in 1..=256. */
+#define UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE 25
+
+/** The vocabulary has no word with this number; was the release made with the same pack? */
+#define UNDERTONE_STATUS_NO_SUCH_WORD 26
+
+/** Unknown unit of privacy, or one that this call does not take. */
+#define UNDERTONE_STATUS_UNKNOWN_UNIT 27
+
+/** Too few bytes for a pack; is the file complete? */
+#define UNDERTONE_STATUS_PACK_TOO_SHORT 32
+
+/** Not a pack: the first eight bytes are not "UNDRTONE"; is it the right file? */
+#define UNDERTONE_STATUS_NOT_A_PACK 33
+
+/** This library cannot read the version of the pack; update the older of the two. */
+#define UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION 34
+
+/** The length of the pack differs from the one in its header; copy the whole file again. */
+#define UNDERTONE_STATUS_PACK_WRONG_LENGTH 35
+
+/** The digest of the pack does not match its bytes; copy the file again. */
+#define UNDERTONE_STATUS_PACK_DAMAGED 36
+
+/** The pack breaks the rules of its format; build it again. */
+#define UNDERTONE_STATUS_PACK_MALFORMED 37
+
+/** The pack has no candidates. */
+#define UNDERTONE_STATUS_NO_CANDIDATES 48
+
+/** The pack cannot read text, as it has no lexicon; push embeddings, or build it with one. */
+#define UNDERTONE_STATUS_NO_LEXICON 49
+
+/** The pack has more than 100 projection directions; build it with fewer. */
+#define UNDERTONE_STATUS_TOO_MANY_DIRECTIONS 50
+
+/** The vector does not have the dimension of its pack or mechanism; is it the same encoder? */
+#define UNDERTONE_STATUS_WRONG_DIMENSION 51
+
+/** The document already has 128 sentences; release it, or leave the rest out. */
+#define UNDERTONE_STATUS_DOCUMENT_FULL 52
+
+/** The source of entropy failed or returned only zeroes, so nothing was released. */
+#define UNDERTONE_STATUS_ENTROPY_FAILED 53
+
+/**
+ * The pack has too many candidates for this release: more than 12800 with scores, 2560 with
+ * features, or 4224 by the whole text.
+ */
+#define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
+
+/** The pack has no projection. */
+#define UNDERTONE_STATUS_NO_PROJECTION 55
+
+/** The projection of the pack stretches distances by more than 4096; scale it down. */
+#define UNDERTONE_STATUS_PROJECTION_TOO_STEEP 56
+
+/** The pack has features of texts; push the text of a sentence, not only its embedding. */
+#define UNDERTONE_STATUS_NEEDS_TEXT 57
+
+/** The pack selects by depth, and a release by the whole text needs scores. */
+#define UNDERTONE_STATUS_NO_SCORES 58
+
+/** Not a release: the first three bytes are not "UTR". */
+#define UNDERTONE_STATUS_NOT_A_RELEASE 64
+
+/** The release has the wrong number of bytes (a document's has 24); is it complete? */
+#define UNDERTONE_STATUS_RELEASE_WRONG_LENGTH 65
+
+/** This library cannot read the version of the release; update the older of the two. */
+#define UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION 66
+
+/** A field of the release has an invalid value; was it damaged on the way? */
+#define UNDERTONE_STATUS_RELEASE_MALFORMED 67
+
+/** The grant was spent by an earlier release; every release needs its own grant. */
+#define UNDERTONE_STATUS_GRANT_SPENT 80
+
+/** A budget of 0 grants nothing; the smallest is 0.000001. */
+#define UNDERTONE_STATUS_LEDGER_NO_BUDGET 81
+
+/** A ledger has 128 bytes; is it the right file? If so, begin anew. */
+#define UNDERTONE_STATUS_LEDGER_WRONG_LENGTH 82
+
+/** No record begins with "UTLEDG"; is it the right file? If so, begin anew. */
+#define UNDERTONE_STATUS_NOT_A_LEDGER 83
+
+/** This library cannot read the version of the ledger; use the newer of the two programs. */
+#define UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION 84
+
+/** No record of the ledger is intact; begin anew, which counts this window as spent. */
+#define UNDERTONE_STATUS_LEDGER_DAMAGED 85
+
+/** The records are not of one ledger; begin anew, which counts this window as spent. */
+#define UNDERTONE_STATUS_LEDGER_MIXED 86
+
+/** Another program wrote to the ledger's file, so nothing is granted; lock it and try again. */
+#define UNDERTONE_STATUS_LEDGER_CHANGED 87
+
+/** The ledger has recorded a later window than this one; was the clock set back? */
+#define UNDERTONE_STATUS_LEDGER_FROM_FUTURE 88
+
+/** This window has less left than the call needs; wait for the next window. */
+#define UNDERTONE_STATUS_LEDGER_EXHAUSTED 89
+
+/** The ledger's counter has reached its maximum; make a new ledger. */
+#define UNDERTONE_STATUS_LEDGER_WORN_OUT 90
+
+/** Nothing is reserved; reserve an epsilon once before each grant. */
+#define UNDERTONE_STATUS_LEDGER_NOT_RESERVED 91
+
+/** The file does not have the new record, so nothing is granted; write, sync and read again. */
+#define UNDERTONE_STATUS_LEDGER_NOT_PERSISTED 92
+
+/**
+ * A record of the ledger was lost in a power cut or damaged, so the rest of this window counts as
+ * spent; wait for the next window.
+ */
+#define UNDERTONE_STATUS_LEDGER_RECORD_LOST 93
+
+/** The epsilon of the grant is not that of the mechanism; take a grant of the same epsilon. */
+#define UNDERTONE_STATUS_GRANT_WRONG_EPSILON 94
+
+/** The grant is for another unit than the release; every unit has a ledger of its own. */
+#define UNDERTONE_STATUS_GRANT_WRONG_UNIT 95
+
+/** The grant is for fewer words than the release has; spend for as many as it releases. */
+#define UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS 96
+
+/** The ledger is for another unit; every unit has a ledger of its own. */
+#define UNDERTONE_STATUS_LEDGER_WRONG_UNIT 97
+
+/** The ledger was set back or exchanged; begin anew, which counts this window as spent. */
+#define UNDERTONE_STATUS_LEDGER_SET_BACK 98
+
+/**
+ * The platform's counter did not rise as asked, so nothing is granted; does another program use it?
+ */
+#define UNDERTONE_STATUS_LEDGER_NOT_RAISED 99
+
+/** The storage of the ledger failed, so nothing is granted; the epsilon may stay spent. */
+#define UNDERTONE_STATUS_LEDGER_STORAGE_FAILED 100
+
+/** The ledger is in use, here or in another program; only one at a time can spend. */
+#define UNDERTONE_STATUS_LEDGER_IN_USE 101
+
+/** A bug in undertone; please report it with the call that returned it. */
+#define UNDERTONE_STATUS_INTERNAL 127
+
 /* A status must not be ignored. */
 #ifndef UNDERTONE_MUST_USE
 #if defined(__GNUC__) || defined(__clang__)
@@ -121,340 +333,69 @@
 #endif
 
 /**
- * Raised whenever a program compiled with an older header could misbehave with this library.
+ * The unit is one sentence: any one may be replaced.
  */
-#define UNDERTONE_ABI_VERSION 2
+#define UNDERTONE_UNIT_SENTENCE 1
 
 /**
- * The version of the library as one number: major * 10000 + minor * 100 + patch.
+ * The unit is the whole text: any other text may replace it.
  */
-#define UNDERTONE_VERSION_NUMBER 200
+#define UNDERTONE_UNIT_WHOLE_TEXT 2
 
 /**
- * Done.
+ * The unit is a bag of words: one at word mover's distance W costs epsilon * W.
  */
-#define UNDERTONE_STATUS_OK 0
+#define UNDERTONE_UNIT_WORD 3
 
 /**
- * A required pointer is NULL.
+ * The unit is a vector: one at distance D costs epsilon * D.
  */
-#define UNDERTONE_STATUS_NULL_POINTER 1
+#define UNDERTONE_UNIT_VECTOR 4
 
 /**
- * A pointer is not aligned for its type, or the memory for a handle not for the handle.
+ * Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
  */
-#define UNDERTONE_STATUS_MISALIGNED 2
+#define UNDERTONE_RULE_PERMUTE_AND_FLIP 1
 
 /**
- * The length is larger than any object in memory.
+ * The exponential mechanism, for accounting in zCDP.
  */
-#define UNDERTONE_STATUS_IMPOSSIBLE_LENGTH 3
+#define UNDERTONE_RULE_EXPONENTIAL 2
 
 /**
- * Memory that the call writes overlaps another argument.
+ * Candidates are selected by approximate Tukey depth.
  */
-#define UNDERTONE_STATUS_OVERLAP 4
+#define UNDERTONE_SELECTOR_DEPTH 1
 
 /**
- * The memory for a handle is shorter than its `_size` function says.
+ * Candidates are selected by bounded scores.
  */
-#define UNDERTONE_STATUS_MEMORY_TOO_SMALL 5
+#define UNDERTONE_SELECTOR_SCORES 2
 
 /**
- * Not a handle of this kind: never initialised, overwritten, or moved.
+ * n-dimensional Laplace noise, the default: the least noise.
  */
-#define UNDERTONE_STATUS_BAD_HANDLE 6
+#define UNDERTONE_NOISE_LAPLACE 3
 
 /**
- * The handle is in use by a call that has not returned.
+ * Discrete Laplace noise on each coordinate: no delta, integers only, about 1.5 times the noise.
  */
-#define UNDERTONE_STATUS_BUSY 7
+#define UNDERTONE_NOISE_DISCRETE_LAPLACE 4
 
 /**
- * The buffer for a result is too short; the needed length was written to `out_written`.
+ * Selection of words by permute-and-flip, the default.
  */
-#define UNDERTONE_STATUS_BUFFER_TOO_SMALL 8
+#define UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP 1
 
 /**
- * The text is not a decimal number.
+ * Selection of words by the exponential mechanism.
  */
-#define UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER 16
+#define UNDERTONE_WORD_METHOD_EXPONENTIAL 2
 
 /**
- * Epsilon is below 0.000001.
+ * Noise on a word's vector, then the nearest word, as published; for comparison.
  */
-#define UNDERTONE_STATUS_EPSILON_TOO_SMALL 17
-
-/**
- * Epsilon is above 1000.
- */
-#define UNDERTONE_STATUS_EPSILON_TOO_LARGE 18
-
-/**
- * Not one of the `UNDERTONE_RULE_` numbers.
- */
-#define UNDERTONE_STATUS_UNKNOWN_RULE 19
-
-/**
- * Not one of the `UNDERTONE_NOISE_` numbers.
- */
-#define UNDERTONE_STATUS_UNKNOWN_NOISE 20
-
-/**
- * Not one of the `UNDERTONE_WORD_METHOD_` numbers.
- */
-#define UNDERTONE_STATUS_UNKNOWN_WORD_METHOD 21
-
-/**
- * Epsilon is below 0.1, the smallest for Laplace noise on vectors.
- */
-#define UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE 22
-
-/**
- * The dimension of a vector is 0 or more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
- */
-#define UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE 23
-
-/**
- * The bound on the coordinates is too large or too small for the noise.
- */
-#define UNDERTONE_STATUS_BOUND_OUT_OF_RANGE 24
-
-/**
- * The number of words to release is 0 or more than `UNDERTONE_MAX_RELEASED_WORDS`.
- */
-#define UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE 25
-
-/**
- * The vocabulary has no word with this number.
- */
-#define UNDERTONE_STATUS_NO_SUCH_WORD 26
-
-/**
- * Not one of the `UNDERTONE_UNIT_` numbers.
- */
-#define UNDERTONE_STATUS_UNKNOWN_UNIT 27
-
-/**
- * There are fewer bytes than the header of a pack has.
- */
-#define UNDERTONE_STATUS_PACK_TOO_SHORT 32
-
-/**
- * The bytes are not a pack.
- */
-#define UNDERTONE_STATUS_NOT_A_PACK 33
-
-/**
- * The pack has a format version that this library does not read.
- */
-#define UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION 34
-
-/**
- * The pack is not as long as it says.
- */
-#define UNDERTONE_STATUS_PACK_WRONG_LENGTH 35
-
-/**
- * The digest of the pack does not match its bytes.
- */
-#define UNDERTONE_STATUS_PACK_DAMAGED 36
-
-/**
- * The pack is intact but breaks the rules of its format.
- */
-#define UNDERTONE_STATUS_PACK_MALFORMED 37
-
-/**
- * The pack has no candidates.
- */
-#define UNDERTONE_STATUS_NO_CANDIDATES 48
-
-/**
- * The pack has no lexicon.
- */
-#define UNDERTONE_STATUS_NO_LEXICON 49
-
-/**
- * The pack has more projection directions than `UNDERTONE_MAX_DIRECTIONS`.
- */
-#define UNDERTONE_STATUS_TOO_MANY_DIRECTIONS 50
-
-/**
- * The vector does not have the dimension of the pack or mechanism.
- */
-#define UNDERTONE_STATUS_WRONG_DIMENSION 51
-
-/**
- * The document already has `UNDERTONE_MAX_SENTENCES` sentences.
- */
-#define UNDERTONE_STATUS_DOCUMENT_FULL 52
-
-/**
- * The entropy function failed, or returned only zeroes.
- */
-#define UNDERTONE_STATUS_ENTROPY_FAILED 53
-
-/**
- * The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`; or than `UNDERTONE_MAX_FEATURED_CANDIDATES`
- * if it has features, or than `UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES` for a release by the whole text.
- */
-#define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
-
-/**
- * The pack has no projection.
- */
-#define UNDERTONE_STATUS_NO_PROJECTION 55
-
-/**
- * The projection of the pack stretches distances by more than 4096.
- */
-#define UNDERTONE_STATUS_PROJECTION_TOO_STEEP 56
-
-/**
- * The pack has features of texts, which an embedding alone does not tell.
- */
-#define UNDERTONE_STATUS_NEEDS_TEXT 57
-
-/**
- * The pack selects by depth, and a release by the whole text needs scores.
- */
-#define UNDERTONE_STATUS_NO_SCORES 58
-
-/**
- * The bytes are not a release.
- */
-#define UNDERTONE_STATUS_NOT_A_RELEASE 64
-
-/**
- * The release does not have the length of its kind; that of a document has `UNDERTONE_RELEASE_BYTES` bytes.
- */
-#define UNDERTONE_STATUS_RELEASE_WRONG_LENGTH 65
-
-/**
- * The release has a format version that this library does not read.
- */
-#define UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION 66
-
-/**
- * A field of the release has an invalid value.
- */
-#define UNDERTONE_STATUS_RELEASE_MALFORMED 67
-
-/**
- * The grant was spent by an earlier release.
- */
-#define UNDERTONE_STATUS_GRANT_SPENT 80
-
-/**
- * The budget is 0.
- */
-#define UNDERTONE_STATUS_LEDGER_NO_BUDGET 81
-
-/**
- * The image does not have `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
- */
-#define UNDERTONE_STATUS_LEDGER_WRONG_LENGTH 82
-
-/**
- * The bytes are not a ledger.
- */
-#define UNDERTONE_STATUS_NOT_A_LEDGER 83
-
-/**
- * The ledger has a format version that this library does not read.
- */
-#define UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION 84
-
-/**
- * No record of the ledger is intact.
- */
-#define UNDERTONE_STATUS_LEDGER_DAMAGED 85
-
-/**
- * The records belong to different ledgers.
- */
-#define UNDERTONE_STATUS_LEDGER_MIXED 86
-
-/**
- * The file changed since this handle last saw it.
- */
-#define UNDERTONE_STATUS_LEDGER_CHANGED 87
-
-/**
- * The newest record belongs to a later window.
- */
-#define UNDERTONE_STATUS_LEDGER_FROM_FUTURE 88
-
-/**
- * The window has less left than this call needs.
- */
-#define UNDERTONE_STATUS_LEDGER_EXHAUSTED 89
-
-/**
- * The counter of the ledger has reached its maximum.
- */
-#define UNDERTONE_STATUS_LEDGER_WORN_OUT 90
-
-/**
- * Nothing is reserved, so there is nothing to grant.
- */
-#define UNDERTONE_STATUS_LEDGER_NOT_RESERVED 91
-
-/**
- * The image that was read back does not have the new record in its place.
- */
-#define UNDERTONE_STATUS_LEDGER_NOT_PERSISTED 92
-
-/**
- * A record was lost; the rest of the window counts as spent.
- */
-#define UNDERTONE_STATUS_LEDGER_RECORD_LOST 93
-
-/**
- * The epsilon of the grant is not that of the mechanism.
- */
-#define UNDERTONE_STATUS_GRANT_WRONG_EPSILON 94
-
-/**
- * The grant is for another unit than the release.
- */
-#define UNDERTONE_STATUS_GRANT_WRONG_UNIT 95
-
-/**
- * The grant is for fewer words than the release has.
- */
-#define UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS 96
-
-/**
- * The ledger is for another unit.
- */
-#define UNDERTONE_STATUS_LEDGER_WRONG_UNIT 97
-
-/**
- * The ledger is not the one that the platform's counter counted: an older one, or another.
- */
-#define UNDERTONE_STATUS_LEDGER_SET_BACK 98
-
-/**
- * The platform's counter is not where it was raised to.
- */
-#define UNDERTONE_STATUS_LEDGER_NOT_RAISED 99
-
-/**
- * A function of the `undertone_ledger_storage` failed.
- */
-#define UNDERTONE_STATUS_LEDGER_STORAGE_FAILED 100
-
-/**
- * The ledger could not be locked: another program has it.
- */
-#define UNDERTONE_STATUS_LEDGER_IN_USE 101
-
-/**
- * A bug in the library.
- */
-#define UNDERTONE_STATUS_INTERNAL 127
+#define UNDERTONE_WORD_METHOD_LAPLACE_NEAREST 3
 
 /**
  * The largest epsilon, 1000, in micro-units. The smallest is 1 micro-unit, 0.000001.
@@ -462,14 +403,59 @@
 #define UNDERTONE_MAX_EPSILON_MICRO 1000000000
 
 /**
- * Alignment that is enough for every handle on every target.
+ * The most sentences in a document.
  */
-#define UNDERTONE_HANDLE_ALIGNMENT 16
+#define UNDERTONE_MAX_SENTENCES 128
 
 /**
- * Bytes that are enough for an `undertone_pack` on every target.
+ * The most projection directions in a pack for documents.
  */
-#define UNDERTONE_PACK_HANDLE_SIZE 640
+#define UNDERTONE_MAX_DIRECTIONS 100
+
+/**
+ * The most candidates in a pack with scores for documents.
+ */
+#define UNDERTONE_MAX_SCORED_CANDIDATES 12800
+
+/**
+ * The most candidates in a pack with features for documents.
+ */
+#define UNDERTONE_MAX_FEATURED_CANDIDATES 2560
+
+/**
+ * The most candidates for a release by the whole text.
+ */
+#define UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES 4224
+
+/**
+ * The most coordinates of a released vector.
+ */
+#define UNDERTONE_MAX_VECTOR_DIMENSION 1024
+
+/**
+ * The most words that a bag keeps of a text; the rest is left out.
+ */
+#define UNDERTONE_MAX_BAG_WORDS 1024
+
+/**
+ * The most words in a release of a bag.
+ */
+#define UNDERTONE_MAX_RELEASED_WORDS 256
+
+/**
+ * The length of a release of a document; the top of this header has its layout.
+ */
+#define UNDERTONE_RELEASE_BYTES 24
+
+/**
+ * The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
+ */
+#define UNDERTONE_MAX_VECTOR_RELEASE_BYTES 4132
+
+/**
+ * The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
+ */
+#define UNDERTONE_MAX_BAG_RELEASE_BYTES 536
 
 /**
  * The length of a pack's identifier.
@@ -487,26 +473,6 @@
 #define UNDERTONE_ENCODER_NAME_BYTES 33
 
 /**
- * Candidates are selected by approximate Tukey depth.
- */
-#define UNDERTONE_SELECTOR_DEPTH 1
-
-/**
- * Candidates are selected by bounded scores.
- */
-#define UNDERTONE_SELECTOR_SCORES 2
-
-/**
- * Bytes that are enough for an `undertone_grant` on every target.
- */
-#define UNDERTONE_GRANT_HANDLE_SIZE 32
-
-/**
- * Bytes that are enough for an `undertone_ledger` on every target.
- */
-#define UNDERTONE_LEDGER_HANDLE_SIZE 512
-
-/**
  * The length of a ledger's file.
  */
 #define UNDERTONE_LEDGER_IMAGE_BYTES 128
@@ -517,145 +483,64 @@
 #define UNDERTONE_LEDGER_RECORD_BYTES 64
 
 /**
- * The most sentences in a document.
+ * The alignment of the memory for handles, enough for each on every target.
  */
-#define UNDERTONE_MAX_SENTENCES 128
+#define UNDERTONE_HANDLE_ALIGNMENT 16
 
 /**
- * The most projection directions in a pack that a document is made from.
+ * Enough bytes for an `undertone_pack` on every target.
  */
-#define UNDERTONE_MAX_DIRECTIONS 100
+#define UNDERTONE_PACK_HANDLE_SIZE 640
 
 /**
- * The most candidates in a pack with scores that a document is made from.
+ * Enough bytes for an `undertone_grant` on every target.
  */
-#define UNDERTONE_MAX_SCORED_CANDIDATES 12800
+#define UNDERTONE_GRANT_HANDLE_SIZE 32
 
 /**
- * The same for a pack with features.
+ * Enough bytes for an `undertone_ledger` on every target.
  */
-#define UNDERTONE_MAX_FEATURED_CANDIDATES 2560
+#define UNDERTONE_LEDGER_HANDLE_SIZE 512
 
 /**
- * The most candidates for a release by the whole text.
- */
-#define UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES 4224
-
-/**
- * Bytes that are enough for an `undertone_document` on every target.
+ * Enough bytes for an `undertone_document` on every target.
  */
 #define UNDERTONE_DOCUMENT_HANDLE_SIZE 26624
 
 /**
- * Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
- */
-#define UNDERTONE_RULE_PERMUTE_AND_FLIP 1
-
-/**
- * The exponential mechanism, for accounting in zCDP.
- */
-#define UNDERTONE_RULE_EXPONENTIAL 2
-
-/**
- * The length of a release of a document; the top of this header has its layout.
- */
-#define UNDERTONE_RELEASE_BYTES 24
-
-/**
- * Any one sentence may be exchanged (`undertone_document_release`).
- */
-#define UNDERTONE_UNIT_SENTENCE 1
-
-/**
- * The whole text may be exchanged for any other (`undertone_document_release_whole_text`,
- * `undertone_document_release_projective`).
- */
-#define UNDERTONE_UNIT_WHOLE_TEXT 2
-
-/**
- * A bag of words may be exchanged for one at a word mover's distance W, with e^(epsilon W) and what `undertone_bag_release` adds.
- */
-#define UNDERTONE_UNIT_WORD 3
-
-/**
- * A vector may be exchanged for one at a distance D, with e^(epsilon D) and what `undertone_vector_mechanism_release` adds.
- */
-#define UNDERTONE_UNIT_VECTOR 4
-
-/**
- * The most coordinates of a released vector.
- */
-#define UNDERTONE_MAX_VECTOR_DIMENSION 1024
-
-/**
- * Bytes that are enough for an `undertone_vector_mechanism` on every target.
+ * Enough bytes for an `undertone_vector_mechanism` on every target.
  */
 #define UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE 256
 
 /**
- * The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
- */
-#define UNDERTONE_MAX_VECTOR_RELEASE_BYTES 4132
-
-/**
- * n-dimensional Laplace noise, the default: the least noise.
- */
-#define UNDERTONE_NOISE_LAPLACE 3
-
-/**
- * Discrete Laplace noise on each coordinate: no delta and integers only, for about 1.5 times the noise.
- */
-#define UNDERTONE_NOISE_DISCRETE_LAPLACE 4
-
-/**
- * Bytes that are enough for an `undertone_vocabulary` on every target.
+ * Enough bytes for an `undertone_vocabulary` on every target.
  */
 #define UNDERTONE_VOCABULARY_HANDLE_SIZE 192
 
 /**
- * Bytes that are enough for an `undertone_bag` on every target.
+ * Enough bytes for an `undertone_bag` on every target.
  */
 #define UNDERTONE_BAG_HANDLE_SIZE 2304
 
 /**
- * The most words that a bag keeps of a text; the rest is left out.
+ * Raised whenever a program compiled with an older header could misbehave with this library.
  */
-#define UNDERTONE_MAX_BAG_WORDS 1024
+#define UNDERTONE_ABI_VERSION 2
 
 /**
- * The most words in a release of a bag.
+ * The version of the library as one number: major * 10000 + minor * 100 + patch.
  */
-#define UNDERTONE_MAX_RELEASED_WORDS 256
+#define UNDERTONE_VERSION_NUMBER 200
 
 /**
- * The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
- */
-#define UNDERTONE_MAX_BAG_RELEASE_BYTES 536
-
-/**
- * Selection by permute-and-flip, the default.
- */
-#define UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP 1
-
-/**
- * Selection by the exponential mechanism.
- */
-#define UNDERTONE_WORD_METHOD_EXPONENTIAL 2
-
-/**
- * Noise on a word's vector, then the nearest word, as published; for comparison.
- */
-#define UNDERTONE_WORD_METHOD_LAPLACE_NEAREST 3
-
-/**
- * The words of one private text: words go in, one private release comes out, and the bag is empty again.
+ * The words of one private text: words go in, one private release comes out, and the bag is empty
+ * again.
  */
 typedef struct undertone_bag undertone_bag;
 
 /**
- * A private document: sentences go in, one private release comes out, and the document is empty again. It
- * lives in memory that the caller brings; most of it counts sentences or sums their scores, and no part of it
- * holds a sentence.
+ * A private document: sentences go in, one private release comes out, and the document is empty
+ * again. It counts sentences or sums their scores, and holds no sentence.
  */
 typedef struct undertone_document undertone_document;
 
@@ -681,13 +566,13 @@ typedef struct undertone_grant undertone_grant;
 typedef struct undertone_ledger undertone_ledger;
 
 /**
- * A pack: what the public side built and every device reads. It lives in memory that the caller
- * brings and points into the bytes it was made from.
+ * A pack: the public file that every device reads. The handle points into the bytes of the file.
  */
 typedef struct undertone_pack undertone_pack;
 
 /**
- * The mechanism that releases private vectors, with its public parameters. It holds no private data.
+ * The mechanism that releases private vectors, with its public parameters. It holds no private
+ * data.
  */
 typedef struct undertone_vector_mechanism undertone_vector_mechanism;
 
@@ -748,8 +633,8 @@ typedef struct {
  * hardware generator. Never a seeded generator: whoever knows the bytes can undo the privacy.
  *
  * It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
- * read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
- * the caller of the function gave that takes it.
+ * read is a failure). It returns normally: no `longjmp`, no exception. `context` is what the
+ * caller of the function gave that takes it.
  */
 typedef int32_t (*undertone_entropy_fn)(void *context, uint8_t *out, size_t len);
 
@@ -775,15 +660,15 @@ uint32_t undertone_abi_version(void);
 const char *undertone_version(void);
 
 /**
- * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
- * "portable". It shows in time only.
+ * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2",
+ * "neon" or "portable". It shows in time only.
  *
  * Threads: any.
  */
 const char *undertone_backend(void);
 
 /**
- * A sentence for a status: what is wrong and what to do, in English.
+ * Returns what a status says is wrong and what to do, in English.
  *
  * `status`: any number. The result is a static string, never NULL.
  *
@@ -795,16 +680,10 @@ const char *undertone_status_message(int32_t status);
  * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
  * rounding down.
  *
- * `text`: `len` bytes; do not count a terminating zero.
- * `out_epsilon_micro`: the epsilon, 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
+ * `text`: `len` bytes. `out_epsilon_micro`: receives 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
  * Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `text` is NULL or `len` readable bytes; `out_epsilon_micro` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_epsilon_parse(const char *text,
@@ -812,41 +691,20 @@ int32_t undertone_epsilon_parse(const char *text,
                                 uint32_t *out_epsilon_micro);
 
 /**
- * The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a pack needs.
  */
 size_t undertone_pack_handle_size(void);
 
 /**
- * The alignment that `undertone_pack_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ * Checks a pack and makes a handle for it. One pack may be used by many threads at once.
  *
- * Threads: any.
- */
-size_t undertone_pack_handle_alignment(void);
-
-/**
- * Checks a pack and makes a handle for it.
- *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_pack_handle_size()`, aligned to
- * `undertone_pack_handle_alignment()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
- * at any address; they are read in place (map the file), not copied. `out_pack`: the handle, which
- * lies in `memory`.
- *
- * The bytes must stay where they are, unchanged, as long as the pack or a document made from it
- * is used. There is nothing to free: once the pack is no longer used, its memory may be reused.
- * If the call fails, `memory` may have been written to.
+ * `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
+ * must stay unchanged as long as the pack or an object made from it is used.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_PACK_TOO_SHORT`,
  * `UNDERTONE_STATUS_NOT_A_PACK`, `UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION`,
  * `UNDERTONE_STATUS_PACK_WRONG_LENGTH`, `UNDERTONE_STATUS_PACK_DAMAGED`,
  * `UNDERTONE_STATUS_PACK_MALFORMED`.
- *
- * Threads: any, with `memory` of their own. One pack may be used by many threads at once.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `bytes` is NULL or `len` readable bytes that
- * stay as described; `out_pack` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_pack_init(void *memory,
@@ -856,152 +714,80 @@ int32_t undertone_pack_init(void *memory,
                             undertone_pack **out_pack);
 
 /**
- * The dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
  */
 uint32_t undertone_pack_dimension(const undertone_pack *pack);
 
 /**
- * The number of candidates that a release is drawn from; 0 if the pack has none or `pack` is not
- * a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number of candidates that a release is drawn from; 0 if the pack has none or `pack`
+ * is not a valid handle.
  */
 uint32_t undertone_pack_candidate_count(const undertone_pack *pack);
 
 /**
- * How a release is selected, `UNDERTONE_SELECTOR_DEPTH` or `UNDERTONE_SELECTOR_SCORES`; 0 if the pack has no
+ * Returns how candidates are selected, a `UNDERTONE_SELECTOR_` number; 0 if the pack has no
  * candidates or `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
  */
 int32_t undertone_pack_selector(const undertone_pack *pack);
 
 /**
- * The largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no scores or `pack`
- * is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no
+ * scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * The number of levels of the scores, 2 to 160: candidates further behind the best count as just as far. Fewer levels
- * promise more for the whole text (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid
- * handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number of levels of the scores, 2 to 160; candidates below the last level count as
+ * on it. Fewer levels promise more for the whole text (`undertone_document_promise`). 0 if the
+ * pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
 /**
- * The number of features of texts (words, pairs, runs of letters) that add to the scores; 0 if the pack has none or
- * `pack` is not a valid handle. A pack with features needs the text of a sentence:
- * `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was built with a neural encoder.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number of features of texts (words, pairs, runs of letters) that add to the scores;
+ * 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of a
+ * sentence: `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was
+ * built with a neural encoder.
  */
 uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 
 /**
- * What a release by the whole text has in the place of its candidate for "nothing known": nothing that the pack knows
- * was in the text, such as one in another language, or the text was empty. It is `undertone_pack_candidate_count`, one
- * above the last candidate. Like every candidate it may have been drawn by chance. `UINT32_MAX` if the pack has no scores
- * or `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number that a release by the whole text has in place of a candidate if the pack
+ * recognises nothing in the text: the text was empty or in another language, for example. It is
+ * `undertone_pack_candidate_count`. Like every candidate it may be drawn by chance. `UINT32_MAX`
+ * if the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
 /**
- * The unit whose releases were right more often when the maker of the pack measured them on public texts, at the largest
- * epsilon measured that is not above this one. It depends on public things only, and no promise depends on it: choose by
- * it before there is a text. 0 if the pack does not say, `epsilon_micro` is no epsilon or `pack` is not a valid handle.
- *
- * `epsilon_micro`: that of a grant, in micro-units. `sentences`: how many the texts of the app have, as a rule; 0: as the
- * public texts.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
- */
-int32_t undertone_pack_recommended_unit(const undertone_pack *pack,
-                                        uint32_t epsilon_micro,
-                                        uint32_t sentences);
-
-/**
- * The dimension of a released vector after the projection of the pack
- * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the dimension of a released vector after the projection of the pack
+ * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a
+ * valid handle.
  */
 uint32_t undertone_pack_projected_dimension(const undertone_pack *pack);
 
 /**
- * The number of projection directions of a pack that selects by depth, which a document can hold if
- * it is at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number of projection directions of a pack that selects by depth, of which a document
+ * holds at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid
+ * handle.
  */
 uint32_t undertone_pack_direction_count(const undertone_pack *pack);
 
 /**
- * The number of words in the lexicon, which `undertone_document_push_sentence` needs; 0 if the
- * pack has none or `pack` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned.
+ * Returns the number of words in the lexicon; 0 if the pack has none or `pack` is not a valid
+ * handle.
  */
 uint32_t undertone_pack_word_count(const undertone_pack *pack);
 
 /**
- * Computes the embedding of one sentence with the lexicon of the pack: the vector that
+ * Computes the embedding of one sentence with the lexicon of the pack, the vector that
  * `undertone_document_push_sentence` adds. **It is as private as the sentence.**
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
- * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
- *
- * No status depends on the sentence, but the time the call takes does.
+ * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: `out_capacity` floats;
+ * `undertone_pack_dimension` are enough. `out_written`: receives the floats written, or those
+ * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The time of the call depends on the sentence.
  *
  * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is
- * NULL or writable for `out_capacity` floats; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_pack_embed_sentence(const undertone_pack *pack,
@@ -1012,43 +798,25 @@ int32_t undertone_pack_embed_sentence(const undertone_pack *pack,
                                       size_t *out_written);
 
 /**
- * The identifier of the pack, which a release carries.
+ * Writes the identifier of the pack, which a release carries.
  *
  * `out_id`: `UNDERTONE_PACK_ID_BYTES` bytes.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned; `out_id` is NULL or
- * `UNDERTONE_PACK_ID_BYTES` writable bytes outside the pack.
  */
 UNDERTONE_MUST_USE int32_t undertone_pack_id(const undertone_pack *pack, uint8_t *out_id);
 
 /**
- * The digest that identifies the encoder whose embeddings the pack was built from.
+ * Writes the digest that identifies the encoder whose embeddings the pack was built from.
  *
  * `out_digest`: `UNDERTONE_ENCODER_DIGEST_BYTES` bytes.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned; `out_digest` is NULL or
- * `UNDERTONE_ENCODER_DIGEST_BYTES` writable bytes outside the pack.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
                                       uint8_t *out_digest);
 
 /**
- * The name of that encoder, UTF-8, padded with zeroes and terminated by at least one.
+ * Writes the name of that encoder, UTF-8, padded with zeroes and terminated by at least one.
  *
  * `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned; `out_name` is NULL or
- * `UNDERTONE_ENCODER_NAME_BYTES` writable bytes outside the pack.
  */
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
 
@@ -1058,13 +826,6 @@ UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pac
  * Threads: any.
  */
 size_t undertone_grant_handle_size(void);
-
-/**
- * The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
- *
- * Threads: any.
- */
-size_t undertone_grant_handle_alignment(void);
 
 /**
  * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
@@ -1083,7 +844,7 @@ size_t undertone_grant_handle_alignment(void);
  *
  * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
  *
- * What the caller ensures:
+ * # Safety
  * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1123,7 +884,7 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  *
  * Threads: any, with `memory` of their own, as far as the functions of `storage` allow.
  *
- * What the caller ensures:
+ * # Safety
  * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
  * `undertone_entropy_fn` with `context`; `memory` is NULL or `memory_len` writable bytes; `out_grant` and `out_left` are NULL
  * or writable.
@@ -1152,7 +913,7 @@ int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
  *
  * Threads: any, as far as the functions of `storage` allow.
  *
- * What the caller ensures:
+ * # Safety
  * `storage` is NULL or readable, and its functions keep its promises; `out_micro` is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1177,7 +938,7 @@ int32_t undertone_ledger_left(const undertone_ledger_storage *storage,
  *
  * Threads: any, as far as the functions of `storage` allow.
  *
- * What the caller ensures:
+ * # Safety
  * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
  * `undertone_entropy_fn` with `context`; `out_image` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
  * writable.
@@ -1210,7 +971,7 @@ int32_t undertone_ledger_begin_anew(const undertone_ledger_storage *storage,
  *
  * Threads: any.
  *
- * What the caller ensures:
+ * # Safety
  * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_image` is NULL or
  * `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
@@ -1229,13 +990,6 @@ int32_t undertone_ledger_create_image(int32_t unit,
  * Threads: any.
  */
 size_t undertone_ledger_handle_size(void);
-
-/**
- * The alignment that `undertone_ledger_open` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
- *
- * Threads: any.
- */
-size_t undertone_ledger_handle_alignment(void);
 
 /**
  * Opens the ledger of an image.
@@ -1260,7 +1014,7 @@ size_t undertone_ledger_handle_alignment(void);
  *
  * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
  *
- * What the caller ensures:
+ * # Safety
  * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
  * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL
  * or writable.
@@ -1285,7 +1039,7 @@ int32_t undertone_ledger_open(void *memory,
  *
  * Threads: any.
  *
- * What the caller ensures:
+ * # Safety
  * `ledger` is NULL or what `undertone_ledger_open` returned; `out_micro` is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1315,7 +1069,7 @@ int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
  *
  * Threads: no other call may use the ledger at the same time.
  *
- * What the caller ensures:
+ * # Safety
  * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len` readable
  * bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
  * writable.
@@ -1350,7 +1104,7 @@ int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
  *
  * Threads: no other call may use the ledger at the same time.
  *
- * What the caller ensures:
+ * # Safety
  * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len` readable bytes;
  * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
@@ -1363,39 +1117,19 @@ int32_t undertone_ledger_grant(undertone_ledger *ledger,
                                undertone_grant **out_grant);
 
 /**
- * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a document needs.
  */
 size_t undertone_document_handle_size(void);
 
 /**
- * The alignment that `undertone_document_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
- *
- * Threads: any.
- */
-size_t undertone_document_handle_alignment(void);
-
-/**
  * Makes an empty document for the candidates of a pack.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_document_handle_size()`, aligned to
- * `undertone_document_handle_alignment()`; what `malloc` returns is aligned. `pack`: not used after the call,
- * but the bytes it was made from are, as long as the document is used. `out_document`: the handle,
- * which lies in `memory` and must not be moved or copied.
- *
- * There is nothing to free. A document that may still hold sentences is wiped with
- * `undertone_document_reset` before its memory is reused. If the call fails, `memory` may have
- * been written to.
+ * `pack` is not used after the call, but the bytes of the pack are, as long as the document is
+ * used. Wipe a document that may hold sentences with `undertone_document_reset` before you reuse
+ * its memory.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
  * `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
- *
- * Threads: any, with `memory` of their own. A document is used by one thread at a time.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init`
- * returned; `out_document` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_init(void *memory,
@@ -1406,21 +1140,11 @@ int32_t undertone_document_init(void *memory,
 /**
  * Adds one sentence by its embedding.
  *
- * `embedding`: `len` floats, `len` being `undertone_pack_dimension`. Any bits: a coordinate that
- * is not finite counts as 0. It must come from the encoder that the pack names, which must have
- * seen this sentence alone.
+ * `embedding`: `len` floats, `undertone_pack_dimension` in number, from the encoder that the pack
+ * names, which must have seen this sentence alone. A coordinate that is not finite counts as 0.
  *
- * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
- * of a sentence.
- *
- * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`; `UNDERTONE_STATUS_NEEDS_TEXT` for
- * a pack with features.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `embedding` is NULL or `len`
- * readable floats.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`, and
+ * `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push(undertone_document *document,
@@ -1428,23 +1152,15 @@ int32_t undertone_document_push(undertone_document *document,
                                 size_t len);
 
 /**
- * Adds several sentences by their embeddings, until the document is full; the rest is left out. This equals
- * `undertone_document_push` for each, but is faster: the pack is read once for every four.
+ * Adds several sentences by their embeddings, until the document is full; the rest is left out.
+ * This equals `undertone_document_push` for each, but reads the pack once for every four.
  *
- * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
- * for `undertone_document_push`. `out_sentence_count`: NULL, or the number of sentences added. It is private and must
- * not leave the device.
+ * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after
+ * another. `out_sentence_count`: NULL, or receives the number of sentences added, which is private
+ * and must not leave the device.
  *
- * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
- * sentence.
- *
- * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`; `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `embeddings` is NULL or `len` readable
- * floats; `out_sentence_count` is NULL or writable.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, and `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with
+ * features. The document is then unchanged.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_all(undertone_document *document,
@@ -1453,22 +1169,13 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text, through the lexicon and the features in the pack. It needs a lexicon, or features
- * that stand alone.
+ * Adds one sentence by its text. The pack needs a lexicon, or features that stand alone.
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
- * UTF-8 separate words. A sentence without a known word counts as the zero vector.
+ * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
+ * sentence without a known word counts as the zero vector.
  *
- * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
- * of a sentence, but the time the call takes does.
- *
- * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
- * bytes.
+ * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is then
+ * unchanged. The time of the call depends on the sentence.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_sentence(undertone_document *document,
@@ -1476,23 +1183,14 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
- * Adds one sentence by its text and its embedding: for a pack that was built with a neural encoder and has features
- * of texts (`undertone_pack_feature_count`). Without features this is `undertone_document_push`, and the text is not
- * looked at.
+ * Adds one sentence by its text and its embedding, for a pack that was built with a neural encoder
+ * and has features of texts. Without features this equals `undertone_document_push`.
  *
- * `text`: `text_len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not UTF-8
- * separate words. `embedding`: `embedding_len` floats, that of this sentence, as for `undertone_document_push`.
+ * `text`, `text_len`: as for `undertone_document_push_sentence`. `embedding`, `embedding_len`: as
+ * for `undertone_document_push`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a sentence,
- * but the time the call takes does.
- *
- * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `text_len` readable bytes;
- * `embedding` is NULL or `embedding_len` readable floats.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is
+ * then unchanged. The time of the call depends on the sentence.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_encoded(undertone_document *document,
@@ -1502,21 +1200,13 @@ int32_t undertone_document_push_encoded(undertone_document *document,
                                         size_t embedding_len);
 
 /**
- * Adds the sentences of a text, as `undertone_sentence_next` finds them, each as `undertone_document_push_sentence`
- * does, until the document is full; the rest is left out.
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, until the document is
+ * full; the rest is left out. Each is added as `undertone_document_push_sentence` does.
  *
- * `text`: `len` bytes of UTF-8; do not count a terminating zero.
- * `out_sentence_count`: NULL, or the number of sentences added. It is private and must not leave the device.
+ * `text`: `len` bytes of UTF-8. `out_sentence_count`: NULL, or receives the number of sentences
+ * added, which is private and must not leave the device.
  *
- * No status depends on the text, but the time the call takes does.
- *
- * Statuses: `UNDERTONE_STATUS_NO_LEXICON`.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
- * bytes; `out_sentence_count` is NULL or writable.
+ * Statuses: `UNDERTONE_STATUS_NO_LEXICON`. The time of the call depends on the text.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_text(undertone_document *document,
@@ -1525,45 +1215,33 @@ int32_t undertone_document_push_text(undertone_document *document,
                                      size_t *out_sentence_count);
 
 /**
- * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid
- * handle. It is private and must not leave the device.
- *
- * Threads: any, but no other call that changes the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned.
+ * Returns the number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if
+ * `document` is not a valid handle. It is private and must not leave the device.
  */
 size_t undertone_document_sentence_count(const undertone_document *document);
 
 /**
- * Forgets all sentences and wipes what they left in the document: back to the state after
- * `undertone_document_init`. Call it before you free the memory of a document.
- *
- * Threads: no other call may use the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned.
+ * Removes all sentences and wipes their traces from the document. Call it before you free the
+ * memory of a document.
  */
 int32_t undertone_document_reset(undertone_document *document);
 
 /**
- * What a release of this document promises, for a sentence and for the whole text, so that an app can show both. It
- * depends on the pack, the unit and epsilon alone, not on what is in the document. The promise is e^epsilon, without
- * delta; a smaller number promises more. Ask before the budget is spent: it says, too, whether there is such a release.
+ * Computes what a release of this document promises, for a sentence and for the whole text, so
+ * that an app can show both. The promise depends on the pack, the unit and epsilon, not on the
+ * sentences. It is e^epsilon, without delta; a smaller number promises more. Call this before you
+ * spend: it also refuses what no release can do.
  *
- * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or `UNDERTONE_UNIT_WHOLE_TEXT` for
- * `undertone_document_release_whole_text` and `undertone_document_release_projective`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
- * replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
- * other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
- * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. Each output may be NULL.
+ * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or
+ * `UNDERTONE_UNIT_WHOLE_TEXT` for the two other releases. `epsilon_micro`: the epsilon of the
+ * grant in micro-units. `out_sentence_micro`: NULL, or receives the largest epsilon of replacing
+ * one sentence. `out_whole_text_micro`: NULL, or receives that of replacing the whole text by any
+ * other. By the whole text both are epsilon. By the sentence the second is for the worst two texts
+ * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
  *
- * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`;
- * for the whole text also `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
- *
- * Threads: any, but no other call that changes the document at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; each output is NULL or writable.
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
+ * `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_promise(const undertone_document *document,
@@ -1573,38 +1251,33 @@ int32_t undertone_document_promise(const undertone_document *document,
                                    uint64_t *out_whole_text_micro);
 
 /**
- * Draws a release that protects each sentence, and forgets all sentences. For long texts; a text of a few sentences is
- * better released by the whole text, with `undertone_document_release_whole_text`. Choose between the two without looking
- * at the text, nor at its length.
+ * Draws a release that protects each sentence, and removes all sentences. It is for long texts;
+ * `undertone_document_release_whole_text` protects a text of a few sentences better. Choose
+ * between the two without looking at the text or its length.
  *
- * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
- * factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
- * the document is cut at its limit. There is no delta. Several releases of the same sentences add up.
+ * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
+ * most a factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2),
+ * or by e^epsilon if the document is cut at its limit. There is no delta. The epsilons of several
+ * releases of the same sentences add up.
  *
- * Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must be chosen
- * without looking at the document. The work is the same for all sentences; a program that watches the
- * processor's cache line by line is out of scope. A document without sentences releases a uniformly random
- * candidate.
+ * Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must
+ * be chosen without looking at the document. The work is the same for all sentences; a program
+ * that watches the processor's cache line by line is out of scope. A document without sentences
+ * releases a uniformly random candidate.
  *
- * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`. `rule`:
- * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
- * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
- * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
- * written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
+ * `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
+ * all arguments were checked; it must not use the document. `out`: `out_capacity` bytes;
+ * `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: receives the bytes written, or the bytes
+ * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The grant
- * is spent once the entropy function is called, whatever it returns. So `UNDERTONE_STATUS_ENTROPY_FAILED`
- * spends it, and no other failure does.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there.
+ * The call that calls the entropy function spends the grant, even if the function fails. No other
+ * failure spends it.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: no other call may use the document or the grant at the same time.
- *
- * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `grant` is NULL or what a function
- * returned as `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with
- * `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release(undertone_document *document,
@@ -1617,31 +1290,27 @@ int32_t undertone_document_release(undertone_document *document,
                                    size_t *out_written);
 
 /**
- * Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search, a line
- * that is typed.
+ * Draws a release that protects the whole text, and removes all sentences. It is for short texts:
+ * a message, a search, a typed line.
  *
- * Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
- * of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up, and so do
- * those of texts that one person writes, if that person is to be protected. Which of the two releases is drawn must be
- * chosen without looking at the text, nor at its length.
+ * Guarantee: for any pack, replacing the whole text by any other, of any number of sentences,
+ * changes the probability of any release by at most a factor of e^epsilon. There is no delta. The
+ * epsilons of several releases of the same text add up, and so do those of all texts of a person,
+ * if the person is to be protected. Choose the kind of release without looking at the text or its
+ * length.
  *
- * What is released is the candidate that all sentences together say most for, or by chance another. If nothing that the
- * pack knows is in the text, that stands in for a candidate: `undertone_pack_nothing_known`.
+ * The release names the candidate with the highest score over all sentences, or another one by
+ * chance. If the pack recognises nothing in the text, `undertone_pack_nothing_known` takes the
+ * place of the best candidate.
  *
- * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences; a
- * program that watches the processor's cache line by line is out of scope.
+ * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for
+ * all sentences; a program that watches the processor's cache line by line is out of scope.
  *
- * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
- * `undertone_document_release`; so is what is
- * spent and kept if the call fails. A pack that has no such release is refused before the grant is spent.
+ * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
+ * for `undertone_document_release`.
  *
- * Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: no other call may use the document or the grant at the same time.
- *
- * What the caller ensures:
- * As for `undertone_document_release`.
+ * Statuses: those of `undertone_document_release` without `UNDERTONE_STATUS_UNKNOWN_RULE`, and
+ * `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release_whole_text(undertone_document *document,
@@ -1653,29 +1322,14 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
                                               size_t *out_written);
 
 /**
- * Draws a release that protects the whole text and is made for counting, and forgets all sentences. What it promises is
- * what `undertone_document_release_whole_text` promises. It names a point that many candidates prefer instead of one
- * candidate, so a single release says little; shares estimated from many err less where the candidates are many.
+ * Draws a release that protects the whole text and is made for counting, and removes all
+ * sentences. It promises what `undertone_document_release_whole_text` promises. It names a point
+ * that many candidates prefer instead of one candidate. So a single release says little, but
+ * shares that are estimated from many releases have a smaller error if there are many candidates.
  *
- * Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
- * of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up. Which
- * release is drawn must be chosen without looking at the text, nor at its length.
- *
- * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences.
- *
- * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
- * `undertone_document_release`; so is what is
- * spent and kept if the call fails. A pack that has no such release is refused before the grant is spent. A server reads
- * the order of its geometry with `undertone_release_read_order`. `undertone_document_promise` says the promise for
- * `UNDERTONE_UNIT_WHOLE_TEXT`.
- *
- * Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: no other call may use the document or the grant at the same time.
- *
- * What the caller ensures:
- * As for `undertone_document_release`.
+ * Leaks, arguments, statuses, and what a failure spends: as for
+ * `undertone_document_release_whole_text`. `undertone_release_read` reads the order of the
+ * geometry.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release_projective(undertone_document *document,
@@ -1698,7 +1352,7 @@ int32_t undertone_document_release_projective(undertone_document *document,
  *
  * Threads: any.
  *
- * What the caller ensures:
+ * # Safety
  * `text` is NULL or `len` readable bytes; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1716,7 +1370,7 @@ int32_t undertone_sentence_next(const char *text,
  *
  * Threads: any.
  *
- * What the caller ensures:
+ * # Safety
  * `text` is NULL or `len` readable bytes; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1729,21 +1383,22 @@ int32_t undertone_sentence_next_finished(const char *text,
 /**
  * Reads a release that came from a device.
  *
- * `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
- * with `undertone_pack_candidate_count`, since a release can be forged. A release by the whole text
- * (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. Where `undertone_release_read_order` finds an
- * order it is the number of a point, and no candidate. `out_epsilon_micro`: the epsilon
- * that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
- * `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
- * index counts (`undertone_pack_id`). Each output may be NULL.
+ * `bytes`: any `len` bytes. Each output may be NULL:
+ *
+ * - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
+ *   since a release can be forged. A release by the whole text may have
+ *   `undertone_pack_nothing_known` instead.
+ * - `out_epsilon_micro`: the epsilon of the release in micro-units.
+ * - `out_rule`: a `UNDERTONE_RULE_` number.
+ * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
+ * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. With
+ *   an order, the candidate is the number of a point. Count such releases with the Rust crates or
+ *   `undertone count`; `core/FORMAT.md` says which candidates prefer a point.
+ * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
+ *   (`undertone_pack_id`).
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_release_read(const uint8_t *bytes,
@@ -1751,82 +1406,29 @@ int32_t undertone_release_read(const uint8_t *bytes,
                                uint32_t *out_candidate,
                                uint32_t *out_epsilon_micro,
                                int32_t *out_rule,
+                               int32_t *out_unit,
+                               uint32_t *out_order,
                                uint8_t *out_pack_id);
 
 /**
- * Reads for what a release keeps its epsilon.
- *
- * `bytes`: `len` bytes, anything. `out_unit`: `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`. In the second case
- * the candidate may be `undertone_pack_nothing_known`.
- *
- * Statuses: those of `undertone_release_read`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; `out_unit` is NULL or writable.
- */
-UNDERTONE_MUST_USE
-int32_t undertone_release_read_unit(const uint8_t *bytes,
-                                    size_t len,
-                                    int32_t *out_unit);
-
-/**
- * Reads whether a release names a point that many candidates prefer (`undertone_document_release_projective`) instead of a
- * candidate, and the order of its geometry.
- *
- * `bytes`: `len` bytes, anything. `out_order`: the order, or 0 for all other releases. With an order,
- * `out_candidate` of `undertone_release_read` is the number of the point. Count many such releases with the Rust crates or
- * `undertone count`: one says little. `core/FORMAT.md` says which candidates prefer a point.
- *
- * Statuses: those of `undertone_release_read`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; `out_order` is NULL or writable.
- */
-UNDERTONE_MUST_USE
-int32_t undertone_release_read_order(const uint8_t *bytes,
-                                     size_t len,
-                                     uint32_t *out_order);
-
-/**
- * The bytes that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a mechanism needs.
  */
 size_t undertone_vector_mechanism_handle_size(void);
 
 /**
- * The alignment that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ * Makes a mechanism that releases vectors without a projection. All parameters must be chosen
+ * without looking at private vectors.
  *
- * Threads: any.
- */
-size_t undertone_vector_mechanism_handle_alignment(void);
-
-/**
- * Makes a mechanism that releases vectors as they are.
- *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_vector_mechanism_handle_size()`, aligned to
- * `undertone_vector_mechanism_handle_alignment()`. `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`.
- * `bound_exponent`: coordinates are clamped to plus or minus 2^`bound_exponent`; 0 is enough for vectors of
- * norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon
- * in micro-units per unit of distance, 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the
- * handle, which lies in `memory`.
- *
- * All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
- * private in the handle. If the call fails, `memory` may have been written to.
+ * `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to
+ * plus or minus 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: a
+ * `UNDERTONE_NOISE_` number. `epsilon_micro`: epsilon per unit of distance in micro-units, 100000
+ * (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
  * `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
- * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
- *
- * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `out_mechanism` is NULL or writable.
+ * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a
+ * coordinate).
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_mechanism_init(void *memory,
@@ -1838,25 +1440,19 @@ int32_t undertone_vector_mechanism_init(void *memory,
                                         undertone_vector_mechanism **out_mechanism);
 
 /**
- * Makes a mechanism that projects vectors with the projection of a pack before it releases them.
+ * Makes a mechanism that projects vectors with the projection of a pack before it releases them. A
+ * vector has `undertone_pack_dimension` coordinates, its release
+ * `undertone_pack_projected_dimension`. The pack names the bound of the coordinates.
  *
- * `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used.
- * The other arguments are those of `undertone_vector_mechanism_init`; a vector has
- * `undertone_pack_dimension` coordinates, its release `undertone_pack_projected_dimension`. The
- * coordinates are clamped to the bound that the pack names.
+ * `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
+ * used. The other arguments are as for `undertone_vector_mechanism_init`.
  *
- * The noise fits the sensitivity of the projection, which this call computes from the entries: about rows *
- * rows * coordinates multiplications, a second or so for the largest projection on a phone. Keep the
+ * The call computes the sensitivity of the projection, which sets the noise. That takes about rows
+ * * rows * coordinates multiplications, a second for the largest projection on a phone. Keep the
  * mechanism.
  *
  * Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
  * `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
- *
- * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init` returned;
- * `out_mechanism` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_mechanism_init_projected(void *memory,
@@ -1867,58 +1463,40 @@ int32_t undertone_vector_mechanism_init_projected(void *memory,
                                                   undertone_vector_mechanism **out_mechanism);
 
 /**
- * The dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
+ * Returns the dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
  */
 uint32_t undertone_vector_mechanism_dimension(const undertone_vector_mechanism *mechanism);
 
 /**
- * The length of a release of this mechanism in bytes, at most `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if
- * `mechanism` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
+ * Returns the length of a release of this mechanism in bytes, at most
+ * `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if `mechanism` is not a valid handle.
  */
 size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *mechanism);
 
 /**
  * Draws the release of one private vector.
  *
- * Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ by at most a
- * factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 +
- * e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. Several releases of the same vector add
- * up.
+ * Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ
+ * by at most a factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a
+ * delta of about (1 + e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. The
+ * epsilons of several releases of the same vector add up.
  *
- * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
- * looking at the vector. On processors that emulate double precision the time of the call depends on the noise
- * of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
+ * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen
+ * without looking at the vector. On processors that emulate double precision the time of the call
+ * depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide the time of a release there.
  *
- * `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats, any; what is not finite
- * counts as 0. `entropy`: called once, with `context`, for
- * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
- * `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats;
+ * one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes, after
+ * all arguments were checked. `out`: `out_capacity` bytes;
+ * `undertone_vector_mechanism_release_len` are enough. `out_written`: receives the bytes written,
+ * or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn. The grant is spent once the entropy
- * function is called, whatever it returns. No status depends on a coordinate.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn. A call that calls the entropy
+ * function spends the grant, even if the function fails. No status depends on a coordinate.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
- * `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: no other call may use the grant at the same time.
- *
- * What the caller ensures:
- * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned; `grant` is NULL or
- * what a function returned as `out_grant`; `vector` is NULL or `len` readable floats; `entropy` is NULL or
- * keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
- * bytes; `out_written` is NULL or writable.
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mechanism,
@@ -1932,21 +1510,15 @@ int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mec
                                            size_t *out_written);
 
 /**
- * Reads what a released vector says about itself.
+ * Reads the head of a released vector.
  *
- * `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
- * the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
- * unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
- * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one. Each output may be
- * NULL.
+ * `bytes`: any `len` bytes. Each output may be NULL: `out_dimension`, the dimension of the
+ * released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon per
+ * unit of distance in micro-units; `out_grid_exponent`: a step of the coordinates is 2 to this;
+ * `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection,
+ * zeroes without one.
  *
- * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
- * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
+ * Statuses: those of `undertone_release_read`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_release_read(const uint8_t *bytes,
@@ -1960,17 +1532,11 @@ int32_t undertone_vector_release_read(const uint8_t *bytes,
 /**
  * Reads the coordinates of a released vector, in steps of its grid: exact integers.
  *
- * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` integers;
- * `UNDERTONE_MAX_VECTOR_DIMENSION` are enough. `out_written`: the integers written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
+ * `bytes`: any `len` bytes. `out`: `out_capacity` integers; `UNDERTONE_MAX_VECTOR_DIMENSION` are
+ * enough. `out_written`: receives the integers written, or those needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Statuses: those of `undertone_vector_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` integers;
- * `out_written` is NULL or writable.
+ * Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_release_read_steps(const uint8_t *bytes,
@@ -1982,15 +1548,7 @@ int32_t undertone_vector_release_read_steps(const uint8_t *bytes,
 /**
  * Reads the coordinates of a released vector: steps times the grid, exactly.
  *
- * `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_release_read_steps`.
- *
- * Statuses: those of `undertone_vector_release_read_steps`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` numbers;
- * `out_written` is NULL or writable.
+ * `out`: `out_capacity` numbers. All else is as for `undertone_vector_release_read_steps`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_release_read_values(const uint8_t *bytes,
@@ -2000,37 +1558,17 @@ int32_t undertone_vector_release_read_values(const uint8_t *bytes,
                                              size_t *out_written);
 
 /**
- * The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a vocabulary needs.
  */
 size_t undertone_vocabulary_handle_size(void);
 
 /**
- * The alignment that `undertone_vocabulary_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ * Makes the vocabulary of a pack, in one pass over the words' vectors. It holds nothing private.
  *
- * Threads: any.
- */
-size_t undertone_vocabulary_handle_alignment(void);
-
-/**
- * Makes the vocabulary of a pack.
- *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_handle_size()`, aligned to
- * `undertone_vocabulary_handle_alignment()`. `pack`: not used after the call, but the bytes it was made
- * from are, as long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which
- * lies in `memory`.
- *
- * One pass over the words' vectors. There is nothing to free and nothing private in the handle. If the
- * call fails, `memory` may have been written to.
+ * `pack` is not used after the call, but the bytes of the pack are, as long as the vocabulary or a
+ * bag made from it is used.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_LEXICON`.
- *
- * Threads: any, with `memory` of their own. One vocabulary may be used by many threads at once.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init`
- * returned; `out_vocabulary` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vocabulary_init(void *memory,
@@ -2039,25 +1577,16 @@ int32_t undertone_vocabulary_init(void *memory,
                                   undertone_vocabulary **out_vocabulary);
 
 /**
- * The number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `vocabulary` is NULL or what `undertone_vocabulary_init` returned.
+ * Returns the number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
  */
 uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary);
 
 /**
- * Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
- * which is 2^`out_unit_exponent`.
+ * Describes the vocabulary. Each output may be NULL.
  *
- * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`. Each output may be NULL.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
+ * `out_fallback`: receives the number of the public word that replaces all unknown words.
+ * `out_unit_exponent`: receives the exponent of the step q of the guarantee, which is 2 to this;
+ * see `undertone_bag_release`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
@@ -2065,17 +1594,13 @@ int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
                                       int32_t *out_unit_exponent);
 
 /**
- * The text of a word.
+ * Finds the text of a word.
  *
- * `word`: its number, for instance from `undertone_bag_release_read_words`. `out_text`: where its UTF-8
- * starts, in the bytes of the pack; it ends after `out_len` bytes, without a zero.
+ * `word`: its number, for instance from `undertone_bag_release_read_words`. `out_text`: receives
+ * the start of its UTF-8, in the bytes of the pack; no zero follows it. `out_len`: receives its
+ * length in bytes.
  *
  * Statuses: `UNDERTONE_STATUS_NO_SUCH_WORD`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vocabulary_word(const undertone_vocabulary *vocabulary,
@@ -2084,37 +1609,17 @@ int32_t undertone_vocabulary_word(const undertone_vocabulary *vocabulary,
                                   size_t *out_len);
 
 /**
- * The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a bag needs.
  */
 size_t undertone_bag_handle_size(void);
 
 /**
- * The alignment that `undertone_bag_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
- *
- * Threads: any.
- */
-size_t undertone_bag_handle_alignment(void);
-
-/**
  * Makes an empty bag of words of a vocabulary.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_bag_handle_size()`, aligned to
- * `undertone_bag_handle_alignment()`. `vocabulary`: not used after the call, but the bytes of its pack
- * are, as long as the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or
- * copied.
- *
- * There is nothing to free. A bag that may still hold words is wiped with `undertone_bag_reset` before its
- * memory is reused. If the call fails, `memory` may have been written to.
+ * `vocabulary` is not used after the call, but the bytes of its pack are, as long as the bag is
+ * used. Wipe a bag that may hold words with `undertone_bag_reset` before you reuse its memory.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`.
- *
- * Threads: any, with `memory` of their own. A bag is used by one thread at a time.
- *
- * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `vocabulary` is NULL or what
- * `undertone_vocabulary_init` returned; `out_bag` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_init(void *memory,
@@ -2125,34 +1630,17 @@ int32_t undertone_bag_init(void *memory,
 /**
  * Adds one word.
  *
- * `word`: `len` bytes of UTF-8; do not count a terminating zero. A word that the vocabulary does not have
- * counts as its fallback word. So does anything that is not one word, which is letters and digits with
- * apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
- *
- * No status depends on the word, but the time the call takes does.
- *
- * Threads: no other call may use the bag at the same time.
- *
- * What the caller ensures:
- * `bag` is NULL or what `undertone_bag_init` returned; `word` is NULL or `len` readable bytes.
+ * `word`: `len` bytes of UTF-8. A word is letters and digits with apostrophes inside. Anything
+ * else, and a word that is not in the vocabulary, counts as the fallback word. A bag with
+ * `UNDERTONE_MAX_BAG_WORDS` words stays as it is. The time of the call depends on the word.
  */
-UNDERTONE_MUST_USE
-int32_t undertone_bag_push(undertone_bag *bag,
-                           const char *word,
-                           size_t len);
+UNDERTONE_MUST_USE int32_t undertone_bag_push(undertone_bag *bag, const char *word, size_t len);
 
 /**
- * Adds every word of a text, including stop words. To leave those out, push the words that matter one by one.
+ * Adds every word of a text, including stop words; to leave those out, push words one by one.
  *
- * `text`: `len` bytes of UTF-8; do not count a terminating zero. Bytes that are not
- * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
- *
- * No status depends on the text, but the time the call takes does.
- *
- * Threads: no other call may use the bag at the same time.
- *
- * What the caller ensures:
- * `bag` is NULL or what `undertone_bag_init` returned; `text` is NULL or `len` readable bytes.
+ * `text`: `len` bytes of UTF-8. Bytes that are not UTF-8 separate words, and words of more than 48
+ * bytes are left out. All else is as for `undertone_bag_push`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_push_text(undertone_bag *bag,
@@ -2160,60 +1648,46 @@ int32_t undertone_bag_push_text(undertone_bag *bag,
                                 size_t len);
 
 /**
- * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Call it before you free the
- * memory of a bag.
- *
- * Threads: no other call may use the bag at the same time.
- *
- * What the caller ensures:
- * `bag` is NULL or what `undertone_bag_init` returned.
+ * Removes all words and wipes them. Call it before you free the memory of a bag.
  */
 int32_t undertone_bag_reset(undertone_bag *bag);
 
 /**
- * The length of a release of `word_count` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if
- * a release cannot have that many.
- *
- * Threads: any.
+ * Returns the length of a release of `word_count` words in bytes, at most
+ * `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release cannot have that many.
  */
 size_t undertone_bag_release_len(uint32_t word_count);
 
 /**
- * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and forgets all
- * words.
+ * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
+ * removes all words.
  *
- * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of any release
- * differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word mover's distance WMD of
- * their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
- * `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of `undertone_vector_mechanism_release` for each
- * word. For words far apart that may limit nothing. Several releases of the same text add up.
+ * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of
+ * any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word
+ * mover's distance WMD of their vectors and the step q of `undertone_vocabulary_describe`. With
+ * `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each word is that of
+ * `undertone_vector_mechanism_release`. For words far apart that may limit nothing. The epsilons
+ * of several releases of the same text add up.
  *
- * Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the method, all of
- * which must be chosen without looking at the text. The work is the same for all words, except for the
- * addresses that are read. A bag without words counts as the fallback word.
+ * Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the
+ * method, all of which must be chosen without looking at the text. The work is the same for all
+ * words, except for the addresses that are read. A bag without words counts as the fallback word.
  *
- * `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance. `word_count`: 1 to
- * `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for.
- * `method`: one of the `UNDERTONE_WORD_METHOD_` numbers. `entropy`: called once, with `context`, for 32 bytes,
- * after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
- * `undertone_bag_release_len` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance.
+ * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
+ * a `UNDERTONE_WORD_METHOD_` number. `entropy`: called once with `context`, for 32 bytes, after
+ * all arguments were checked; it must not use the bag. `out`: `out_capacity` bytes;
+ * `undertone_bag_release_len` are enough. `out_written`: receives the bytes written, or the bytes
+ * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there. The
- * grant is spent once the entropy function is called, whatever it returns.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there.
+ * A call that calls the entropy function spends the grant, even if the function fails.
  *
  * Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS`,
- * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
- * for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and
- * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
- *
- * Threads: no other call may use the bag or the grant at the same time.
- *
- * What the caller ensures:
- * `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
- * `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is
- * NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
+ * `UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS`, `UNDERTONE_STATUS_GRANT_SPENT`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`; for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also
+ * `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_release(undertone_bag *bag,
@@ -2227,20 +1701,14 @@ int32_t undertone_bag_release(undertone_bag *bag,
                               size_t *out_written);
 
 /**
- * Reads what a released bag says about itself.
+ * Reads the head of a released bag.
  *
- * `bytes`: `len` bytes, anything. `out_word_count`: the number of words. `out_method`: one of the
- * `UNDERTONE_WORD_METHOD_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
- * micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
- * counted. Each output may be NULL.
+ * `bytes`: any `len` bytes. Each output may be NULL: `out_word_count`, the number of words;
+ * `out_method`, a `UNDERTONE_WORD_METHOD_` number; `out_epsilon_micro`, the epsilon of each word
+ * in micro-units; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack that
+ * has the words.
  *
- * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
- * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
+ * Statuses: those of `undertone_release_read`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_release_read(const uint8_t *bytes,
@@ -2253,18 +1721,12 @@ int32_t undertone_bag_release_read(const uint8_t *bytes,
 /**
  * Reads the words of a released bag, by number, in ascending order; repeated words are repeated.
  *
- * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_RELEASED_WORDS`
- * are enough. `out_written`: the numbers written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
- * Numbers in a release that was forged may be too large for the vocabulary; `undertone_vocabulary_word`
- * refuses them.
+ * `bytes`: any `len` bytes. `out`: `out_capacity` numbers; `UNDERTONE_MAX_RELEASED_WORDS` are
+ * enough. `out_written`: receives the numbers written, or those needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. Numbers in a forged release may be too large for the
+ * vocabulary; `undertone_vocabulary_word` refuses them.
  *
- * Statuses: those of `undertone_bag_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
- *
- * Threads: any.
- *
- * What the caller ensures:
- * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` numbers;
- * `out_written` is NULL or writable.
+ * Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_release_read_words(const uint8_t *bytes,

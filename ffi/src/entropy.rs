@@ -10,14 +10,14 @@ use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 /// hardware generator. Never a seeded generator: whoever knows the bytes can undo the privacy.
 ///
 /// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
-/// read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
-/// the caller of the function gave that takes it.
+/// read is a failure). It returns normally: no `longjmp`, no exception. `context` is what the
+/// caller of the function gave that takes it.
 pub type UndertoneEntropyFn =
     Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> i32>;
 
 /// The callback as core wants it.
 pub(crate) struct Callback {
-    function: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> i32,
+    function: UndertoneEntropyFn,
     context: *mut c_void,
 }
 
@@ -25,10 +25,7 @@ impl Callback {
     /// # Safety
     /// As long as the value lives, `function` may be called with `context` and `len` writable
     /// bytes, and then keeps the promises of [`UndertoneEntropyFn`].
-    pub(crate) unsafe fn new(
-        function: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> i32,
-        context: *mut c_void,
-    ) -> Self {
+    pub(crate) unsafe fn new(function: UndertoneEntropyFn, context: *mut c_void) -> Self {
         Self { function, context }
     }
 }
@@ -61,9 +58,10 @@ impl TryRng for Callback {
     }
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), CallbackFailed> {
+        let function = self.function.ok_or(CallbackFailed)?;
         // SAFETY: `new` was promised that the function may be called with the context and with
         // writable bytes; `out` is exactly that, and initialised whatever the function does.
-        match unsafe { (self.function)(self.context, out.as_mut_ptr(), out.len()) } {
+        match unsafe { function(self.context, out.as_mut_ptr(), out.len()) } {
             0 => Ok(()),
             _ => Err(CallbackFailed),
         }

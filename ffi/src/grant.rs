@@ -7,20 +7,11 @@ use undertone_core::ledger::Grant;
 use undertone_core::unit::Unit;
 
 use crate::epsilon;
-use crate::memory::{self, Extent, Handle};
-use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
+use crate::interface::*;
+use crate::legacy::{self as memory, Extent};
+use crate::memory::Handle;
 use crate::release::unit_of;
-use crate::status::{
-    Refusal, UNDERTONE_STATUS_GRANT_SPENT, UNDERTONE_STATUS_GRANT_WRONG_UNIT, report,
-};
-
-/// Bytes that are enough for an `undertone_grant` on every target.
-pub const UNDERTONE_GRANT_HANDLE_SIZE: usize = 32;
-
-const _: () = assert!(
-    memory::size::<UndertoneGrant>() <= UNDERTONE_GRANT_HANDLE_SIZE
-        && memory::alignment::<UndertoneGrant>() <= UNDERTONE_HANDLE_ALIGNMENT
-);
+use crate::status::{Refusal, report};
 
 /// Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
 /// a later grant may use that memory again.
@@ -32,6 +23,7 @@ impl Handle for UndertoneGrant {
     /// `None` once it is spent.
     type Value = Option<Grant>;
     const TAG: usize = 0x6772_616d;
+    const LARGEST: usize = UNDERTONE_GRANT_HANDLE_SIZE;
 }
 
 /// The grant in a handle, `None` if it was spent, and where the handle is.
@@ -93,15 +85,7 @@ pub(crate) fn for_unit(unit: Unit, grant: &Grant) -> Result<(), Refusal> {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_grant_handle_size() -> usize {
-    memory::size::<UndertoneGrant>()
-}
-
-/// The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_grant_handle_alignment() -> usize {
-    memory::alignment::<UndertoneGrant>()
+    crate::memory::size::<UndertoneGrant>()
 }
 
 /// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several

@@ -16,65 +16,7 @@ use jni_sys::{
 };
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
-use crate::document::{
-    UndertoneDocument, undertone_document_handle_size, undertone_document_init,
-    undertone_document_promise, undertone_document_push, undertone_document_push_all,
-    undertone_document_push_encoded, undertone_document_push_sentence,
-    undertone_document_push_text, undertone_document_release,
-    undertone_document_release_projective, undertone_document_release_whole_text,
-    undertone_document_reset, undertone_document_sentence_count,
-};
-use crate::epsilon::undertone_epsilon_parse;
-use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
-use crate::ledger::{
-    UNDERTONE_LEDGER_IMAGE_BYTES, UndertoneLedgerStorage, undertone_ledger_begin_anew,
-    undertone_ledger_create_image, undertone_ledger_left, undertone_ledger_spend,
-};
-use crate::pack::{
-    UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
-    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
-    undertone_pack_dimension, undertone_pack_direction_count, undertone_pack_embed_sentence,
-    undertone_pack_encoder_digest, undertone_pack_encoder_name, undertone_pack_feature_count,
-    undertone_pack_handle_size, undertone_pack_id, undertone_pack_init,
-    undertone_pack_largest_score, undertone_pack_level_count, undertone_pack_nothing_known,
-    undertone_pack_projected_dimension, undertone_pack_recommended_unit, undertone_pack_selector,
-    undertone_pack_word_count,
-};
-use crate::release::{
-    UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_order,
-    undertone_release_read_unit,
-};
-use crate::sentences::{undertone_sentence_next, undertone_sentence_next_finished};
-use crate::status::{
-    self, UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE, UNDERTONE_STATUS_DOCUMENT_FULL,
-    UNDERTONE_STATUS_ENTROPY_FAILED, UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER,
-    UNDERTONE_STATUS_GRANT_WRONG_UNIT, UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_LEDGER_CHANGED,
-    UNDERTONE_STATUS_LEDGER_DAMAGED, UNDERTONE_STATUS_LEDGER_EXHAUSTED,
-    UNDERTONE_STATUS_LEDGER_MIXED, UNDERTONE_STATUS_LEDGER_NOT_PERSISTED,
-    UNDERTONE_STATUS_LEDGER_NOT_RESERVED, UNDERTONE_STATUS_LEDGER_SET_BACK,
-    UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, UNDERTONE_STATUS_LEDGER_WRONG_UNIT,
-    UNDERTONE_STATUS_NEEDS_TEXT, UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NOT_A_LEDGER,
-    UNDERTONE_STATUS_OK, UNDERTONE_STATUS_RELEASE_WRONG_LENGTH,
-    UNDERTONE_STATUS_TOO_MANY_CANDIDATES, UNDERTONE_STATUS_TOO_MANY_DIRECTIONS,
-    UNDERTONE_STATUS_UNKNOWN_NOISE, UNDERTONE_STATUS_UNKNOWN_RULE, UNDERTONE_STATUS_UNKNOWN_UNIT,
-    UNDERTONE_STATUS_UNKNOWN_WORD_METHOD, UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
-    UNDERTONE_STATUS_WRONG_DIMENSION,
-};
-use crate::vector::{
-    UndertoneVectorMechanism, undertone_vector_mechanism_dimension,
-    undertone_vector_mechanism_handle_size, undertone_vector_mechanism_init,
-    undertone_vector_mechanism_init_projected, undertone_vector_mechanism_release,
-    undertone_vector_mechanism_release_len, undertone_vector_release_read,
-    undertone_vector_release_read_steps, undertone_vector_release_read_values,
-};
-use crate::version::{undertone_abi_version, undertone_backend, undertone_version};
-use crate::words::{
-    UndertoneBag, UndertoneVocabulary, undertone_bag_handle_size, undertone_bag_init,
-    undertone_bag_push, undertone_bag_push_text, undertone_bag_release, undertone_bag_release_len,
-    undertone_bag_release_read, undertone_bag_release_read_words, undertone_bag_reset,
-    undertone_vocabulary_describe, undertone_vocabulary_handle_size, undertone_vocabulary_init,
-    undertone_vocabulary_word, undertone_vocabulary_word_count,
-};
+use crate::*;
 
 /// How a virtual machine shows the elements of an array, and says whether they are a copy.
 type Get<T> = unsafe extern "system" fn(*mut JNIEnv, jarray, *mut jboolean) -> *mut T;
@@ -186,7 +128,7 @@ impl Vm {
             let start = get(self.0, array, &raw mut is_copy);
             // `call` could ask for another array, which nobody may while an exception is pending.
             if start.is_null() && count > 0 {
-                return status::UNDERTONE_STATUS_NULL_POINTER;
+                return UNDERTONE_STATUS_NULL_POINTER;
             }
             let status = call(start, count);
             if !start.is_null() {
@@ -309,87 +251,7 @@ extern "system" fn backend(env: *mut JNIEnv, _: jclass) -> jstring {
 /// `Native.statusMessage`
 #[unsafe(export_name = "Java_dev_undertone_Native_statusMessage")]
 extern "system" fn status_message(env: *mut JNIEnv, _: jclass, status: jint) -> jstring {
-    Vm(env).string(message(status).as_ptr())
-}
-
-/// What is wrong and what to do, without the names that only C has.
-fn message(status: i32) -> &'static CStr {
-    match status {
-        // What the classes see to: pointers, lengths, handles, and the numbers of enums.
-        1..=8
-        | UNDERTONE_STATUS_UNKNOWN_RULE
-        | UNDERTONE_STATUS_UNKNOWN_UNIT
-        | UNDERTONE_STATUS_UNKNOWN_NOISE
-        | UNDERTONE_STATUS_UNKNOWN_WORD_METHOD
-        | UNDERTONE_STATUS_LEDGER_NOT_RESERVED
-        | UNDERTONE_STATUS_INTERNAL => {
-            c"a bug in undertone; please report it with the call that threw this"
-        }
-        UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER => {
-            c"epsilon is not a decimal number such as 10, 0.5 or 1e-3"
-        }
-        UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE => {
-            c"the dimension is not in 1..=1024; project longer vectors (VectorMechanism.projected)"
-        }
-        UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE => {
-            c"the number of words is not in 1..=256 (Bag.MAX_RELEASED_WORDS)"
-        }
-        UNDERTONE_STATUS_NO_LEXICON => {
-            c"the pack has no lexicon; push embeddings (of a pack with features: Document.pushEncoded), or build the pack with a lexicon as encoder or with `undertone vocabulary`"
-        }
-        UNDERTONE_STATUS_TOO_MANY_DIRECTIONS => {
-            c"the pack has more than 100 projection directions; build it with fewer"
-        }
-        UNDERTONE_STATUS_WRONG_DIMENSION => {
-            c"the array does not have the dimension of its pack or mechanism; use the encoder that the pack names"
-        }
-        UNDERTONE_STATUS_DOCUMENT_FULL => {
-            c"the document already has 128 sentences (Document.MAX_SENTENCES); release it, or leave the rest out"
-        }
-        UNDERTONE_STATUS_ENTROPY_FAILED => {
-            c"the system's source of entropy gave only zeroes; nothing was released, try again with a new grant"
-        }
-        UNDERTONE_STATUS_TOO_MANY_CANDIDATES => {
-            c"the pack has more candidates than this release can hold: 12800 with scores, 2560 with features, 4224 by the whole text; build it with fewer"
-        }
-        UNDERTONE_STATUS_NEEDS_TEXT => {
-            c"the pack has features of texts; push a sentence's text, or its text and embedding with Document.pushEncoded"
-        }
-        UNDERTONE_STATUS_RELEASE_WRONG_LENGTH => {
-            c"the release has the wrong number of bytes (a document's has 24); is it complete, and read as what it is?"
-        }
-        UNDERTONE_STATUS_LEDGER_WRONG_LENGTH => {
-            c"a ledger has 128 bytes, and this file does not; is it the right one? If it is, what was spent is not known: begin anew (Ledger.beginAnew), which counts this window as spent"
-        }
-        UNDERTONE_STATUS_NOT_A_LEDGER => {
-            c"no record begins with \"UTLEDG\"; is it the right file? If it is, what was spent is not known: begin anew (Ledger.beginAnew), which counts this window as spent"
-        }
-        UNDERTONE_STATUS_LEDGER_DAMAGED => {
-            c"no record of the ledger is intact, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
-        }
-        UNDERTONE_STATUS_LEDGER_MIXED => {
-            c"the records are not of one ledger, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
-        }
-        UNDERTONE_STATUS_LEDGER_SET_BACK => {
-            c"the ledger was set back or exchanged, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
-        }
-        UNDERTONE_STATUS_LEDGER_EXHAUSTED => {
-            c"this window has less left than the call needs (Ledger.remaining); wait for the next window"
-        }
-        UNDERTONE_STATUS_LEDGER_CHANGED => {
-            c"something else wrote to the ledger's file during the call, so nothing is granted; only a Ledger may write to it"
-        }
-        UNDERTONE_STATUS_LEDGER_NOT_PERSISTED => {
-            c"the file of the ledger does not have what was just written to it, so nothing is granted; does something else write there?"
-        }
-        UNDERTONE_STATUS_GRANT_WRONG_UNIT => {
-            c"the grant is for another unit than the release; every unit has a ledger of its own (Unit)"
-        }
-        UNDERTONE_STATUS_LEDGER_WRONG_UNIT => {
-            c"the ledger is for another unit; every unit has a ledger of its own (Unit)"
-        }
-        _ => status::message(status),
-    }
+    Vm(env).string(undertone_status_message(status))
 }
 
 /// `Native.epsilonParse`: the epsilon in micro-units, or a status with its sign changed.
@@ -529,24 +391,6 @@ extern "system" fn pack_nothing_known(
 ) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_nothing_known(Vm(env).handle::<UndertonePack>(pack)) as jint }
-}
-
-/// `Native.packRecommendedUnit`
-#[unsafe(export_name = "Java_dev_undertone_Native_packRecommendedUnit")]
-extern "system" fn pack_recommended_unit(
-    env: *mut JNIEnv,
-    _: jclass,
-    pack: jobject,
-    _held: jobject,
-    epsilon_micro: jlong,
-    sentences: jint,
-) -> jint {
-    let sentences = sentences.try_into().unwrap_or(0);
-    // SAFETY: a buffer that `packInit` made a pack in.
-    unsafe {
-        let pack = Vm(env).handle::<UndertonePack>(pack);
-        undertone_pack_recommended_unit(pack, micro(epsilon_micro), sentences)
-    }
 }
 
 /// `Native.packEmbedSentence`: the number of floats written to a direct buffer, or a status with its sign changed.
@@ -1260,22 +1104,16 @@ extern "system" fn release_read(
     let mut id = [0; UNDERTONE_PACK_ID_BYTES];
     // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
     let status = vm.bytes(bytes, |bytes, len| unsafe {
-        let status = undertone_release_read(
+        undertone_release_read(
             bytes,
             len,
             &raw mut candidate,
             &raw mut epsilon_micro,
             &raw mut rule,
+            &raw mut unit,
+            &raw mut order,
             id.as_mut_ptr(),
-        );
-        let status = match status {
-            UNDERTONE_STATUS_OK => undertone_release_read_unit(bytes, len, &raw mut unit),
-            _ => status,
-        };
-        match status {
-            UNDERTONE_STATUS_OK => undertone_release_read_order(bytes, len, &raw mut order),
-            _ => status,
-        }
+        )
     });
     if status == UNDERTONE_STATUS_OK {
         vm.write_longs(
@@ -1731,7 +1569,7 @@ extern "system" fn bag_release_read_words(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::UNDERTONE_STATUS_NULL_POINTER;
+    use crate::UNDERTONE_STATUS_NULL_POINTER;
     use jni_sys::JNINativeInterface_;
     use std::cell::RefCell;
     use std::process;
@@ -1858,33 +1696,5 @@ mod tests {
             !CALLED.load(Ordering::Relaxed),
             "called with an exception pending"
         );
-    }
-
-    /// What an exception says is about Java: no function of C, no constant, no pointer.
-    #[test]
-    fn messages_name_nothing_of_c() {
-        let numbers: Vec<i32> = include_str!("status.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("pub const ")?.strip_suffix(';'))
-            .map(|constant| constant.rsplit(' ').next().unwrap().parse().unwrap())
-            .collect();
-        assert!(numbers.len() >= 60, "the constants were not found");
-        for number in numbers {
-            let said = message(number).to_str().unwrap();
-            for foreign in [
-                "undertone_",
-                "UNDERTONE_",
-                "NULL",
-                "malloc",
-                "pointer",
-                "handle",
-                "image",
-                "terminating",
-                "initialise",
-                "out_",
-            ] {
-                assert!(!said.contains(foreign), "{number}: {said}");
-            }
-        }
     }
 }

@@ -12,37 +12,11 @@ use undertone_core::release::MAX_BAG_SIZE;
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
 use crate::grant::UndertoneGrant;
-use crate::memory::{self, Extent, Handle};
-use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
+use crate::interface::*;
+use crate::legacy::{self as memory, Extent};
+use crate::memory::Handle;
 use crate::release::unit_of;
-use crate::status::{
-    Refusal, UNDERTONE_STATUS_ENTROPY_FAILED, UNDERTONE_STATUS_INTERNAL,
-    UNDERTONE_STATUS_LEDGER_CHANGED, UNDERTONE_STATUS_LEDGER_DAMAGED,
-    UNDERTONE_STATUS_LEDGER_EXHAUSTED, UNDERTONE_STATUS_LEDGER_FROM_FUTURE,
-    UNDERTONE_STATUS_LEDGER_IN_USE, UNDERTONE_STATUS_LEDGER_MIXED,
-    UNDERTONE_STATUS_LEDGER_NO_BUDGET, UNDERTONE_STATUS_LEDGER_NOT_PERSISTED,
-    UNDERTONE_STATUS_LEDGER_NOT_RAISED, UNDERTONE_STATUS_LEDGER_NOT_RESERVED,
-    UNDERTONE_STATUS_LEDGER_RECORD_LOST, UNDERTONE_STATUS_LEDGER_SET_BACK,
-    UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION,
-    UNDERTONE_STATUS_LEDGER_WORN_OUT, UNDERTONE_STATUS_LEDGER_WRONG_LENGTH,
-    UNDERTONE_STATUS_LEDGER_WRONG_UNIT, UNDERTONE_STATUS_NOT_A_LEDGER,
-    UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE, report,
-};
-
-/// Bytes that are enough for an `undertone_ledger` on every target.
-pub const UNDERTONE_LEDGER_HANDLE_SIZE: usize = 512;
-/// The length of a ledger's file.
-pub const UNDERTONE_LEDGER_IMAGE_BYTES: usize = 128;
-/// The length of a record, which is what a reservation writes.
-pub const UNDERTONE_LEDGER_RECORD_BYTES: usize = 64;
-
-const _: () = assert!(
-    UNDERTONE_LEDGER_IMAGE_BYTES == LEDGER_BYTES && UNDERTONE_LEDGER_RECORD_BYTES == RECORD_BYTES
-);
-const _: () = assert!(
-    memory::size::<UndertoneLedger>() <= UNDERTONE_LEDGER_HANDLE_SIZE
-        && memory::alignment::<UndertoneLedger>() <= UNDERTONE_HANDLE_ALIGNMENT
-);
+use crate::status::{Refusal, report};
 
 /// A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. It is for one unit
 /// (`UNDERTONE_UNIT_`), because epsilons for different units do not add up, and its grants are, too. The grants of a window add
@@ -62,6 +36,7 @@ pub struct UndertoneLedger {
 impl Handle for UndertoneLedger {
     type Value = Ledger;
     const TAG: usize = 0x6c65_6765;
+    const LARGEST: usize = UNDERTONE_LEDGER_HANDLE_SIZE;
 }
 
 fn refusal(error: LedgerError) -> Refusal {
@@ -310,7 +285,7 @@ pub unsafe extern "C" fn undertone_ledger_spend(
         let unit = unit_of(unit)?;
         let cost = cost(epsilon_micro, word_count)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
-        let mut entropy = unsafe { Callback::new(function, context) };
+        let mut entropy = unsafe { Callback::new(Some(function), context) };
         let grant = storage.locked(|storage| {
             let mut buffer = [0; LEDGER_BYTES + 1];
             let image = storage.image(&mut buffer)?;
@@ -435,7 +410,7 @@ unsafe fn image(
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, UNDERTONE_LEDGER_IMAGE_BYTES, out_written) }?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
-        let mut entropy = unsafe { Callback::new(function, context) };
+        let mut entropy = unsafe { Callback::new(Some(function), context) };
         let image = make(&mut entropy, image)?;
         // SAFETY: `array` and `one` found the pointers aligned and not null (the capacity is not 0),
         // and the capacity holds the file; the caller says that they are writable.
@@ -494,15 +469,7 @@ pub unsafe extern "C" fn undertone_ledger_create_image(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_ledger_handle_size() -> usize {
-    memory::size::<UndertoneLedger>()
-}
-
-/// The alignment that `undertone_ledger_open` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_ledger_handle_alignment() -> usize {
-    memory::alignment::<UndertoneLedger>()
+    crate::memory::size::<UndertoneLedger>()
 }
 
 /// Opens the ledger of an image.
@@ -553,7 +520,7 @@ pub unsafe extern "C" fn undertone_ledger_open(
         memory::all_disjoint(&extents)?;
         let unit = unit_of(unit)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
-        let mut entropy = unsafe { Callback::new(function, context) };
+        let mut entropy = unsafe { Callback::new(Some(function), context) };
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable.
         let image = unsafe { memory::slice(image, image_len) };

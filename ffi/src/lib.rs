@@ -27,9 +27,11 @@ mod document;
 mod entropy;
 mod epsilon;
 mod grant;
+mod interface;
 #[cfg(feature = "jni")]
 mod jni;
 mod ledger;
+mod legacy;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -45,6 +47,7 @@ pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
 pub use grant::*;
+pub use interface::*;
 pub use ledger::*;
 pub use pack::*;
 pub use release::*;

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use undertone_core::sentences;
 
-use crate::memory;
+use crate::legacy as memory;
 use crate::status::{SPLITTING_STACK, report_private};
 
 /// Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another. The top of this

@@ -54,8 +54,8 @@ pub extern "C" fn undertone_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
-/// "portable". It shows in time only.
+/// Which of its kernels the library uses on this processor, a static string: "avx512", "avx2",
+/// "neon" or "portable". It shows in time only.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

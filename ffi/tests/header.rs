@@ -1,16 +1,20 @@
-//! `include/undertone.h` is what the source says.
+//! Writes `include/undertone.h` and the constants of other languages from the source of this crate.
 //!
-//! Check it: `cargo test -p undertone-ffi --test header`. Write it again:
+//! Check them: `cargo test -p undertone-ffi --test header`. Write them again:
 //! `UNDERTONE_WRITE_HEADER=1 cargo test -p undertone-ffi --test header`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use undertone_ffi::STATUSES;
+
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
+const WIDTH: usize = 100;
 
 /// In the order of the header.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
+    "interface.rs",
     "version.rs",
     "status.rs",
     "epsilon.rs",
@@ -25,20 +29,66 @@ const SOURCES: [&str; 12] = [
     "words.rs",
 ];
 
+/// The files that are generated, from the root of the repository.
+const FILES: [(&str, fn() -> String); 4] = [
+    ("include/undertone.h", header),
+    ("ffi/java/dev/undertone/Status.java", java_statuses),
+    ("ffi/java/dev/undertone/Numbers.java", java_numbers),
+    ("ffi/web/src/numbers.ts", typescript),
+];
+
 fn crate_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn header_path() -> PathBuf {
-    crate_dir().join("../include/undertone.h")
+fn path(file: &str) -> PathBuf {
+    crate_dir().join("..").join(file)
 }
 
-fn generated() -> String {
+/// A text as lines of at most `WIDTH` columns, each after `indent`.
+fn wrapped(indent: &str, text: &str) -> Vec<String> {
+    let mut lines = vec![indent.to_owned()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("a line");
+        if line.len() + 1 + word.len() > WIDTH {
+            lines.push(format!("{indent} {word}"));
+        } else {
+            write!(line, " {word}").expect("writing to a string");
+        }
+    }
+    lines
+}
+
+/// A comment between `/**` and `*/`, on one line if it fits.
+fn comment(indent: &str, text: &str) -> String {
+    let line = format!("{indent}/** {text} */\n");
+    if line.len() <= WIDTH + 1 {
+        return line;
+    }
+    let lines = wrapped(&format!("{indent} *"), text).join("\n");
+    format!("{indent}/**\n{lines}\n{indent} */\n")
+}
+
+/// A status text as a sentence.
+fn sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    let stop = if text.ends_with('?') { "" } else { "." };
+    format!("{}{rest}{stop}", first.to_uppercase())
+}
+
+fn header() -> String {
+    let statuses: Vec<String> = STATUSES
+        .iter()
+        .map(|(name, number, text)| {
+            format!("{}#define {name} {number}\n", comment("", &sentence(text)))
+        })
+        .collect();
     let mut config = cbindgen::Config::from_file(crate_dir().join("cbindgen.toml"))
         .expect("ffi/cbindgen.toml is a cbindgen configuration");
-    config.after_includes = config
-        .after_includes
-        .map(|text| text.replace("@VERSION@", env!("CARGO_PKG_VERSION")));
+    config.after_includes = config.after_includes.map(|text| {
+        text.replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+            .replace("@STATUSES@\n", &statuses.join("\n"))
+    });
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in SOURCES {
         builder = builder.with_src(crate_dir().join("src").join(source));
@@ -50,7 +100,95 @@ fn generated() -> String {
         .write(&mut header);
     String::from_utf8(header)
         .expect("a header is text")
-        .replace("# Safety", "What the caller ensures:")
+        .replace(
+            " *\n * # Safety\n * As the top of the header says of arguments.\n",
+            "",
+        )
+}
+
+/// A number of the header other than a status.
+struct Number {
+    /// Without `UNDERTONE_`.
+    name: String,
+    value: u32,
+    text: String,
+}
+
+/// The numbers of the header other than statuses.
+fn numbers() -> Vec<Number> {
+    let header = header();
+    let mut text = String::new();
+    let mut numbers = Vec::new();
+    for line in header.lines() {
+        if let Some(rest) = line.strip_prefix("#define UNDERTONE_") {
+            let parsed = rest.split_once(' ');
+            let parsed = parsed.and_then(|(name, value)| Some((name, value.parse().ok()?)));
+            let Some((name, value)) = parsed else {
+                continue;
+            };
+            if !name.starts_with("STATUS_") {
+                let (name, text) = (name.to_owned(), text.trim().to_owned());
+                numbers.push(Number { name, value, text });
+            }
+        } else if line.starts_with("/**") {
+            text = line.trim_matches(['/', '*', ' ']).to_owned();
+        } else if line.starts_with(" *") {
+            text = text + " " + line.trim_matches(['/', '*', ' ']);
+        }
+    }
+    assert!(
+        numbers.len() > 30,
+        "only {} numbers were found",
+        numbers.len()
+    );
+    numbers
+}
+
+/// The names of the statuses without `UNDERTONE_STATUS_`, their numbers and their texts.
+fn statuses() -> impl Iterator<Item = (&'static str, i32, String)> {
+    STATUSES.iter().map(|(name, number, text)| {
+        let name = name.strip_prefix("UNDERTONE_STATUS_").expect("its prefix");
+        (name, *number, sentence(text))
+    })
+}
+
+const GENERATED: &str = "// Generated by ffi/tests/header.rs; do not edit.\n\n";
+
+fn java_statuses() -> String {
+    let mut java = format!("{GENERATED}package dev.undertone;\n\n");
+    java += &comment(
+        "",
+        "What an {@link UndertoneException} says is wrong, as a number. Numbers keep their meaning \
+         for ever. Later versions may add some, so treat one that you do not know as a failure.",
+    );
+    java += "public final class Status {\n";
+    for (name, number, text) in statuses().filter(|(name, _, _)| *name != "OK") {
+        java += &comment("    ", &text);
+        writeln!(java, "    public static final int {name} = {number};\n").expect("a string");
+    }
+    java + "    private Status() {}\n}\n"
+}
+
+fn java_numbers() -> String {
+    let mut java = format!("{GENERATED}package dev.undertone;\n\n");
+    java += "/** The numbers of the C interface. */\nfinal class Numbers {\n";
+    for Number { name, value, text } in numbers() {
+        java += &comment("    ", &text.replace('`', ""));
+        writeln!(java, "    static final int {name} = {value};\n").expect("a string");
+    }
+    java + "    private Numbers() {}\n}\n"
+}
+
+fn typescript() -> String {
+    let mut script = format!("{GENERATED}export const STATUS = {{\n");
+    for (name, number, _) in statuses() {
+        writeln!(script, "    {name}: {number},").expect("a string");
+    }
+    script += "} as const;\n";
+    for Number { name, value, .. } in numbers() {
+        writeln!(script, "export const {name} = {value};").expect("a string");
+    }
+    script
 }
 
 /// The lines between the first and the last that differ.
@@ -74,24 +212,33 @@ fn difference(committed: &str, generated: &str) -> String {
 }
 
 #[test]
-fn header_is_generated_from_the_source() {
-    let generated = generated();
-    if env::var_os(WRITE).is_some() {
-        fs::write(header_path(), &generated).expect("include/undertone.h can be written");
-        return;
+fn files_are_generated_from_the_source() {
+    for (file, generate) in FILES {
+        let generated = generate();
+        if env::var_os(WRITE).is_some() {
+            fs::write(path(file), &generated).unwrap_or_else(|error| panic!("{file}: {error}"));
+            continue;
+        }
+        let committed = fs::read_to_string(path(file)).unwrap_or_default();
+        assert!(
+            committed == generated,
+            "{file} is not what the source says; run\n\n    \
+             {WRITE}=1 cargo test -p undertone-ffi --test header\n\n{}",
+            difference(&committed, &generated)
+        );
     }
-    let committed = fs::read_to_string(header_path()).unwrap_or_default();
-    assert!(
-        committed == generated,
-        "include/undertone.h is not what the source says; run\n\n    \
-         {WRITE}=1 cargo test -p undertone-ffi --test header\n\n{}",
-        difference(&committed, &generated)
-    );
+}
+
+#[test]
+fn no_line_of_the_header_is_long() {
+    for line in header().lines() {
+        assert!(line.len() <= WIDTH, "{line}");
+    }
 }
 
 #[test]
 fn every_item_is_documented() {
-    let header = generated();
+    let header = header();
     let lines: Vec<_> = header.lines().collect();
     let mut items = 0;
     for (index, line) in lines.iter().enumerate() {

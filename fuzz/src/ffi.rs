@@ -335,8 +335,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             }
             22 => {
                 let (bytes, len) = world.array(u)?;
-                let outputs = (world.one(u)?, world.one(u)?, world.one(u)?, world.one(u)?);
-                undertone_release_read(bytes, len, outputs.0, outputs.1, outputs.2, outputs.3)
+                let (candidate, epsilon, rule) = (world.one(u)?, world.one(u)?, world.one(u)?);
+                let (unit, order, id) = (world.one(u)?, world.one(u)?, world.one(u)?);
+                undertone_release_read(bytes, len, candidate, epsilon, rule, unit, order, id)
             }
             23 => {
                 let (bytes, len) = world.array(u)?;
@@ -405,14 +406,6 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let epsilon = *u.choose(&[1, 1_000_000, 1_000_000_000, 0, u32::MAX])?;
                 let document: *mut UndertoneDocument = world.slot(u)?;
                 undertone_document_promise(document, unit, epsilon, world.one(u)?, world.one(u)?)
-            }
-            32 => {
-                let (bytes, len) = world.array(u)?;
-                undertone_release_read_unit(bytes, len, world.one(u)?)
-            }
-            33 => {
-                let (bytes, len) = world.array(u)?;
-                undertone_release_read_order(bytes, len, world.one(u)?)
             }
             34 => {
                 let (function, context) = world.entropy(u)?;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,16 +82,6 @@ public:
     /// What a release by the whole text has as its candidate if the pack knew nothing of the text; UINT32_MAX
     /// without scores.
     std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
-
-    /// The unit whose releases were right more often when the maker of the pack measured them on public texts; nothing if
-    /// the pack does not say. `sentences`: how many the texts of the app have, as a rule; 0: as the public texts. It depends
-    /// on public things only.
-    std::optional<Unit> recommended_unit(Epsilon epsilon, std::uint32_t sentences = 0) const noexcept
-    {
-        const std::int32_t unit = undertone_pack_recommended_unit(capi(), epsilon.micro(), sentences);
-        if (unit == 0) return std::nullopt;
-        return static_cast<Unit>(unit);
-    }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
     Result<std::vector<float>> embed_sentence(std::string_view text) const

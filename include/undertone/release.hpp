@@ -41,14 +41,10 @@ inline Result<ReleaseContent> read_release(const std::uint8_t *bytes, std::size_
     std::uint32_t micro = 0;
     std::int32_t rule = 0;
     Pack::Id id{};
-    const Status status(undertone_release_read(bytes, len, &candidate, &micro, &rule, id.data()));
-    if (!status) return status;
     std::int32_t unit = 0;
-    const Status unit_status(undertone_release_read_unit(bytes, len, &unit));
-    if (!unit_status) return unit_status;
     std::uint32_t order = 0;
-    const Status order_status(undertone_release_read_order(bytes, len, &order));
-    if (!order_status) return order_status;
+    const Status status(undertone_release_read(bytes, len, &candidate, &micro, &rule, &unit, &order, id.data()));
+    if (!status) return status;
     return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id, static_cast<Unit>(unit),
                           order};
 }

@@ -358,18 +358,17 @@ static void check_document(const struct handles *handles, struct test_case *test
     compare(test, release, written, expected, expected_len);
     uint32_t candidate, epsilon_read;
     int32_t rule_read, unit_read;
-    check(undertone_release_read_unit(release, written, &unit_read), test->name);
+    uint32_t order;
+    uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
+    check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, &unit_read,
+                                 &order, pack_id),
+          test->name);
     if (unit_read != unit) {
         fail("%s: the unit read back differs", test->name);
     }
-    uint32_t order;
-    check(undertone_release_read_order(release, written, &order), test->name);
     if ((order != 0) != test->projective) {
         fail("%s: the order read back differs", test->name);
     }
-    uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
-    check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, pack_id),
-          test->name);
     if (epsilon_read != test->epsilon || rule_read != test->rule) {
         fail("%s: epsilon or rule read back differ", test->name);
     }

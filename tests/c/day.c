@@ -79,9 +79,7 @@ static void release(uint32_t whole_epsilon)
     STATUS(OK, undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP, undertone_posix_entropy, NULL, bytes,
                                           sizeof bytes, &len));
     HOLD(len == sizeof bytes && undertone_document_sentence_count(document) == 0);
-    STATUS(OK, undertone_release_read(bytes, len, &candidate, &epsilon, &rule, id));
-    STATUS(OK, undertone_release_read_unit(bytes, len, &found));
-    STATUS(OK, undertone_release_read_order(bytes, len, &order));
+    STATUS(OK, undertone_release_read(bytes, len, &candidate, &epsilon, &rule, &found, &order, id));
     HOLD(candidate < 200 && epsilon == whole_epsilon * 1000000);
     HOLD(rule == UNDERTONE_RULE_PERMUTE_AND_FLIP && found == unit && order == 0);
     HOLD(memcmp(id, pack_id, sizeof id) == 0);

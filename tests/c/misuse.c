@@ -165,15 +165,9 @@ static void versions_agree(void)
     HOLD(undertone_pack_handle_size() <= UNDERTONE_PACK_HANDLE_SIZE);
     HOLD(undertone_document_handle_size() <= UNDERTONE_DOCUMENT_HANDLE_SIZE);
     HOLD(undertone_grant_handle_size() <= UNDERTONE_GRANT_HANDLE_SIZE);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_handle_alignment() == 0);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_grant_handle_alignment() == 0);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_handle_alignment() == 0);
     HOLD(undertone_vector_mechanism_handle_size() <= UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vector_mechanism_handle_alignment() == 0);
     HOLD(undertone_vocabulary_handle_size() <= UNDERTONE_VOCABULARY_HANDLE_SIZE);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vocabulary_handle_alignment() == 0);
     HOLD(undertone_bag_handle_size() <= UNDERTONE_BAG_HANDLE_SIZE);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_bag_handle_alignment() == 0);
 }
 
 static void every_number_has_a_message(void)
@@ -343,7 +337,6 @@ static void pack_handles_are_checked(const struct fixture *f)
                  ? undertone_pack_candidate_count(f->pack)
                  : UINT32_MAX));
     HOLD(undertone_pack_nothing_known(f->projection) == UINT32_MAX);
-    HOLD(undertone_pack_recommended_unit(f->pack, 1000000, 1) == 0);
     HOLD(undertone_pack_projected_dimension(f->pack) == 0);
     HOLD(undertone_pack_projected_dimension(f->projection) > 0);
     HOLD(undertone_pack_selector(f->projection) == 0);
@@ -376,7 +369,6 @@ static void pack_handles_are_checked(const struct fixture *f)
         HOLD(undertone_pack_level_count(wrong[i]) == 0);
         HOLD(undertone_pack_feature_count(wrong[i]) == 0);
         HOLD(undertone_pack_nothing_known(wrong[i]) == UINT32_MAX);
-        HOLD(undertone_pack_recommended_unit(wrong[i], 1000000, 1) == 0);
         HOLD(undertone_pack_projected_dimension(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
                                                       wrong[i], &vocabulary));
@@ -639,7 +631,7 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     uint32_t itself[UNDERTONE_RELEASE_BYTES / 4];
     memcpy(itself, out, sizeof itself);
     EXPECT(UNDERTONE_STATUS_OVERLAP,
-           undertone_release_read((const uint8_t *)itself, sizeof itself, &itself[1], NULL, NULL, NULL));
+           undertone_release_read((const uint8_t *)itself, sizeof itself, &itself[1], NULL, NULL, NULL, NULL, NULL));
     HOLD(memcmp(itself, out, sizeof itself) == 0);
 
     CASE(used_grant);
@@ -778,35 +770,32 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
 #undef RELEASE
     int32_t unit = 77;
     uint32_t order = 77;
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_order(NULL, bytes, &order));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_order(out, bytes, NULL));
-    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_release_read_order(out, SIZE_MAX, &order));
-    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read_order(out, bytes - 1, &order));
-    HOLD(order == 77);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read_order(out, bytes, &order));
-    HOLD((order != 0) == (scores && projective));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(NULL, bytes, &unit));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(out, bytes, NULL));
-    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_release_read_unit(out, SIZE_MAX, &unit));
-    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read_unit(out, bytes - 1, &unit));
+#define READ(release, len) undertone_release_read(release, len, NULL, NULL, NULL, &unit, &order, NULL)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, bytes));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(out, SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(out, bytes - 1));
     out[0] ^= 0x80;
-    EXPECT(UNDERTONE_STATUS_NOT_A_RELEASE, undertone_release_read_unit(out, bytes, &unit));
+    EXPECT(UNDERTONE_STATUS_NOT_A_RELEASE, READ(out, bytes));
     out[0] ^= 0x80;
-    HOLD(unit == 77);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read_unit(out, bytes, &unit));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_release_read(out, bytes, NULL, NULL, NULL, &unit, (void *)&unit, NULL));
+    HOLD(unit == 77 && order == 77);
+    EXPECT(UNDERTONE_STATUS_OK, READ(out, bytes));
     HOLD(unit == (scores ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE));
+    HOLD((order != 0) == (scores && projective));
     if (scores) {
         /* There is one rule. */
         out[5] = UNDERTONE_RULE_PERMUTE_AND_FLIP;
-        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_unit(out, bytes, &unit));
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(out, bytes));
         /* 9 is no prime and not even, and no other release has an order. */
         out[5] = UNDERTONE_RULE_EXPONENTIAL;
         out[6] = 9;
         out[7] = 0;
-        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_order(out, bytes, &order));
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(out, bytes));
         out[6] = projective ? 0 : 3;
-        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_order(out, bytes, &order));
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(out, bytes));
     }
+#undef READ
 }
 
 static void whole_texts_are_checked(const struct fixture *f)
@@ -1025,7 +1014,6 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     size_t written = 99, offset = 99;
     uint64_t micro = 99;
     HOLD(undertone_ledger_handle_size() <= UNDERTONE_LEDGER_HANDLE_SIZE);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_ledger_handle_alignment() == 0);
 
     memset(file, 0, sizeof file);
     memset(out, 0xee, sizeof out);
@@ -1539,17 +1527,18 @@ static void releases_are_read_back(const struct fixture *f)
     uint32_t candidate = 77, epsilon = 77;
     int32_t rule = 77;
     uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
-#define READ(bytes, len) undertone_release_read(bytes, len, &candidate, &epsilon, &rule, id)
+#define READ(bytes, len)                                                                           \
+    undertone_release_read(bytes, len, &candidate, &epsilon, &rule, NULL, NULL, id)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, 24));
     EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(NULL, 0));
     EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(release, 25));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(release, SIZE_MAX));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(NULL, 24, NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(NULL, 24, NULL, NULL, NULL, NULL, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_MISALIGNED,
-           undertone_release_read(release, 24, (void *)((uint8_t *)f->embedding + 1), NULL, NULL, NULL));
-    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read(release, 25, NULL, NULL, NULL, NULL));
+           undertone_release_read(release, 24, (void *)((uint8_t *)f->embedding + 1), NULL, NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read(release, 25, NULL, NULL, NULL, NULL, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
-           undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
+           undertone_release_read(release, 24, &candidate, &candidate, &rule, NULL, NULL, id));
     CASE(short_release);
     for (size_t len = 0; len < 24; len++) {
         uint8_t *cut = copy_of(release, len);
@@ -1582,13 +1571,13 @@ static void releases_are_read_back(const struct fixture *f)
     uint32_t alone[2] = {77, 77};
     int32_t alone_rule = 77;
     uint8_t alone_id[UNDERTONE_PACK_ID_BYTES] = {0};
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, &alone[0], NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, &alone[0], NULL, NULL, NULL, NULL, NULL));
     HOLD(alone[0] == candidate && alone[1] == 77 && alone_rule == 77);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, &alone[1], NULL, NULL));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, &alone_rule, NULL));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, alone_id));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, &alone[1], NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, &alone_rule, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, NULL, NULL, alone_id));
     HOLD(alone[1] == epsilon && alone_rule == rule && memcmp(id, alone_id, sizeof id) == 0);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, NULL, NULL, NULL));
 #undef READ
 }
 
@@ -1926,7 +1915,7 @@ static void vectors_are_checked(const struct fixture *f)
     /* One kind of release is not another. */
     uint32_t number;
     EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH,
-           undertone_release_read(out, needed, &number, &epsilon, &noise, id));
+           undertone_release_read(out, needed, &number, &epsilon, &noise, NULL, NULL, id));
     EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED,
            undertone_bag_release_read(out, needed, &number, &noise, &epsilon, id));
 #undef READ

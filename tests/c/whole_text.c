@@ -90,8 +90,7 @@ int main(int argc, char **argv)
     uint32_t candidate, epsilon;
     int32_t rule, unit;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
-    check(undertone_release_read(release, written, &candidate, &epsilon, &rule, id), "reading");
-    check(undertone_release_read_unit(release, written, &unit), "reading");
+    check(undertone_release_read(release, written, &candidate, &epsilon, &rule, &unit, NULL, id), "reading");
     if (unit != UNDERTONE_UNIT_WHOLE_TEXT || epsilon != 2000000 || rule != UNDERTONE_RULE_EXPONENTIAL) {
         fputs("whole_text: the release says something else than what was done\n", stderr);
         return 1;

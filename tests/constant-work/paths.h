@@ -277,7 +277,7 @@ static uint32_t released_quarter(void)
     uint32_t candidate = 0, epsilon = 0;
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
-    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
+    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, NULL, NULL, id), "a release");
     return part_of(candidate, undertone_pack_candidate_count(pack));
 }
 
@@ -287,7 +287,7 @@ static uint32_t outcome_quarter(void)
     uint32_t candidate = 0, epsilon = 0;
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
-    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
+    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, NULL, NULL, id), "a release");
     return part_of(candidate, undertone_pack_nothing_known(pack) + 1);
 }
 

@@ -286,12 +286,6 @@ static void whole_texts(const char *path, const char *features)
     EXPECT(by_sentence.unit == Unit::sentence && !by_sentence.nothing_known(depth));
 
     const Pack pack = take(Pack::open(features));
-    // As the table of the pack has it.
-    EXPECT(!depth.recommended_unit(two) && !Pack().recommended_unit(two));
-    EXPECT(pack.recommended_unit(two) == Unit::sentence && pack.recommended_unit(two, 1) == Unit::sentence);
-    const Epsilon three = Epsilon::from_micro(3000000);
-    EXPECT(pack.recommended_unit(three) == Unit::sentence && pack.recommended_unit(three, 9) == Unit::whole_text);
-    EXPECT(pack.recommended_unit(three, 10) == Unit::sentence);
     EXPECT(pack.feature_count() > 0 && pack.level_count() == 160 && pack.nothing_known() == pack.candidate_count());
     Document document = take(Document::create(pack));
     const std::vector<float> embedding(pack.dimension());

@@ -127,19 +127,6 @@ public final class EveryMethod {
         check(scores.featureCount() == 0 && pack("golden-features.pack").featureCount() > 0, "features");
         check(scores.encoderName().equals("golden"), "the name of the encoder");
         check(scores.encoderDigest().length == 32 && Arrays.equals(scores.encoderDigest(), depth.encoderDigest()), "its digest");
-        // It was not measured.
-        check(!scores.recommendedUnit(ONE, 0).isPresent(), "a recommendation");
-    }
-
-    /** As the table of the pack has it: for one epsilon and for texts of 1 to 9 sentences, whole texts. */
-    private static void packsRecommend(Pack measured) {
-        Optional<Unit> sentence = Optional.of(Unit.SENTENCE);
-        for (int sentences : new int[] {0, 1, 9, 10}) {
-            check(measured.recommendedUnit(2 * ONE, sentences).equals(sentence), "at a small epsilon: " + sentences);
-        }
-        check(measured.recommendedUnit(3 * ONE, 0).equals(sentence), "for the maker's texts");
-        check(measured.recommendedUnit(3 * ONE, 9).equals(Optional.of(Unit.WHOLE_TEXT)), "for short texts");
-        check(measured.recommendedUnit(3 * ONE, 10).equals(sentence), "for long texts");
     }
 
     private static Release wholeText(Document document, String sentence, float[] embedding) {
@@ -508,7 +495,6 @@ public final class EveryMethod {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
         packsSayWhatTheyAre();
-        packsRecommend(pack("golden-measured.pack"));
         if (arguments.length > 2) {
             featuresCount(Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2]))));
         }

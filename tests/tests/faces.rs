@@ -174,7 +174,7 @@ fn every_face_has_every_feature() {
     // The functions of the header, which c_consumer.rs checks.
     let symbols = read("tests/c/symbols.txt");
     let declared: BTreeSet<&str> = symbols.lines().collect();
-    assert!(declared.len() > 70, "{declared:?}");
+    assert!(declared.len() > 60, "{declared:?}");
     let found = unfounded(
         &read("tests/faces/features.md"),
         &declared,

@@ -33,18 +33,15 @@ fn every_function_of_c_has_a_face() {
     let native = read("ffi/src/jni.rs");
     let native = native.split("#[cfg(test)]").next().unwrap_or_default();
     for function in read("tests/c/symbols.txt").lines() {
-        let needless = function.ends_with("_handle_alignment")
-            // `message` in jni.rs, without the names of C.
-            || function == "undertone_status_message"
-            // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a thread of Java waits.
-            || [
-                "undertone_ledger_grant",
-                "undertone_ledger_handle_size",
-                "undertone_ledger_open",
-                "undertone_ledger_remaining",
-                "undertone_ledger_reserve_epsilon",
-            ]
-            .contains(&function);
+        // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a thread of Java waits.
+        let needless = [
+            "undertone_ledger_grant",
+            "undertone_ledger_handle_size",
+            "undertone_ledger_open",
+            "undertone_ledger_remaining",
+            "undertone_ledger_reserve_epsilon",
+        ]
+        .contains(&function);
         assert!(
             needless || has_word(native, function),
             "ffi/src/jni.rs lacks {function}"

@@ -284,9 +284,8 @@ int main(int argc, char **argv)
     if (failed(options->pack, pack.status())) return 1;
     auto document = undertone::Document::create(*pack);
     if (failed(options->pack, document.status())) return 1;
-    // Chosen before the first letter is typed. The ledger is for it, too.
-    const auto lines = pack->recommended_unit(*epsilon, 1).value_or(undertone::Unit::whole_text);
-    const auto unit = options->every == 0 ? lines : undertone::Unit::sentence;
+    // Chosen before the first letter is typed, and never by the pack. The ledger is for the same unit.
+    const auto unit = options->every == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
     auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
     if (failed(options->ledger, ledger.status())) return 1;
     std::vector<Candidate> candidates;

@@ -13,7 +13,6 @@ mv "$library" dist/undertone.wasm
 rmdir dist/.wasm
 cp "$root/LICENSE-MIT" "$root/LICENSE-APACHE" dist
 
-node scripts/numbers.mjs "$root/include/undertone.h" src/numbers.ts
 bundle() { npx esbuild "src/$1" --outfile="dist/$2" --bundle --log-level=warning --target=es2022 "$3" "$4"; }
 bundle bare.ts bare.js --format=esm --platform=browser
 bundle browser.ts browser.js --format=esm --external:./bare.js

@@ -171,9 +171,7 @@ export class Release {
      */
     constructor(bytes: Uint8Array) {
         [this.candidate, this.epsilon, this.rule, this.packId, this.unit, this.order] = withCopy(bytes, (start, length) => {
-            call("undertone_release_read", start, length, out(0), out(1), out(2), out(3));
-            call("undertone_release_read_unit", start, length, out(4));
-            call("undertone_release_read_order", start, length, out(5));
+            call("undertone_release_read", start, length, out(0), out(1), out(2), out(4), out(5), out(3));
             return [u32(0), u32(1) / 1e6, wordOf(RULES, i32(2)), writtenId(3), wordOf(UNITS, i32(4)), u32(5)] as const;
         });
         // Not a slice: that of Node's Buffer is the same memory.

@@ -1,7 +1,6 @@
 import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_ID_BYTES } from "./numbers.js";
-import { type Unit, UNITS } from "./grant.js";
 import {
-    Handle, Region, bytes, call, epsilonMicro, handleMemory, hex, natural, number, out, withBytes, withText, wordOf,
+    Handle, Region, bytes, call, handleMemory, hex, number, out, withBytes, withText, wordOf,
     written,
 } from "./wasm.js";
 
@@ -114,18 +113,6 @@ export class Pack extends Handle {
     /** The digest that identifies that encoder, in hexadecimal. */
     get encoderDigest(): string {
         return hex(this.#bytes("encoder_digest", ENCODER_DIGEST_BYTES));
-    }
-
-    /**
-     * The unit whose releases were right more often on public texts; undefined if the pack does not say. Choose by it
-     * before there is a text.
-     *
-     * @param sentences how many the texts of the app have, as a rule; 0: as the public texts
-     */
-    recommendedUnit(epsilon: number | string, sentences = 0): Unit | undefined {
-        const [micro, length] = [epsilonMicro(epsilon), natural(sentences, "the number of sentences")];
-        const found = number("undertone_pack_recommended_unit", this.address, micro, length);
-        return found === 0 ? undefined : wordOf(UNITS, found);
     }
 
     /**

@@ -241,7 +241,6 @@ test("errors keep texts to themselves", async () => {
         () => new VectorMechanism(1, { dimension: 4, boundExponent: secret }),
         () => new VectorMechanism(1, { dimension: secret }),
         () => new VectorMechanism(1, { dimension: 4, noise: [secret] }),
-        () => pack().recommendedUnit(1, secret),
         () => new Bag(new Vocabulary(pack())).release(Grant.unrecorded("word", 1), secret),
     ];
     const secret = "My doctor wants to repeat the blood test.";

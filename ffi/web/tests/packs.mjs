@@ -19,8 +19,6 @@ test("by scores", () => {
     assert.equal(scores.encoderName, "golden");
     assert.match(scores.encoderDigest, /^[0-9a-f]{64}$/);
     assert.equal(scores.id, "16f4b64559f90996");
-    // It was not measured.
-    assert.equal(scores.recommendedUnit(3), undefined);
 });
 
 test("by depth, with a projection, with features", () => {
@@ -31,12 +29,6 @@ test("by depth, with a projection, with features", () => {
     assert.deepEqual([vectors.selector, vectors.candidateCount], [undefined, 0]);
     assert(vectors.projectedDimension > 0);
     assert(pack("golden-features.pack").featureCount > 0);
-});
-
-test("a unit is recommended as the table of the pack has it", () => {
-    const measured = pack("golden-measured.pack");
-    const recommended = [[2], [2, 1], [3], [3, 9], [3, 10]].map((asked) => measured.recommendedUnit(...asked));
-    assert.deepEqual(recommended, ["sentence", "sentence", "sentence", "whole-text", "sentence"]);
 });
 
 test("documents take all that packs read", () => {

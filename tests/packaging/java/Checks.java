@@ -171,8 +171,6 @@ public final class Checks {
     /** The pack has a lexicon, scores and no features. At the largest epsilon each other outcome has a chance of 2^-48. */
     private static void wholeTextsAreReleased(Pack pack) {
         check(pack.featureCount() == 0, "features");
-        check(!pack.recommendedUnit(2_000_000, 1).isPresent(), "a pack that was not measured");
-        check(!pack.recommendedUnit(-1, -1).isPresent(), "numbers that are none");
         try (Document document = new Document(pack)) {
             Promise sentence = document.promise(Unit.SENTENCE, 2_000_000);
             Promise text = document.promise(Unit.WHOLE_TEXT, 2_000_000);

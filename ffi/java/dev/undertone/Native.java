@@ -117,8 +117,6 @@ final class Native {
 
     static native int packEmbedSentence(ByteBuffer pack, ByteBuffer held, byte[] text, ByteBuffer out);
 
-    static native int packRecommendedUnit(ByteBuffer pack, ByteBuffer held, long epsilonMicro, int sentences);
-
     static native int packId(ByteBuffer pack, ByteBuffer held, byte[] out);
 
     static native int packEncoderDigest(ByteBuffer pack, ByteBuffer held, byte[] out);

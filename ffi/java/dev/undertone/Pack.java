@@ -121,18 +121,6 @@ public final class Pack {
         }
     }
 
-    /**
-     * The unit whose releases were right more often when the maker of the pack measured them on public texts; nothing if the
-     * pack does not say. It depends on public things only: choose by it before there is a text.
-     *
-     * @param epsilonMicro that of a grant
-     * @param sentences how many the texts of the app have, as a rule; 0: as the public texts
-     */
-    public Optional<Unit> recommendedUnit(long epsilonMicro, int sentences) {
-        int number = Native.packRecommendedUnit(memory, bytes, epsilonMicro, sentences);
-        return Arrays.stream(Unit.values()).filter(unit -> unit.number == number).findFirst();
-    }
-
     /** The identifier of the pack, eight bytes, which a release carries. */
     public byte[] id() {
         byte[] id = new byte[Release.PACK_ID_BYTES];

@@ -18,9 +18,7 @@ public struct Release: Equatable, Sendable {
         var (candidate, micro, order): (UInt32, UInt32, UInt32) = (0, 0, 0)
         var (rule, unit): (Int32, Int32) = (0, 0)
         var id = [UInt8](repeating: 0, count: Int(UNDERTONE_PACK_ID_BYTES))
-        try check(undertone_release_read(bytes, bytes.count, &candidate, &micro, &rule, &id))
-        try check(undertone_release_read_unit(bytes, bytes.count, &unit))
-        try check(undertone_release_read_order(bytes, bytes.count, &order))
+        try check(undertone_release_read(bytes, bytes.count, &candidate, &micro, &rule, &unit, &order, &id))
         guard let rule = Rule(rawValue: rule), let unit = PrivacyUnit(rawValue: unit) else {
             throw UndertoneError.refused(UNDERTONE_STATUS_RELEASE_MALFORMED)
         }

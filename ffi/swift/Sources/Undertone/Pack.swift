@@ -39,12 +39,6 @@ public final class Pack: Sendable {
     /// What a release by the whole text has as its candidate if the pack knew nothing of the text; `UInt32.max` without scores.
     public var nothingKnown: UInt32 { number(undertone_pack_nothing_known) }
 
-    /// The unit whose releases were right more often when the maker of the pack measured them on public texts; nil if the pack
-    /// does not say. `sentences`: how many the texts of the app have, as a rule, or 0: as the public texts. It looks at no text.
-    public func recommendedUnit(_ epsilon: Epsilon, sentences: UInt32 = 0) -> PrivacyUnit? {
-        PrivacyUnit(rawValue: number { undertone_pack_recommended_unit($0, epsilon.micro, sentences) })
-    }
-
     /// The identifier, which a release carries: 8 bytes.
     public var id: [UInt8] { read(Int(UNDERTONE_PACK_ID_BYTES), undertone_pack_id) }
     /// The digest of the encoder that the pack was built with: 32 bytes.

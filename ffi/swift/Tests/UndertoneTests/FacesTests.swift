@@ -302,19 +302,11 @@ final class FacesTests: XCTestCase {
         XCTAssertTrue(scores.nothingKnown == UInt32(scores.candidateCount) && scores.wordCount > 0)
         XCTAssertEqual(scores.encoderName, "golden")
         XCTAssertEqual(scores.encoderDigest.count, 32)
-        // It was not measured.
-        XCTAssertNil(scores.recommendedUnit(try Epsilon("3"), sentences: 1))
         let depth = try pack("golden")
         XCTAssertTrue(depth.selector == .depth && depth.directionCount > 0 && depth.levelCount == 0)
         let vectors = try pack("golden-vectors")
         XCTAssertTrue(vectors.selector == nil && vectors.projectedDimension > 0)
         XCTAssertTrue(try pack("golden-features").featureCount > 0)
-        // As the table of the pack has it.
-        let measured = try pack("golden-measured")
-        XCTAssertEqual(measured.recommendedUnit(try Epsilon("2"), sentences: 1), .sentence)
-        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3")), .sentence)
-        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 9), .wholeText)
-        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 10), .sentence)
     }
 
     func testDocumentsTakeAllThatPacksRead() throws {
