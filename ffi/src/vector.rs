@@ -217,7 +217,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
         // Not drawn in the caller's memory, which stays as it is if there is no entropy.
         let mut bytes = [0; UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
         let drawn = mechanism.release(grant, vector, &mut entropy, &mut bytes);
-        out.write(bytes.into_iter().take(drawn.map_err(refusal)?));
+        out.write(bytes.iter().copied().take(drawn.map_err(refusal)?));
         Ok(())
     })
 }
