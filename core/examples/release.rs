@@ -1,10 +1,12 @@
-//! Releases a text with a pack that has a lexicon, such as `undertone demo --save demo.pack` writes:
+//! Releases a text with a pack that has a lexicon, such as the one `undertone demo --save demo.pack`
+//! writes:
 //!
 //! ```sh
 //! cargo run -p undertone-core --example release -- tests/golden/golden.pack "The red fox sleeps. It snows."
 //! ```
 //!
-//! `release` is all that a device does; it needs neither heap nor operating system. The rest reads arguments.
+//! A device needs only the function `release`, which uses neither heap nor operating system. It
+//! protects the whole text.
 
 use std::env;
 use std::error::Error;
@@ -13,7 +15,7 @@ use std::fs;
 use getrandom::SysRng;
 use undertone_core::document::DocumentError;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
-use undertone_core::{Document, Entropy, Grant, Pack, Release, Rule, Unit};
+use undertone_core::{Document, Entropy, Grant, Pack, Release, Unit};
 
 /// One private release of a text.
 fn release(
@@ -24,10 +26,11 @@ fn release(
 ) -> Result<Release, DocumentError> {
     let mut document = Document::new(pack)?;
     document.push_text(text)?;
-    document.release(grant, Rule::PermuteAndFlip, entropy)
+    document.release_whole_text(grant, entropy)
 }
 
-/// The operating system's generator. Implementing [`Entropy`] promises that its bytes are secret and never repeat.
+/// The operating system's generator. Implementing [`Entropy`] promises that its bytes are secret and
+/// never repeat.
 struct OsEntropy;
 
 impl TryRng for OsEntropy {
@@ -56,8 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let bytes = fs::read(pack)?;
     let pack = Pack::parse(&bytes)?;
-    // Counts nothing: an app takes a grant of a `Ledger`.
-    let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?);
+    // This grant is not counted. An app gets its grants from a `Ledger`.
+    let grant = Grant::unrecorded(Unit::WholeText, "3".parse()?);
     let release = release(&pack, text.as_bytes(), grant, &mut OsEntropy)?;
     for byte in release.to_bytes() {
         print!("{byte:02x}");

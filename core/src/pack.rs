@@ -1,11 +1,10 @@
 //! The pack: one file with everything public that a device needs, read in place.
 //!
 //! A pack is untrusted input. [`Pack::parse`] is total: on any bytes it returns a view whose every
-//! access is in bounds, or an error that names what was found and what is allowed. Nothing in a
-//! pack can weaken a guarantee (see [`depth`](crate::depth)); a hostile pack can only make
-//! releases useless.
+//! access is in bounds, or an error that names what was found and what is allowed. No pack can
+//! weaken a guarantee. A hostile pack can choose which question a release answers.
 //!
-//! `core/FORMAT.md` specifies the format. [`format`](mod@format) has its structures, which the writer uses too.
+//! `core/FORMAT.md` specifies the format. [`format`](mod@format) has its structures.
 
 pub mod format;
 pub(crate) mod wire;
@@ -27,7 +26,7 @@ use wire::{within, zero};
 
 pub use wire::PackError;
 
-/// A checked view of a pack. Copying it copies a few pointers.
+/// A checked view of a pack. A copy is a few pointers.
 #[derive(Clone, Copy, Debug)]
 pub struct Pack<'a> {
     header: &'a Header,
@@ -43,13 +42,10 @@ pub struct Pack<'a> {
 }
 
 impl<'a> Pack<'a> {
-    /// Checks `bytes` and returns a view into them.
+    /// Checks `bytes`, which may be any, and returns a view into them.
     ///
     /// The order of the checks is: size, magic, version, declared length, digest, header fields,
     /// section table, sections. Nothing read from the file is used before it is bounded.
-    ///
-    /// # Shapes
-    /// Any bytes at any address.
     ///
     /// # Errors
     /// [`PackError`]; see its variants.
@@ -61,50 +57,12 @@ impl<'a> Pack<'a> {
             found: bytes.len(),
             least: size_of::<Header>(),
         })?;
-        if header.magic != format::MAGIC {
-            return Err(PackError::NotAPack);
-        }
-        if header.major.get() != format::MAJOR {
-            return Err(PackError::Version {
-                found: header.major.get(),
-            });
-        }
-        if header.length.get() != bytes.len() as u64 {
-            return Err(PackError::Length {
-                declared: header.length.get(),
-                found: bytes.len(),
-            });
-        }
-        if digest(header, rest) != header.digest {
-            return Err(PackError::Digest);
-        }
-        let dimension = within(
-            "dimension",
-            header.dimension.get(),
-            1,
-            format::MAX_DIMENSION,
-        )?;
-        zero("reserved header field", header.reserved.get())?;
-        let name_length = header
-            .encoder_name
-            .iter()
-            .position(|b| *b == 0)
-            .unwrap_or(header.encoder_name.len());
-        let (name, padding) = header
-            .encoder_name
-            .split_at_checked(name_length)
-            .unwrap_or_default();
-        if core::str::from_utf8(name).is_err() || padding.iter().any(|b| *b != 0) {
-            return Err(PackError::EncoderName);
-        }
-        let count = within(
-            "section count",
-            header.section_count.get(),
-            0,
-            format::MAX_SECTIONS,
-        )?;
-        let (entries, _) = <[Entry]>::ref_from_prefix_with_elems(rest, count as usize)
-            .map_err(|_| PackError::Table { sections: count })?;
+        check_file(header, rest)?;
+        check_fields(header)?;
+        let sections = header.section_count.get();
+        within("section count", sections, 0, format::MAX_SECTIONS)?;
+        let (entries, _) = <[Entry]>::ref_from_prefix_with_elems(rest, sections as usize)
+            .map_err(|_| PackError::Table { sections })?;
 
         let mut pack = Self {
             header,
@@ -118,17 +76,13 @@ impl<'a> Pack<'a> {
         };
         let mut end = size_of::<Header>() + size_of_val(entries);
         for (index, entry) in entries.iter().enumerate() {
-            let earlier = entries.get(..index).unwrap_or_default();
-            if earlier.iter().any(|e| e.tag == entry.tag) {
-                return Err(PackError::Section {
-                    tag: entry.tag,
-                    reason: "appears twice",
-                });
+            if entries.iter().take(index).any(|e| e.tag == entry.tag) {
+                return Err(PackError::section(entry.tag, "appears twice"));
             }
             zero("reserved table field", entry.reserved.get())?;
-            let section = slice_after(bytes, end, entry)?;
-            end = section.end;
-            pack.add(entry.tag, section.bytes, dimension)?;
+            let section;
+            (section, end) = section_after(bytes, end, entry)?;
+            pack.add(entry.tag, section)?;
         }
         if end != bytes.len() {
             return Err(PackError::Trailing {
@@ -136,69 +90,60 @@ impl<'a> Pack<'a> {
                 found: bytes.len(),
             });
         }
-        let features_missing = pack.features.is_none();
-        if features_missing && pack.scores.is_some_and(|scores| scores.has_features()) {
-            return Err(PackError::Section {
-                tag: format::SCORES_TAG,
-                reason: "has no features after it, which its kind needs",
-            });
+        let needs_features = pack.scores.is_some_and(|scores| scores.has_features());
+        if needs_features && pack.features.is_none() {
+            let reason = "has no features after it, which its kind needs";
+            return Err(PackError::section(format::SCORES_TAG, reason));
         }
         Ok(pack)
     }
 
-    /// Reads one section, after those before it.
-    fn add(&mut self, tag: [u8; 4], section: &'a [u8], dimension: u32) -> Result<(), PackError> {
+    /// Parses one section, after those before it.
+    fn add(&mut self, tag: [u8; 4], section: &'a [u8]) -> Result<(), PackError> {
+        let fail = |reason| PackError::section(tag, reason);
+        let dimension = self.header.dimension.get();
         match tag {
             format::RECODER_TAG => {
                 if self.depth.is_some() || self.scores.is_some() {
-                    return Err(PackError::Section {
-                        tag,
-                        reason: "comes after a section that it recodes for",
-                    });
+                    return Err(fail("comes after a section that it recodes for"));
                 }
-                self.recoder = Some(Recoder::parse(section, dimension)?)
+                self.recoder = Some(Recoder::parse(section, dimension)?);
             }
             format::DEPTH_TAG => {
                 let depth = DepthSection::parse(section, self.inputs())?;
-                self.depth = Some(self.after_recoder(depth.exponent()).map(|()| depth)?)
+                self.check_exponent(depth.exponent())?;
+                self.depth = Some(depth);
             }
             format::SCORES_TAG => {
                 let scores = ScoresSection::parse(section, self.inputs())?;
-                self.scores = Some(self.after_recoder(scores.exponent()).map(|()| scores)?)
+                self.check_exponent(scores.exponent())?;
+                self.scores = Some(scores);
             }
             format::FEATURES_TAG => {
-                let Some(scores) = self.scores.filter(ScoresSection::has_features) else {
-                    return Err(PackError::Section {
-                        tag,
-                        reason: "has no scores before it that it adds to",
-                    });
-                };
+                let scores = self.scores.filter(ScoresSection::has_features);
+                let scores = scores.ok_or(fail("has no scores before it that it adds to"))?;
                 Features::check(section, scores.candidate_count())?;
-                self.features = Some(section)
+                self.features = Some(section);
             }
             format::QUALITY_TAG => {
                 Quality::parse(section)?;
-                self.quality = Some(section)
+                self.quality = Some(section);
             }
             format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
             format::PHRASES_TAG => {
-                let lexicon = self.lexicon.ok_or(PackError::Section {
-                    tag,
-                    reason: "has no lexicon before it",
-                })?;
-                self.lexicon = Some(lexicon.with_phrases(section)?)
+                let lexicon = self.lexicon.ok_or(fail("has no lexicon before it"))?;
+                self.lexicon = Some(lexicon.with_phrases(section)?);
             }
             format::PROJECTION_TAG => {
-                let projection = Projection::parse(section, dimension, self.id());
-                self.projection = Some(projection?)
+                self.projection = Some(Projection::parse(section, dimension, self.id())?);
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// The first eight bytes of the digest: how a release names its pack.
-    // Not a call: it would make `Document::new` build its result on the stack.
+    /// The first eight bytes of the digest, by which a release names its pack.
+    // `inline(always)`: with a call, `Document::new` builds its result on the stack.
     #[inline(always)]
     pub fn id(&self) -> [u8; 8] {
         let mut id = [0; 8];
@@ -218,43 +163,40 @@ impl<'a> Pack<'a> {
         self.header.dimension.get() as usize
     }
 
-    /// The digest that identifies the encoder whose embeddings the pack was built from.
+    /// The digest of the encoder whose embeddings the pack was built from.
     pub fn encoder_digest(&self) -> &'a [u8; 32] {
         &self.header.encoder_digest
     }
 
     /// The name of that encoder, at most 32 bytes.
     pub fn encoder_name(&self) -> &'a str {
-        let name = core::str::from_utf8(&self.header.encoder_name).unwrap_or_default();
-        name.trim_end_matches('\0')
+        // `parse` accepted the name.
+        encoder_name(self.header).unwrap_or("")
     }
 
-    /// The coordinates that selectors see: those of an embedding, or what a recoder makes of it.
+    /// The number of coordinates of candidates: those of an embedding, or the recoder's outputs.
     fn inputs(&self) -> u32 {
         let recoded = self.recoder.map(|recoder| recoder.width() as u32);
         recoded.unwrap_or(self.header.dimension.get())
     }
 
-    /// A recoder's outputs are integers already.
-    fn after_recoder(&self, exponent: i32) -> Result<(), PackError> {
-        if self.recoder.is_some() && exponent != 0 {
-            return Err(PackError::Exponent {
-                found: exponent,
-                least: 0,
-                most: 0,
-            });
+    /// Checks that no exponent follows a recoder, whose outputs are integers already.
+    fn check_exponent(&self, found: i32) -> Result<(), PackError> {
+        if self.recoder.is_some() {
+            wire::exponent_within(found, 0, 0)?;
         }
         Ok(())
     }
 
-    /// m, the number of candidates that a release is drawn from; 0 if the pack has none.
+    /// m, the number of candidates; 0 if the pack has none.
     pub fn candidate_count(&self) -> u32 {
         let depth = self.depth.map(|depth| depth.candidate_count());
         let scores = self.scores.map(|scores| scores.candidate_count());
         scores.or(depth).unwrap_or(0)
     }
 
-    /// How a candidate is selected: by scores, if the pack has any. `None` if it has no candidates.
+    /// The mechanism that selects a candidate: scores if the pack has any. `None` without
+    /// candidates.
     pub fn selector(&self) -> Option<Selector> {
         let scores = self.scores.map(|_| Selector::Scores);
         scores.or(self.depth.map(|_| Selector::Depth))
@@ -265,26 +207,26 @@ impl<'a> Pack<'a> {
         self.recoder
     }
 
-    /// The candidates as bounded scores see them, if the pack has any.
+    /// The candidates of bounded scores, if the pack has any.
     pub fn scores(&self) -> Option<ScoresSection<'a>> {
         self.scores
     }
 
-    /// The candidates as the depth mechanism sees them, if the pack has any.
+    /// The candidates of the depth mechanism, if the pack has any.
     pub fn depth(&self) -> Option<DepthSection<'a>> {
         self.depth
     }
 
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
-        // Parsing refused it. The compiler does not know.
+        // `parse` refuses features in such a build. This lets the compiler drop the code.
         if !ANY_LANGUAGE {
             return None;
         }
         Features::view(self.features?, self.scores?.candidate_count()).ok()
     }
 
-    /// How good the pack is, if whoever made it measured that.
+    /// The measured accuracy of the pack, if it has a table.
     pub fn quality(&self) -> Option<Quality<'a>> {
         Quality::parse(self.quality?).ok()
     }
@@ -300,8 +242,7 @@ impl<'a> Pack<'a> {
     }
 }
 
-/// SHA-256 of a pack, given its header and everything after it, with zeroes for the digest field. For readers and
-/// writers of packs.
+/// SHA-256 of a pack with zeroes for the digest field. `rest` is everything after the header.
 pub fn digest(header: &Header, rest: &[u8]) -> [u8; 32] {
     let mut header = *header;
     header.digest = [0; 32];
@@ -311,38 +252,68 @@ pub fn digest(header: &Header, rest: &[u8]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Bytes of a section, and where they end.
-struct Slice<'a> {
-    bytes: &'a [u8],
-    end: usize,
+/// Checks that the file is a pack of this version, and whole.
+fn check_file(header: &Header, rest: &[u8]) -> Result<(), PackError> {
+    if header.magic != format::MAGIC {
+        return Err(PackError::NotAPack);
+    }
+    let found = header.major.get();
+    if found != format::MAJOR {
+        return Err(PackError::Version { found });
+    }
+    let (declared, found) = (header.length.get(), size_of::<Header>() + rest.len());
+    if declared != found as u64 {
+        return Err(PackError::Length { declared, found });
+    }
+    if digest(header, rest) != header.digest {
+        return Err(PackError::Digest);
+    }
+    Ok(())
 }
 
-/// The bytes of `entry`, which must start after `end`, with nothing but zeroes in between.
-fn slice_after<'a>(bytes: &'a [u8], end: usize, entry: &Entry) -> Result<Slice<'a>, PackError> {
-    let fail = |reason| {
-        Err(PackError::Section {
-            tag: entry.tag,
-            reason,
-        })
-    };
-    let (Ok(offset), Ok(length)) = (
-        usize::try_from(entry.offset.get()),
-        usize::try_from(entry.length.get()),
-    ) else {
-        return fail("lies outside the file");
-    };
+/// Checks the fields of the header but the section count.
+fn check_fields(header: &Header) -> Result<(), PackError> {
+    let dimension = header.dimension.get();
+    within("dimension", dimension, 1, format::MAX_DIMENSION)?;
+    zero("reserved header field", header.reserved.get())?;
+    encoder_name(header).ok_or(PackError::EncoderName)?;
+    Ok(())
+}
+
+/// The encoder's name; `None` if it is not UTF-8 padded with zeroes.
+fn encoder_name(header: &Header) -> Option<&str> {
+    let field = &header.encoder_name;
+    let length = field.iter().position(|byte| *byte == 0);
+    let (name, padding) = field.split_at_checked(length.unwrap_or(field.len()))?;
+    if padding.iter().any(|byte| *byte != 0) {
+        return None;
+    }
+    core::str::from_utf8(name).ok()
+}
+
+/// The bytes of `entry` and where they end. They start at or after `end`, with less than
+/// [`ALIGNMENT`] zeroes in between.
+fn section_after<'a>(
+    bytes: &'a [u8],
+    end: usize,
+    entry: &Entry,
+) -> Result<(&'a [u8], usize), PackError> {
+    let fail = |reason| PackError::section(entry.tag, reason);
+    let outside = fail("lies outside the file");
+    let offset = usize::try_from(entry.offset.get()).map_err(|_| outside)?;
+    let length = usize::try_from(entry.length.get()).map_err(|_| outside)?;
     if offset % ALIGNMENT != 0 {
-        return fail("does not start at a multiple of 64 bytes");
+        return Err(fail("does not start at a multiple of 64 bytes"));
     }
     let Some(gap) = bytes.get(end..offset) else {
-        return fail("overlaps what comes before it, or lies outside the file");
+        return Err(fail(
+            "overlaps what comes before it, or lies outside the file",
+        ));
     };
     if gap.len() >= ALIGNMENT || gap.iter().any(|byte| *byte != 0) {
-        return fail("is not preceded by less than 64 bytes of zero padding");
+        let reason = "is not preceded by less than 64 bytes of zero padding";
+        return Err(fail(reason));
     }
-    let section_end = offset.checked_add(length);
-    match section_end.and_then(|section_end| Some((section_end, bytes.get(offset..section_end)?))) {
-        Some((end, bytes)) => Ok(Slice { bytes, end }),
-        None => fail("lies outside the file"),
-    }
+    let end = offset.checked_add(length).ok_or(outside)?;
+    Ok((bytes.get(offset..end).ok_or(outside)?, end))
 }

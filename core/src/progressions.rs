@@ -1,37 +1,42 @@
-//! Arithmetic progressions, a [`Geometry`](crate::projective::Geometry) that fits where hyperplanes do not.
+//! Arithmetic progressions, a [`Geometry`](crate::projective::Geometry) for numbers of candidates
+//! that hyperplanes do not fit.
 //!
-//! Hyperplanes come in few sizes: the error of shares is up to 12 % above the least that there is. Progressions come in
-//! every size. With them, and the whole-text rule where ε is large, it is at most 2 % above from 26 candidates on, and 5 %
-//! for fewer. There are more of them: about half the square of the number of candidates.
+//! Hyperplanes come in few sizes, so the error of shares is up to 12 % above the least possible
+//! one. Progressions come in every size. With them, and the whole-text rule for large ε, the error
+//! is at most 2 % above from 26 candidates on, and 5 % for fewer. The number of progressions is
+//! about half the square of the number of candidates.
 //!
 //! # The sets
-//! Let v be a prime, at least 5, and k from 2 to v/2. A point is a progression of k numbers modulo v,
-//! {s, s + a, …, s + (k − 1)·a}, with a start s in 0..v and a step a in 1..=h, where h = (v − 1)/2. There are K = v·h of
-//! them, and their numbers are s·h + a − 1. (The steps beyond h give the same progressions once more, from their other end.)
+//! Let v be a prime, at least 5, and k from 2 to v/2. A point is a progression of k numbers modulo
+//! v, {s, s + a, …, s + (k − 1)·a}, with a start s in 0..v and a step a in 1..=h, where
+//! h = (v − 1)/2. There are K = v·h of them, and their numbers are s·h + a − 1. (Steps above h give
+//! the same progressions from their other end.)
 //!
-//! Outcome x, a number below v, prefers the progressions that it is in. For each a and each place i < k it is at this place
-//! of one of them, that with s = x − a·i. So there are c = k·h.
+//! Outcome x, a number below v, prefers the progressions that contain it. For each a and each place
+//! i < k, x is at this place of one progression, the one with s = x − a·i. So c = k·h.
 //!
-//! Two outcomes x ≠ y are in c₂ = k·(k − 1)/2. *Proof.* Let a be any number other than 0, not only one up to h. For each two
-//! places i ≠ j there is one a with x − y = a·(i − j), because v is a prime and |i − j| < v, and one s. So k·(k − 1) pairs
-//! of s and a have both. Those of −a are those of a from the other end, with s + (k − 1)·a for s: half of the
-//! pairs have a ≤ h. ∎
+//! Two outcomes x ≠ y are both in c₂ = k·(k − 1)/2. *Proof.* Let a be any nonzero number, also
+//! above h. For each two places i ≠ j there is one a with x − y = a·(i − j), because v is a prime
+//! and |i − j| < v, and one s. So k·(k − 1) pairs of s and a contain both. The progressions of −a
+//! are those of a from the other end, with s + (k − 1)·a for s. So half of the pairs have a ≤ h. ∎
 //!
 //! # How a point is drawn
-//! The coin is that of [`projective`](mod@crate::projective). Inside, the index, below c = k·h, is i·h + a − 1 for a place
-//! i < k. Outside, it is (i − k)·h + a − 1 for a place k ≤ i < v behind the end, and there are (v − k)·h = K − c. Then
-//! s = x − a·i. For every a, the v values of i give the v values of s, and x is in the progression if and only if i < k: so
-//! every point has exactly one side and index.
+//! The coin is that of [`projective`](mod@crate::projective). Inside, the index, below c = k·h, is
+//! i·h + a − 1 for a place i < k. Outside, it is (i − k)·h + a − 1 for a place k ≤ i < v after the
+//! end, and there are (v − k)·h = K − c. Then s = x − a·i. For every a, the v values of i give the
+//! v values of s, and x is in the progression if and only if i < k. So every point has exactly one
+//! side and index.
 //!
 //! # Constant work
-//! Two quotients by h and two remainders by v, both public, by products with their reciprocals: the same instructions for
-//! every x, coin and index.
+//! Two quotients by h and two remainders by v, both public, by products with their reciprocals: the
+//! same instructions for every x, coin and index.
 //!
 //! # Source
-//! That such sets of points are all that the promise and the estimate need, and that any with these counts has the least error:
-//! Park, Nam and Lee 2023, "Exactly optimal and communication-efficient private estimation via block designs"; the least error:
-//! Ye and Barg 2018. Ours: progressions modulo a prime, which any two numbers are in equally often because the maps
-//! x → a·x + s take every two numbers to every two.
+//! The promise and the estimate need only the counts of such sets, and any sets with these counts
+//! have the least error: Park, Nam and Lee 2023, "Exactly optimal and communication-efficient
+//! private estimation via block designs". The least error: Ye and Barg 2018. Ours: progressions
+//! modulo a prime. Any two numbers are in equally many of them, because the maps x → a·x + s take
+//! every two numbers to every two.
 
 use subtle::Choice;
 
@@ -52,8 +57,8 @@ pub(crate) struct Progressions {
 }
 
 impl Progressions {
-    /// Those modulo the least prime that gives each outcome a number. `None` for no outcomes, or too many, and for terms
-    /// below 2 or above half the modulus.
+    /// Progressions modulo the least prime ≥ `outcomes`, at least 5. `None` for no outcomes, or too
+    /// many, and for terms below 2 or above half the modulus.
     pub(crate) fn new(terms: u16, outcomes: u32) -> Option<Self> {
         if !(1..=MOST_OUTCOMES).contains(&outcomes) {
             return None;
@@ -67,22 +72,23 @@ impl Progressions {
         .filter(|_| (2..=modulus / 2).contains(&terms))
     }
 
-    /// Whether there are progressions of so many terms.
+    /// Whether some modulus allows this number of terms.
     pub(crate) fn are_terms(terms: u16) -> bool {
         Self::new(terms, MOST_OUTCOMES).is_some()
     }
 
-    /// Those with the least variance, and that, for these weights. `variance` is that of a geometry.
+    /// The progressions of least `variance` for these weights, with their variance.
     ///
-    /// With a = e^ε − 1 and u = v − 1 the variance times n·a² is ((a + 1)·u² + (n − 1)·(u + k·a − a)(u + k·a)) / (k·(v − k)).
-    /// The numerator is convex in k and positive, the denominator is concave and positive, so the quotient falls up to its
-    /// least and grows from there.
+    /// With a = e^ε − 1 and u = v − 1 the variance times n·a² is
+    /// ((a + 1)·u² + (n − 1)·(u + k·a − a)(u + k·a)) / (k·(v − k)). The numerator is convex in k
+    /// and positive, the denominator is concave and positive, so the quotient falls to its least
+    /// and grows from there.
     pub(crate) fn best(
         outcomes: u32,
         (first, other): (u64, u64),
         variance: impl Fn(Self) -> f64,
     ) -> Option<(f64, Self)> {
-        let with = |terms| Self::new(terms, outcomes).map(|own| (variance(own), own));
+        let with = |terms| Self::new(terms, outcomes).map(|found| (variance(found), found));
         let mut best = with(2)?;
         // About v/(e^ε + 1).
         let near = u64::from(best.1.modulus.get()) * other / (first + other).max(1);
@@ -122,7 +128,8 @@ impl Progressions {
         terms * (terms - 1) / 2
     }
 
-    /// Whether an outcome is in a progression; `false` for numbers that are no outcome or no point.
+    /// Whether an outcome is in a progression; `false` for any number that is no outcome or no
+    /// point.
     pub(crate) fn contains(&self, outcome: u32, point: u32) -> bool {
         let v = u32::from(self.modulus.get());
         if outcome >= v || point >= self.points() {
@@ -136,7 +143,7 @@ impl Progressions {
         place < u32::from(self.terms)
     }
 
-    /// The outcome at this place, below k, of a progression.
+    /// The outcome at this place of a progression, which is below k.
     pub(crate) fn term(&self, point: u32, place: u32) -> u32 {
         let (start, step) = self.steps.divide(point);
         self.modulus.remainder(start + (step + 1) * place)
@@ -147,7 +154,7 @@ impl Progressions {
         let v = u32::from(self.modulus.get());
         let (place, step) = self.steps.divide(index);
         let place = place + (u32::from(self.terms) & mask(!inside));
-        // A step is below v, and so is a place.
+        // Steps and places are below v.
         let back = self.modulus.product(step + 1, place);
         let start = self.modulus.remainder(outcome.wrapping_add(v) - back);
         start * u32::from(self.steps.get()) + step

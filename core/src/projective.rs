@@ -1,63 +1,76 @@
-//! Projective geometry response: the promise of the whole-text rule, with less error where the candidates are many.
+//! Projective geometry response: the promise of the whole-text rule, with less error for many
+//! candidates.
 //!
-//! By [`whole_text`](mod@crate::whole_text) a share that a server estimates errs the more the more candidates there are. Here
-//! a release names one of many *points*. Every outcome prefers a set of them, and the sets of any two outcomes share equally
-//! many, so a server counts for each candidate how many releases lie in its set. The error hardly grows with the number of
+//! With the [`whole_text`](mod@crate::whole_text) rule the error of an estimated share grows with
+//! the number of candidates. Here a release names one of many *points*. Every outcome prefers a set
+//! of points, and the sets of any two outcomes share equally many. A server counts for each
+//! candidate how many releases lie in its set. The error hardly grows with the number of
 //! candidates, and a release is still one number.
 //!
-//! What the points are is a [`Geometry`]. There are two kinds, because neither fits every number of candidates: hyperplanes,
-//! here, and the arithmetic progressions of [`progressions`](mod@crate::progressions). All that follows from the sets alone
-//! holds for both: K points, sets of c of them, c₂ that any two sets share.
+//! A [`Geometry`] defines the points and the sets. There are two kinds, because neither fits every
+//! number of candidates: hyperplanes, here, and the arithmetic progressions of
+//! [`progressions`](mod@crate::progressions). The law and its proof hold for both: there are K
+//! points, sets have c points, and any two sets share c₂.
 //!
 //! # Hyperplanes
-//! Let q be a prime and t ≥ 2. The points are the lines through the origin of F_q^t, K = (q^t − 1)/(q − 1) of them. Each
-//! has one *canonical* vector, whose first coordinate that is not 0 is 1. With m coordinates after that, its number is
-//! (q^m − 1)/(q − 1) plus these coordinates as the digits of a number to the base q.
+//! Let q be a prime and t ≥ 2. The points are the lines through the origin of F_q^t,
+//! K = (q^t − 1)/(q − 1) of them. Each has one *canonical* vector, whose first nonzero coordinate
+//! is 1. With m coordinates after that, its number is (q^m − 1)/(q − 1) plus these coordinates as
+//! the digits of a number to the base q.
 //!
-//! Outcome v, the number v, is the point v. It prefers S_v, the points w with ⟨v, w⟩ = 0. They are a hyperplane, so there
-//! are c = (q^(t−1) − 1)/(q − 1) of them, and two hyperplanes share c₂ = (q^(t−2) − 1)/(q − 1). The relation is
-//! symmetric. With t = 2 every set has one point: that is randomised response.
+//! Outcome v is the point with number v. It prefers S_v, the points w with ⟨v, w⟩ = 0. They form a
+//! hyperplane, so there are c = (q^(t−1) − 1)/(q − 1) of them, and two hyperplanes share
+//! c₂ = (q^(t−2) − 1)/(q − 1). The relation is symmetric. With t = 2 every set has one point, which
+//! is randomised response.
 //!
 //! # The law
-//! Let v be the best of the n candidates for the text, or n for *nothing known*, so there are n + 1 outcomes. A point of S_v
-//! has the weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
+//! Let v be the best of the n candidates for the text, or n for *nothing known*. So there are n + 1
+//! outcomes. A point of S_v has the weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
-//! The normaliser c·W₀ + (K − c)·W₁ is the same for every v, because every set has c points. So for any two texts the
-//! probability of a point is the same, or it changes by W₀/W₁ or W₁/W₀: within e^ε. Any text may stand in for any
-//! other, and v may be any function of the text. The geometry is chosen from n and ε, which are public. ∎
+//! The normaliser c·W₀ + (K − c)·W₁ is the same for every v, because every set has c points. So for
+//! any two texts the probability of a point is the same, or it changes by W₀/W₁ or W₁/W₀: within
+//! e^ε. This holds for any two texts, and v may be any function of the text. The geometry is chosen
+//! from n and ε, which are public. ∎
 //!
-//! With the [`Ratio`] for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶². Weights are whole numbers, and W₀ = 2⁴⁰: ε above 27.7 is served with
-//! 27.7.
+//! With the [`Ratio`] for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶². Weights are integers, and W₀ = 2⁴⁰, so an ε
+//! above 27.7 is served as 27.7.
 //!
 //! # How a point is drawn
-//! A coin says whether the point lies in S_v: yes with probability c·W₀ / (c·W₀ + (K − c)·W₁). Then an index says which
-//! one. Let v be canonical, v_j = 1 its first coordinate that is not 0.
+//! A coin decides whether the point lies in S_v: yes with probability c·W₀ / (c·W₀ + (K − c)·W₁).
+//! Then an index selects one of those points. Let v be canonical, v_j = 1 its first nonzero
+//! coordinate.
 //!
-//! - *Inside.* The index, below c, numbers a point u of the geometry of t − 1 coordinates. Put u beside place j, and
-//!   w_j = −Σ v_i·w_i over all other places. That is linear and one-to-one from F_q^(t−1) to the hyperplane, so lines
-//!   go to lines, and every point of S_v has exactly one index.
-//! - *Outside.* The index, below q^(t−1) = K − c, numbers any u in F_q^(t−1). Put it beside place j, and
-//!   w_j = 1 − Σ v_i·w_i. These are the vectors with ⟨v, w⟩ = 1, and every point outside of S_v has exactly one of those.
+//! - *Inside.* The index, below c, numbers a point u of the geometry of t − 1 coordinates. Its
+//!   coordinates are those of w except w_j = −Σ v_i·w_i over all other places. This map is linear
+//!   and one-to-one from F_q^(t−1) to the hyperplane, so lines go to lines, and every point of S_v
+//!   has exactly one index.
+//! - *Outside.* The index, below q^(t−1) = K − c, numbers any u in F_q^(t−1). Its coordinates are
+//!   those of w except w_j = 1 − Σ v_i·w_i. These are the vectors with ⟨v, w⟩ = 1, and every point
+//!   outside S_v has exactly one of them.
 //!
-//! Then w is made canonical: it is multiplied by the inverse of its first coordinate that is not 0, the power q − 2 of that.
+//! Then w is made canonical: it is multiplied by the inverse of its first nonzero coordinate, which
+//! is the power q − 2 of that coordinate.
 //!
 //! # Finite randomness
-//! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n. There are two draws: n is
-//! at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So two laws are together within
-//! (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones, which is what ε − 2⁻⁶² leaves.
+//! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n.
+//! There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So two
+//! laws together are within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal
+//! ones, which ε − 2⁻⁶² pays for.
 //!
 //! # Constant work
-//! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its reciprocal, the exponent q − 2
-//! is public, and what is chosen is chosen by masks: the same instructions and addresses for every v, coin and index.
+//! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its
+//! reciprocal, the exponent q − 2 is public, and masks select: the instructions and addresses are
+//! the same for every v, coin and index.
 //!
-//! # What a server makes of it
-//! Let N_v of N releases lie in S_v, E = W₀/W₁ and Z = c·E + K − c. A text of best outcome v gives one with p = c·E/Z, any
-//! other with r = (c₂·E + c − c₂)/Z, so (N_v/N − r)/(p − r) estimates the share of v without bias.
+//! # Estimates of a server
+//! Let N_v of N releases lie in S_v, E = W₀/W₁ and Z = c·E + K − c. A text of best outcome v gives
+//! such a release with p = c·E/Z, any other with r = (c₂·E + c − c₂)/Z, so (N_v/N − r)/(p − r) is
+//! an unbiased estimate of the share of v.
 //!
 //! # Source
-//! Feldman, Nelson, Nguyen and Talwar 2022, "Private frequency estimation via projective geometry". Ours: integer weights,
-//! drawing by one coin and one index, and the outcome for nothing known.
+//! Feldman, Nelson, Nguyen and Talwar 2022, "Private frequency estimation via projective geometry".
+//! Ours: integer weights, drawing by one coin and one index, and the outcome for nothing known.
 
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
@@ -69,10 +82,10 @@ use crate::progressions::{MOST_OUTCOMES, Progressions};
 use crate::rng::below;
 use crate::select::Ratio;
 
-/// The most coordinates of a point, t.
+/// The largest t, the number of coordinates of a point.
 pub const MAX_COORDINATES: usize = 24;
 
-/// There are fewer points than this.
+/// An exclusive limit on the number of points.
 const POINTS: u64 = 1 << 24;
 
 const _: () = {
@@ -84,14 +97,15 @@ const _: () = {
 /// The weight of a preferred point.
 const FIRST_WEIGHT: u64 = 1 << 40;
 
-/// Coordinates, the last of them first: what follows the leading one are the digits of a number from the lowest on.
+/// Coordinates, the last one first: those before the leading one are digits, the lowest first.
 type Vector = [u32; MAX_COORDINATES];
 
-/// Which points there are, and which of them an outcome prefers. All of it is public. See
+/// The points, and the set of points that each outcome prefers. All of it is public. See
 /// [`projective`](mod@crate::projective).
 ///
-/// A server gets it by [`new`](Geometry::new), from the order in a release and the number of candidates of its pack, and
-/// counts a release for every candidate in [`outcomes_preferring`](Geometry::outcomes_preferring) the point that it names.
+/// A server makes it with [`new`](Geometry::new) from the order in a release and the number of
+/// candidates of the pack. It counts a release for every candidate in
+/// [`outcomes_preferring`](Geometry::outcomes_preferring) the release's point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry(Sets);
 
@@ -101,34 +115,34 @@ enum Sets {
     Progressions(Progressions),
 }
 
-/// What the sets of a [`Geometry`] are.
+/// The kind of the sets of a [`Geometry`], with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Shape {
     /// Hyperplanes of a projective space.
     Hyperplanes {
-        /// q, a prime: coordinates are numbers modulo it.
+        /// q, the prime modulus of coordinates.
         order: u16,
-        /// The coordinates of a point, t: 2 to [`MAX_COORDINATES`].
+        /// t, the number of coordinates of a point: 2 to [`MAX_COORDINATES`].
         coordinates: u8,
     },
     /// Arithmetic progressions. See [`progressions`](mod@crate::progressions).
     Progressions {
-        /// The prime that they are taken by.
+        /// v, the prime modulus.
         modulus: u16,
-        /// How many numbers one has, k.
+        /// k, the number of terms.
         terms: u16,
     },
 }
 
 impl Geometry {
-    /// The geometry of this order that has room for so many outcomes: the candidates, and one for "nothing known". A prime
-    /// is the order q of hyperplanes, with the fewest coordinates that give each outcome a point; an even number from 4 on
-    /// is twice the terms of [`progressions`](mod@crate::progressions). `None` for other orders, and if the points would be
-    /// 2²⁴ or more or the terms too many.
+    /// The geometry of this order for `outcomes` outcomes: the candidates, and one for "nothing
+    /// known".
     ///
-    /// # Shapes
-    /// Any numbers.
+    /// A prime is the order q of hyperplanes, with the fewest coordinates that give each outcome a
+    /// point. An even number from 4 on is twice the terms of
+    /// [`progressions`](mod@crate::progressions). `None` for other orders, and for 2²⁴ points or
+    /// more or too many terms.
     pub fn new(order: u16, outcomes: u32) -> Option<Self> {
         match order {
             4.. if order.is_multiple_of(2) => {
@@ -138,45 +152,46 @@ impl Geometry {
         }
     }
 
-    /// Whether there is a geometry of this order for some number of outcomes.
+    /// Whether some number of outcomes has a geometry of this order.
     pub(crate) fn is_order(order: u16) -> bool {
         let half = order / 2;
         is_prime(order) || (order.is_multiple_of(2) && Progressions::are_terms(half))
     }
 
-    /// The geometry by which a release with this ε names a point. Of hyperplanes those with the least
-    /// [`variance`](Geometry::variance), and the smaller order of two; progressions, if by the best hyperplanes it is more
-    /// than a 32nd above theirs. So an error is at most 1.6 % above the least of both, and points, which counts are
-    /// kept of, are few. `None` for no outcomes, or 2²⁴ and more.
+    /// The geometry of a release with this ε. `None` for no outcomes, or 2²⁴ and more.
     ///
-    /// # Shapes
-    /// Any numbers.
+    /// It is the hyperplanes of least [`variance`](Geometry::variance), of the smaller order on a
+    /// tie. If their variance is more than a 32nd above that of the best progressions, it is those.
+    /// So an error is at most 1.6 % above the least of both, and a server counts few points.
     ///
     /// # Cost
-    /// A search by halves and some hundred small numbers tried for being primes, for each number of coordinates. Public:
-    /// the number of candidates and ε decide.
-    #[allow(clippy::float_arithmetic)] // No probability: it decides which geometry, from public numbers.
+    /// A search by halves and some hundred primality tests of small numbers for each number of
+    /// coordinates. It depends on the number of candidates and ε, which are public.
+    #[allow(clippy::float_arithmetic)] // Decides no probability: the arguments are public.
     pub fn best(outcomes: u32, epsilon: Epsilon) -> Option<Self> {
         let (variance, hyperplanes) = Hyperplanes::best(outcomes, epsilon)?;
-        let progressions = Progressions::best(outcomes, Self::weights(epsilon), |own| {
-            Self::from(own).variance(outcomes, epsilon)
+        let progressions = Progressions::best(outcomes, Self::weights(epsilon), |candidate| {
+            Self::from(candidate).variance(outcomes, epsilon)
         });
-        let less = progressions.filter(|(own, _)| own * 33.0 < variance * 32.0);
-        Some(less.map_or(hyperplanes.into(), |(_, own)| own.into()))
+        let better = progressions.filter(|(found, _)| found * 33.0 < variance * 32.0);
+        Some(better.map_or(hyperplanes.into(), |(_, progressions)| progressions.into()))
     }
 
-    /// What the sets are.
+    /// The kind of the sets, with its parameters.
     pub fn shape(&self) -> Shape {
         match self.0 {
-            Sets::Hyperplanes(own) => own.shape(),
-            Sets::Progressions(own) => Shape::Progressions {
-                modulus: own.modulus(),
-                terms: own.terms(),
+            Sets::Hyperplanes(planes) => Shape::Hyperplanes {
+                order: planes.order.get(),
+                coordinates: planes.coordinates,
+            },
+            Sets::Progressions(progressions) => Shape::Progressions {
+                modulus: progressions.modulus(),
+                terms: progressions.terms(),
             },
         }
     }
 
-    /// The number in the release that tells the geometry: see [`new`](Geometry::new).
+    /// The number in a release that identifies the geometry: see [`new`](Geometry::new).
     pub fn order(&self) -> u16 {
         match self.shape() {
             Shape::Hyperplanes { order, .. } => order,
@@ -184,31 +199,31 @@ impl Geometry {
         }
     }
 
-    /// The number of points, K: below 2²⁴.
+    /// K, the number of points, below 2²⁴.
     pub fn points(&self) -> u32 {
         match self.0 {
-            Sets::Hyperplanes(own) => own.points,
-            Sets::Progressions(own) => own.points(),
+            Sets::Hyperplanes(planes) => planes.points,
+            Sets::Progressions(progressions) => progressions.points(),
         }
     }
 
-    /// How many points every outcome prefers, c.
+    /// c, the number of points that an outcome prefers.
     pub fn preferred(&self) -> u32 {
         match self.0 {
-            Sets::Hyperplanes(own) => own.preferred(),
-            Sets::Progressions(own) => own.preferred(),
+            Sets::Hyperplanes(planes) => planes.preferred(),
+            Sets::Progressions(progressions) => progressions.preferred(),
         }
     }
 
-    /// How many points any two outcomes both prefer, c₂.
+    /// c₂, the number of points that any two outcomes both prefer.
     pub fn shared(&self) -> u32 {
         match self.0 {
-            Sets::Hyperplanes(own) => own.shared(),
-            Sets::Progressions(own) => own.shared(),
+            Sets::Hyperplanes(planes) => planes.shared(),
+            Sets::Progressions(progressions) => progressions.shared(),
         }
     }
 
-    /// How many outcomes prefer a point, counting those that no candidate has.
+    /// The number of outcomes that prefer a point, including outcomes without a candidate.
     pub fn outcomes_of_a_point(&self) -> u32 {
         match self.shape() {
             Shape::Hyperplanes { .. } => self.preferred(),
@@ -216,79 +231,67 @@ impl Geometry {
         }
     }
 
-    /// The weights of a point that the best outcome prefers, 2⁴⁰, and of any other.
+    /// W₀ = 2⁴⁰, the weight of a point that the best outcome prefers, and W₁ of any other.
     pub fn weights(epsilon: Epsilon) -> (u64, u64) {
         let other = Ratio::per_unit(epsilon, 1).step(u128::from(FIRST_WEIGHT));
-        // No step grows.
+        // A step never grows.
         (FIRST_WEIGHT, other as u64)
     }
 
-    /// The variance of an estimated share from one release, the mean over so many outcomes; N releases have an N-th of it.
-    /// (p·(1 − p) + (n − 1)·r·(1 − r)) / (n·(p − r)²) for n outcomes, in the names of [`projective`](mod@crate::projective),
-    /// whatever the shares are. The same bits on every target.
-    #[allow(clippy::float_arithmetic)] // No probability: it decides which geometry, from public numbers.
+    /// The variance of an estimated share from one release, averaged over n `outcomes`. N releases
+    /// have an N-th of it.
+    ///
+    /// It is (p·(1 − p) + (n − 1)·r·(1 − r)) / (n·(p − r)²) in the names of
+    /// [`projective`](mod@crate::projective), for any shares. The same bits on every target.
+    #[allow(clippy::float_arithmetic)] // Decides no probability: the arguments are public.
     pub fn variance(&self, outcomes: u32, epsilon: Epsilon) -> f64 {
         let (first, other) = Self::weights(epsilon);
         let [points, preferred, shared] =
             [self.points(), self.preferred(), self.shared()].map(u64::from);
-        // Whole numbers below 2^24·2^40: p, r and their difference, times the normaliser.
-        let (own, rest) = (preferred * first, (points - preferred) * other);
-        let alien = shared * first + (preferred - shared) * other;
+        // p, 1 - p, r, 1 - r and p - r times the normaliser: integers below 2^24·2^40.
+        let (p, not_p) = (preferred * first, (points - preferred) * other);
+        let r = shared * first + (preferred - shared) * other;
         let difference = ((preferred - shared) * (first - other)) as f64;
-        let of_own = (own as f64 / difference) * (rest as f64 / difference);
-        let of_alien = (alien as f64 / difference) * ((own + rest - alien) as f64 / difference);
+        let of_p = (p as f64 / difference) * (not_p as f64 / difference);
+        let of_r = (r as f64 / difference) * ((p + not_p - r) as f64 / difference);
         let outcomes = f64::from(outcomes);
-        (of_own + (outcomes - 1.0) * of_alien) / outcomes
+        (of_p + (outcomes - 1.0) * of_r) / outcomes
     }
 
-    /// Whether `outcome` prefers `point`; `false` for numbers that are no outcomes or no points. Not for private numbers.
-    ///
-    /// # Shapes
-    /// Any numbers.
-    ///
-    /// # Cost
-    /// 3·t products, or one inverse modulo a prime.
+    /// Whether `outcome` prefers `point`; `false` for any number that is no outcome or no point.
+    /// Not for private numbers.
     pub fn contains(&self, outcome: u32, point: u32) -> bool {
         match self.0 {
-            Sets::Hyperplanes(own) => own.contains(outcome, point),
-            Sets::Progressions(own) => own.contains(outcome, point),
+            Sets::Hyperplanes(planes) => planes.contains(outcome, point),
+            Sets::Progressions(progressions) => progressions.contains(outcome, point),
         }
     }
 
-    /// The points that `outcome` prefers, each once, in no order; none if there is no such outcome. Not for private
-    /// numbers.
-    ///
-    /// # Shapes
-    /// Any number.
-    ///
-    /// # Cost
-    /// c points; each takes 5·t products and one inverse, or two products.
+    /// The points that `outcome` prefers, each once, in no order; none if there is no such outcome.
+    /// Not for private numbers.
     pub fn preferred_points(self, outcome: u32) -> impl Iterator<Item = u32> {
         let known = outcome < self.outcomes();
         let indices = if known { self.preferred() } else { 0 };
         (0..indices).map(move |index| self.point(outcome, Choice::from(1), index))
     }
 
-    /// The outcomes that prefer `point`, each once, in no order; none if there is no such point. There may be more outcomes
-    /// than candidates: leave these out. Not for private numbers.
-    ///
-    /// # Shapes
-    /// Any number.
+    /// The outcomes that prefer `point`, each once, in no order; none if there is no such point.
+    /// Ignore the outcomes without a candidate. Not for private numbers.
     ///
     /// # Cost
-    /// [`outcomes_of_a_point`](Geometry::outcomes_of_a_point) steps; each takes 5·t products and one inverse, or two
-    /// products.
+    /// [`outcomes_of_a_point`](Geometry::outcomes_of_a_point) steps; each takes 5·t products and
+    /// one inverse, or two products.
     pub fn outcomes_preferring(self, point: u32) -> impl Iterator<Item = u32> {
         let known = point < self.points();
         let places = if known { self.outcomes_of_a_point() } else { 0 };
         (0..places).map(move |place| match self.0 {
-            // Symmetric.
-            Sets::Hyperplanes(own) => own.point(point, Choice::from(1), place),
-            Sets::Progressions(own) => own.term(point, place),
+            // Outcome v prefers point w if and only if outcome w prefers point v.
+            Sets::Hyperplanes(planes) => planes.point(point, Choice::from(1), place),
+            Sets::Progressions(progressions) => progressions.term(point, place),
         })
     }
 
-    /// How many outcomes there is room for, at least those of the pack.
+    /// The number of outcomes, including those without a candidate.
     pub fn outcomes(&self) -> u32 {
         match self.shape() {
             Shape::Hyperplanes { .. } => self.points(),
@@ -296,8 +299,8 @@ impl Geometry {
         }
     }
 
-    /// Draws a point for a private outcome, one that there is room for.
-    // A call: callers have buffers of their own.
+    /// Draws a point for a private outcome below [`outcomes`](Geometry::outcomes).
+    // `inline(never)`: callers have buffers of their own on the stack.
     #[inline(never)]
     pub(crate) fn draw<R: Rng + ?Sized>(&self, outcome: u32, epsilon: Epsilon, rng: &mut R) -> u32 {
         let (first, other) = Self::weights(epsilon);
@@ -313,23 +316,23 @@ impl Geometry {
 
     /// The point with this index of those that the outcome prefers, or of the others.
     fn point(&self, outcome: u32, inside: Choice, index: u32) -> u32 {
-        // Which kind is public.
+        // The kind is public.
         match &self.0 {
-            Sets::Hyperplanes(own) => own.point(outcome, inside, index),
-            Sets::Progressions(own) => own.point(outcome, inside, index),
+            Sets::Hyperplanes(planes) => planes.point(outcome, inside, index),
+            Sets::Progressions(progressions) => progressions.point(outcome, inside, index),
         }
     }
 }
 
 impl From<Hyperplanes> for Geometry {
-    fn from(own: Hyperplanes) -> Self {
-        Self(Sets::Hyperplanes(own))
+    fn from(planes: Hyperplanes) -> Self {
+        Self(Sets::Hyperplanes(planes))
     }
 }
 
 impl From<Progressions> for Geometry {
-    fn from(own: Progressions) -> Self {
-        Self(Sets::Progressions(own))
+    fn from(progressions: Progressions) -> Self {
+        Self(Sets::Progressions(progressions))
     }
 }
 
@@ -362,30 +365,31 @@ impl Hyperplanes {
         })
     }
 
-    /// Those with the least variance, and that.
+    /// The hyperplanes of least variance, with their variance.
     ///
-    /// Let t be fixed and a = e^ε − 1. The variance times n·a² is (a + 1)·Σ q^(3 − i) over i from 2 to t, and n − 1 times: Σ (a + q)²/qⁱ
-    /// over i from 1 to t − 2, plus (a + q)/q^(t−2). Every term is convex in q, so a walk from any prime to the next, as long as it
-    /// goes down, ends at the least.
+    /// Let t be fixed and a = e^ε − 1. The variance times n·a² is (a + 1)·Σ q^(3 − i) over i from 2
+    /// to t, and n − 1 times: Σ (a + q)²/qⁱ over i from 1 to t − 2, plus (a + q)/q^(t−2). Every
+    /// term is convex in q, so a walk from any prime to the next that goes on while the variance
+    /// falls ends at the least.
     #[allow(clippy::float_arithmetic)] // Public numbers: see Geometry::best.
     fn best(outcomes: u32, epsilon: Epsilon) -> Option<(f64, Self)> {
         let (first, other) = Geometry::weights(epsilon);
-        // With q²·(n + a) = a²·(n − 1) the first terms are least. The least weight is 1.
+        // The first terms are least for q²·(n + a) = a²·(n − 1). The least weight is 1.
         let a = u128::from(first / other.max(1));
         let square =
             a * a * u128::from(outcomes.saturating_sub(1)) / (u128::from(outcomes) + a).max(1);
         let about = u16::try_from(square.isqrt()).unwrap_or(u16::MAX);
         let with = |order| {
-            let own = Self::new(order, outcomes)?;
-            Some((Geometry::from(own).variance(outcomes, epsilon), own))
+            let planes = Self::new(order, outcomes)?;
+            Some((Geometry::from(planes).variance(outcomes, epsilon), planes))
         };
         let mut least: Option<(f64, Self)> = None;
-        // Orders from here on have room with fewer coordinates.
+        // Orders from here on need fewer coordinates.
         let mut beyond = u16::MAX;
         for coordinates in 2..=MAX_COORDINATES {
             let start = first_order(coordinates, outcomes.into(), beyond);
             let end = first_order(coordinates, POINTS, beyond).max(start);
-            // With two coordinates it grows with q.
+            // With two coordinates the variance grows with q.
             let near = if coordinates == 2 {
                 start
             } else {
@@ -393,14 +397,14 @@ impl Hyperplanes {
             };
             let mut walked = f64::INFINITY;
             let mut goes_down = |order: &u16| {
-                let Some((variance, own)) = with(*order) else {
+                let Some((variance, planes)) = with(*order) else {
                     return false;
                 };
                 let better = least.is_none_or(|(least, best)| {
                     variance < least || (variance <= least && *order < best.order.get())
                 });
                 if better {
-                    least = Some((variance, own));
+                    least = Some((variance, planes));
                 }
                 let down = variance < walked;
                 walked = if down { variance } else { walked };
@@ -413,13 +417,6 @@ impl Hyperplanes {
             beyond = start;
         }
         least
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Hyperplanes {
-            order: self.order.get(),
-            coordinates: self.coordinates,
-        }
     }
 
     fn preferred(&self) -> u32 {
@@ -447,19 +444,20 @@ impl Hyperplanes {
         let t = usize::from(self.coordinates);
         let (mut v, place) = self.vector(outcome, t, Choice::from(1));
         let (mut u, _) = self.vector(index, t - 1, inside);
-        // Where v's one stands u has the coordinate of another place, which must not count; behind it v is 0.
+        // At the place of v's leading one, u has the coordinate of another place, which must not
+        // count. After that place v is 0.
         let mut sum = 0;
         for ((at, v), u) in (0u32..).zip(v.iter().take(t)).zip(&u) {
             sum += self.order.product(*v, *u) & !mask(at.ct_eq(&place));
         }
-        let wanted = u32::from((!inside).unwrap_u8());
-        let own = wanted + u32::from(self.order.get()) - self.order.remainder(sum);
-        let own = self.order.remainder(own);
+        let target = u32::from((!inside).unwrap_u8());
+        let missing = target + u32::from(self.order.get()) - self.order.remainder(sum);
+        let missing = self.order.remainder(missing);
         let mut w: Vector = [0; MAX_COORDINATES];
         let mut before = 0;
         for ((at, w), u) in (0u32..).zip(w.iter_mut().take(t)).zip(&u) {
             *w = u32::conditional_select(u, &before, at.ct_gt(&place));
-            w.conditional_assign(&own, at.ct_eq(&place));
+            w.conditional_assign(&missing, at.ct_eq(&place));
             before = *u;
         }
         let number = self.number(&mut w);
@@ -469,8 +467,9 @@ impl Hyperplanes {
         number
     }
 
-    /// The canonical vector with this number, and the place of its leading one; if not `canonical`, the vector whose
-    /// coordinates are the digits of the number. All of `coordinates`, at most t.
+    /// The canonical vector with this number, and the place of its leading one. If not `canonical`,
+    /// the vector whose coordinates are the digits of the number. It has `coordinates` ≤ t
+    /// coordinates.
     fn vector(&self, number: u32, coordinates: usize, canonical: Choice) -> (Vector, u32) {
         let q = u32::from(self.order.get());
         let (mut first, mut power) = (0u32, 1u32);
@@ -479,7 +478,7 @@ impl Hyperplanes {
             let reached = !first.ct_gt(&number) & canonical;
             base.conditional_assign(&first, reached);
             place.conditional_assign(&at, reached);
-            // What does not fit any more is not looked at.
+            // After an overflow the values are not used.
             first = first.wrapping_add(power);
             power = power.wrapping_mul(q);
         }
@@ -493,7 +492,7 @@ impl Hyperplanes {
         (vector, place)
     }
 
-    /// The number of the point that a vector other than 0 lies on. Makes it canonical.
+    /// Makes a nonzero vector canonical and returns the number of its point.
     fn number(&self, vector: &mut Vector) -> u32 {
         let mut leading = 0;
         for coordinate in vector.iter() {
@@ -506,7 +505,7 @@ impl Hyperplanes {
         for coordinate in vector.iter_mut().take(self.coordinates.into()) {
             *coordinate = self.order.product(*coordinate, scale);
             digits = digits.wrapping_add(coordinate.wrapping_mul(power));
-            // The leading one is no digit.
+            // The leading one is not a digit.
             correction.conditional_assign(&first.wrapping_sub(power), !coordinate.ct_eq(&0));
             first = first.wrapping_add(power);
             power = power.wrapping_mul(q);
@@ -515,22 +514,23 @@ impl Hyperplanes {
     }
 }
 
-/// The first order below `beyond` with that many points or more; `beyond` if there is none. At least 2.
+/// The least order with at least `points` points, from 2 to `beyond`; `beyond` if none has.
 fn first_order(coordinates: usize, points: u64, beyond: u16) -> u16 {
     let (mut start, mut end) = (2, beyond);
     while start < end {
         let middle = start + (end - start) / 2;
         let q = u64::from(middle);
-        // K by Horner, as far as it is needed: below 2^24·2^16.
+        // K by Horner's rule, until it reaches `points`: below 2^24·2^16.
         let mut found = 0;
         for _ in 0..coordinates {
             if found < points {
                 found = found * q + 1;
             }
         }
-        match found >= points {
-            true => end = middle,
-            false => start = middle + 1,
+        if found >= points {
+            end = middle;
+        } else {
+            start = middle + 1;
         }
     }
     start
@@ -544,15 +544,16 @@ mod tests {
     #[test]
     fn numbers_are_those_of_vectors() {
         for (order, outcomes) in [(2, 60), (3, 100), (5, 30), (7, 300), (65_521, 2)] {
-            let own = Hyperplanes::new(order, outcomes).unwrap();
-            for number in (0..own.points).take(400).chain([own.points - 1]) {
-                let (vector, place) = own.vector(number, own.coordinates.into(), Choice::from(1));
+            let planes = Hyperplanes::new(order, outcomes).unwrap();
+            let coordinates = planes.coordinates.into();
+            for number in (0..planes.points).take(400).chain([planes.points - 1]) {
+                let (vector, place) = planes.vector(number, coordinates, Choice::from(1));
                 let used: Vec<u32> = vector[..=place as usize].to_vec();
                 assert_eq!(used.last(), Some(&1), "{number}");
                 for factor in [1, 2, u32::from(order) - 1] {
-                    let mut scaled = vector.map(|x| own.order.product(x, factor));
+                    let mut scaled = vector.map(|x| planes.order.product(x, factor));
                     if scaled != [0; MAX_COORDINATES] {
-                        assert_eq!(own.number(&mut scaled), number);
+                        assert_eq!(planes.number(&mut scaled), number);
                         assert_eq!(scaled, vector);
                     }
                 }
@@ -560,7 +561,7 @@ mod tests {
         }
     }
 
-    /// The errors of the table that the mechanism was chosen by.
+    /// The errors of the table by which the mechanism was chosen.
     #[test]
     fn the_best_geometry_has_the_least_error() {
         for (outcomes, epsilon, error) in [

@@ -1,7 +1,8 @@
-//! How good a pack is: measured by whoever made it, on public texts that it was not made from.
+//! The measured accuracy of a pack, on public texts that it was not made from.
 //!
-//! The table says how often a release names the right candidate, by rule, ε and length of text, so that an app can choose
-//! a rule, and a person an ε, without looking at private texts. It has no bearing on any guarantee.
+//! The table has the share of releases that name the right candidate, by unit, ε and length of
+//! text. An app can choose a rule from it, and a person an ε, without looking at private texts. It
+//! has no bearing on any guarantee.
 
 use zerocopy::little_endian::{U16, U32};
 
@@ -10,41 +11,31 @@ use crate::pack::format::{QUALITY_TAG, QualityHead};
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::unit::Unit;
 
-/// The most values of ε, and the most lengths, in a table.
+/// The most values of ε in a table, and the most lengths.
 pub const MAX_LISTED: u32 = 64;
 
-/// A checked view of a section of quality.
+/// A checked view of a quality section.
 #[derive(Clone, Copy, Debug)]
 pub struct Quality<'a> {
     /// Ascending, in micro-units.
     epsilons: &'a [U32],
-    /// In sentences; 0: as the public texts are.
+    /// In sentences; 0: the public texts as they are.
     lengths: &'a [U32],
     /// `[2][epsilons][lengths]`, of 65534; 65535: not measured.
     accuracies: &'a [U16],
-    /// `[lengths]`, as the others: the best candidate, without noise.
+    /// `[lengths]`, of 65534 as well: the best candidate, without noise.
     noiseless: &'a [U16],
 }
 
 impl<'a> Quality<'a> {
     pub(crate) fn parse(section: &'a [u8]) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<QualityHead>(QUALITY_TAG, section)?;
-        let epsilons = within(
-            "epsilons of the quality",
-            head.epsilon_count.get(),
-            1,
-            MAX_LISTED,
-        )?;
-        let lengths = within(
-            "lengths of the quality",
-            head.length_count.get(),
-            1,
-            MAX_LISTED,
-        )?;
+        let count = |name, found: U32| within(name, found.get(), 1, MAX_LISTED);
+        let epsilons = count("epsilons of the quality", head.epsilon_count)? as usize;
+        let lengths = count("lengths of the quality", head.length_count)? as usize;
         for reserved in head.reserved {
             zero("reserved quality field", reserved.get())?;
         }
-        let (epsilons, lengths) = (epsilons as usize, lengths as usize);
         let parsed = Self {
             epsilons: arrays.next(epsilons, 1)?,
             lengths: arrays.next(lengths, 1)?,
@@ -55,10 +46,8 @@ impl<'a> Quality<'a> {
         let ascending = parsed.epsilons.is_sorted_by(|a, b| a.get() < b.get());
         let valid = |epsilon: &U32| Epsilon::from_micro(epsilon.get()).is_ok();
         if !ascending || !parsed.epsilons.iter().all(valid) {
-            return Err(PackError::Section {
-                tag: QUALITY_TAG,
-                reason: "has epsilons that are not valid, in ascending order",
-            });
+            let reason = "has epsilons that are not valid, in ascending order";
+            return Err(PackError::section(QUALITY_TAG, reason));
         }
         Ok(parsed)
     }
@@ -69,16 +58,17 @@ impl<'a> Quality<'a> {
         epsilons.filter_map(|epsilon| Epsilon::from_micro(epsilon.get()).ok())
     }
 
-    /// The lengths that were measured, in sentences; 0 stands for texts as the public ones are.
+    /// The lengths that were measured, in sentences; 0 stands for the public texts as they are.
     pub fn lengths(&self) -> impl Iterator<Item = u32> + use<'a> {
         self.lengths.iter().map(|length| length.get())
     }
 
-    /// How often the release names the right candidate, `0..=1` in 65534ths; `None` if that was not measured, as
-    /// for words and vectors.
+    /// The share of releases that name the right candidate, in 65534ths. `None` if it was not
+    /// measured, and for words and vectors.
     ///
     /// # Shapes
-    /// `epsilon`, `length`: their places in [`epsilons`](Self::epsilons) and [`lengths`](Self::lengths).
+    /// `epsilon`, `length`: indices into [`epsilons`](Self::epsilons) and
+    /// [`lengths`](Self::lengths).
     pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<u16> {
         if epsilon >= self.epsilons.len() {
             return None;
@@ -93,15 +83,15 @@ impl<'a> Quality<'a> {
         measured(rows.nth(row)?.get(length)?)
     }
 
-    /// How often the best candidate is the right one, without noise, for the whole text; as
-    /// [`accuracy`](Self::accuracy).
+    /// The share of texts whose best candidate is the right one, without noise, in 65534ths. `None`
+    /// if it was not measured.
     pub fn noiseless(&self, length: usize) -> Option<u16> {
         measured(self.noiseless.get(length)?)
     }
 
-    /// The unit whose releases were right more often at the largest ε of the table that is not above this one (the least of
-    /// them if all are), for texts of so many sentences: those of the longest length listed that is not longer; 0: for
-    /// texts as the public ones are.
+    /// The unit whose releases were right more often at the largest ε of the table that is not
+    /// above this one (the least of them if all are), for texts of so many sentences: those of the
+    /// longest length listed that is not longer; 0: for texts as the public ones are.
     pub fn recommended(&self, epsilon: Epsilon, sentences: u32) -> Unit {
         let listed = self.epsilons.iter();
         let epsilon = listed

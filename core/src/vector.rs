@@ -1,12 +1,12 @@
 //! Private embedding vectors: clamp, project, add noise.
 //!
-//! [`VectorMechanism`] releases one vector with metric differential privacy: the closer two embeddings, the
-//! harder they are to tell apart. A [`Projection`] from the pack makes the vector, and with it the noise,
-//! smaller; its sensitivity is computed on the device from the very integers that are used.
-
-use core::fmt;
+//! [`VectorMechanism`] releases one vector with metric differential privacy: the closer two
+//! embeddings, the harder they are to tell apart. A [`Projection`] from the pack makes the vector
+//! smaller, and with it the noise. The device computes the projection's sensitivity from its
+//! integers.
 
 use rand_core::Rng;
+use thiserror::Error;
 use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_ROWS as usize == MAX_DIMENSION);
 
 /// A public linear map Φ from d to m coordinates, a view into a pack.
 ///
-/// Untrusted like the rest of a pack: whatever the numbers, the noise fits them.
+/// It is untrusted like the rest of a pack: the noise fits any numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Projection<'a> {
     dimension: usize,
@@ -71,25 +71,25 @@ impl<'a> Projection<'a> {
 
     /// The rows, `[m]` of `[dimension]` integers.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [I16]> + use<'a> {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
+        // `parse` requires 1, which the compiler does not know: it would add a panic.
         self.rows.chunks_exact(self.dimension.max(1))
     }
 
-    /// An entry of Φ is its integer times 2^(this), `-24..=0`.
+    /// An entry of Φ is its integer times 2^exponent; `-24..=0`.
     pub fn exponent(&self) -> i32 {
         self.exponent
     }
 
-    /// The coordinates of the embeddings that the projection is meant for lie within ±2^(this), `-24..=24`.
+    /// The projection is for embeddings with coordinates within ±2^bound_exponent; `-24..=24`.
     pub fn bound_exponent(&self) -> i32 {
         self.bound_exponent
     }
 
-    /// Δ with ‖Φx − Φx'‖ ≤ Δ·‖x − x'‖ for all x, x': √(max row sum of |ΦΦᵀ|), rounded up; at least the
-    /// smallest sensitivity, also for rows of zeroes. `None` if it is above the largest, 2¹².
+    /// Δ with ‖Φx − Φx'‖ ≤ Δ·‖x − x'‖ for all x, x': √(max row sum of |ΦΦᵀ|), rounded up, and at
+    /// least the smallest sensitivity. `None` if it is above the largest, 2¹².
     ///
-    /// ‖Φ‖₂² is the largest eigenvalue of ΦΦᵀ, which no row sum of absolute values can be below for all
-    /// rows (Gershgorin 1931). For orthonormal rows it is 1 up to their rounding.
+    /// ‖Φ‖₂² is the largest eigenvalue of ΦΦᵀ, which is at most the largest row sum of absolute
+    /// values (Gershgorin 1931). For orthonormal rows it is 1 up to their rounding.
     ///
     /// # Cost
     /// m²·d multiplications of 16 bits: 3 million for 64 × 768, a billion for 1024 × 1024.
@@ -113,16 +113,16 @@ impl<'a> Projection<'a> {
         Sensitivity::from_units(units.max(Sensitivity::MIN.units()))
     }
 
-    /// Φx rounded down, in the units of x, for [`TOGETHER`] rows: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    /// Missing rows give 0.
+    /// Φx for [`TOGETHER`] rows, in the units of x: exactly ⌊row·x·2^exponent⌋, clamped to
+    /// ±`limit`. Missing rows give 0.
     fn coordinates(
         &self,
         rows: [&[I16]; TOGETHER],
         x: impl Iterator<Item = i64>,
         limit: i64,
     ) -> [i64; TOGETHER] {
-        // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with 16-bit
-        // integers stay below 2^54 and 2^57.
+        // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with
+        // 16-bit integers stay below 2^54 and 2^57.
         let mut sums = [(0i64, 0i64); TOGETHER];
         let mut weights = rows.map(<[I16]>::iter);
         for x in x {
@@ -135,43 +135,45 @@ impl<'a> Projection<'a> {
         sums.map(|(high, low)| {
             let sum = (i128::from(high) << 32) + i128::from(low);
             let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-            // At most 2^86, so the high half tells. Not `clamp`, which could become a branch.
+            // At most 2^86. Not `clamp`, which could become a branch.
             let shifted = at_most(shifted, limit.into());
             (-at_most(-shifted, limit.into())) as i64
         })
     }
 }
 
-/// Rows of a projection that are multiplied with a coordinate at a time: converting it takes longer than a product.
+/// Rows of a projection that are multiplied with a coordinate at a time, because converting the
+/// coordinate takes longer than a product.
 const TOGETHER: usize = 4;
 
 /// The mechanism that releases a private vector, with its public parameters.
 ///
 /// # Guarantee
-/// Metric differential privacy for the Euclidean distance of embeddings: for all x, x' and every set S of
-/// releases, Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ) + κ)·Pr\[A(x') ∈ S\] + δ(x, x').
+/// Metric differential privacy for the Euclidean distance of embeddings: for all x, x' and every
+/// set S of releases, Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ) + κ)·Pr\[A(x') ∈ S\] + δ(x, x').
 /// - [`Noise::Laplace`]: κ ≤ 2⁻²³ and δ(x, x') = (1 + e^(ε·(‖x−x'‖ + τ) + κ))·2⁻⁶⁰, see
 ///   [`laplace`](crate::laplace).
 /// - [`Noise::DiscreteLaplace`]: κ = 0, δ = 0.
 ///
 /// τ is the step of the input's fixed point, √d·2^−F, and 2⁻⁴⁰ of the grid: with a projection
-/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r the promise is ε·r, which for
-/// unrelated embeddings may well be above 20. Several releases of the same embedding add up.
+/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r the promise is ε·r, which
+/// can exceed 20 for unrelated embeddings. Several releases of the same embedding add up.
 ///
-/// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
-/// shortens distances, so the promise holds for the embeddings as they are.
+/// x is the embedding with coordinates clamped to ±2^`bound_exponent`, and 0 if they are not
+/// finite. Clamping shortens distances, so the promise also holds for the original embeddings.
 ///
 /// # Leaks
-/// The fact that there was a release, its time, and its public parameters. Its duration: see [`laplace`](crate::laplace).
+/// That a release happened, when, its public parameters, and its duration, see
+/// [`laplace`](crate::laplace).
 ///
-/// The caller makes sure that:
+/// The caller ensures that:
 /// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
 /// - The entropy source keeps its promise, and nobody else reads the memory of the process.
 ///
 /// # Source
-/// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a grid
-/// instead of floating point; a sensitivity that is certified for the matrix in use and for all vectors instead
-/// of one that holds with some probability over drawing the matrix.
+/// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a
+/// grid instead of floating point; a sensitivity that is certified for the matrix in use and for
+/// all vectors, instead of one that holds with some probability over drawing the matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorMechanism<'a> {
     laplace: Laplace,
@@ -184,7 +186,7 @@ pub struct VectorMechanism<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Projected<'a> {
     projection: Projection<'a>,
-    /// The coordinates after the projection lie within ±2^(this).
+    /// The coordinates after the projection lie within ±2^bound_exponent.
     bound_exponent: i32,
 }
 
@@ -192,8 +194,8 @@ impl<'a> VectorMechanism<'a> {
     /// Noise on the embedding itself, of `dimension` coordinates within ±2^`bound_exponent`.
     ///
     /// # Errors
-    /// [`VectorError::Laplace`] for a dimension outside 1..=1024, an ε below 0.1 or a bound that does
-    /// not fit the grid (above 2²¹ or below 2⁻⁴⁰ steps).
+    /// [`VectorError::Laplace`] for a dimension outside 1..=1024, an ε below 0.1 or a bound outside
+    /// 2⁻⁴⁰ to 2²¹ steps of the grid.
     pub fn new(
         dimension: u32,
         bound_exponent: i32,
@@ -210,15 +212,13 @@ impl<'a> VectorMechanism<'a> {
         })
     }
 
-    /// Noise on the projected embedding; the embedding's coordinates lie within ±2^`bound_exponent`, for
-    /// instance [`Projection::bound_exponent`].
+    /// Noise on the projected embedding. The embedding's coordinates lie within
+    /// ±2^`bound_exponent`, for instance [`Projection::bound_exponent`]. Computes
+    /// [`Projection::sensitivity`].
     ///
     /// # Errors
-    /// Those of [`new`](VectorMechanism::new); [`VectorError::Sensitivity`] if the projection stretches
-    /// distances by more than 2¹².
-    ///
-    /// # Cost
-    /// That of [`Projection::sensitivity`].
+    /// As for [`new`](VectorMechanism::new); [`VectorError::Sensitivity`] if the projection
+    /// stretches distances by more than 2¹².
     pub fn projected(
         projection: Projection<'a>,
         bound_exponent: i32,
@@ -245,7 +245,7 @@ impl<'a> VectorMechanism<'a> {
         self.dimension
     }
 
-    /// The noise: m, ε, sensitivity and grid.
+    /// The noise, with m, ε, sensitivity and grid.
     pub fn laplace(&self) -> &Laplace {
         &self.laplace
     }
@@ -255,23 +255,22 @@ impl<'a> VectorMechanism<'a> {
         VectorRelease::bytes(self.laplace.dimension())
     }
 
-    /// Draws a release, a [`VectorRelease`], into `out`; returns its length,
-    /// [`release_bytes`](VectorMechanism::release_bytes). `grant` is one of the mechanism's ε.
-    ///
-    /// The guarantee, what it assumes and what it leaks are those of [`VectorMechanism`].
+    /// Draws a [`VectorRelease`] into `out` and returns its length,
+    /// [`release_bytes`](VectorMechanism::release_bytes). See [`VectorMechanism`] for the guarantee
+    /// and its premises.
     ///
     /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: at least `release_bytes` bytes.
+    /// `grant`: one of the mechanism's ε. `embedding`: `[dimension]` f32, any bits. `out`: at least
+    /// `release_bytes` bytes.
     ///
     /// # Errors
-    /// [`VectorError::Unit`] for a grant that is not for vectors, [`VectorError::Grant`] for one of another ε,
-    /// [`VectorError::Length`],
-    /// [`VectorError::Buffer`], [`VectorError::Entropy`]: nothing was drawn, nothing is written, the
-    /// grant is spent. None depends on a coordinate.
+    /// [`VectorError::Unit`] and [`VectorError::Grant`] for the wrong grant,
+    /// [`VectorError::Length`], [`VectorError::Buffer`], [`VectorError::Entropy`]. Nothing is drawn
+    /// or written, the grant is spent. No error depends on a coordinate.
     ///
     /// # Cost
-    /// 32 bytes of entropy, and the words, operations and stack of [`hazmat::perturb`](crate::hazmat::perturb); a projection m·d
-    /// multiplications.
+    /// 32 bytes of entropy; words, operations and stack as for
+    /// [`hazmat::perturb`](crate::hazmat::perturb); m·d multiplications with a projection.
     pub fn release<E: Entropy + ?Sized>(
         &self,
         grant: Grant,
@@ -298,7 +297,7 @@ impl<'a> VectorMechanism<'a> {
         Ok(needed)
     }
 
-    /// Draws the coordinates of a release to where they stay: a buffer for them would take 4 KiB of stack.
+    /// Draws the coordinates of a release into it: a buffer for them would take 4 KiB of stack.
     pub(crate) fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
         &self,
         embedding: &[f32],
@@ -323,15 +322,17 @@ impl<'a> VectorMechanism<'a> {
         let fixed = || embedding.iter().map(|x| self.fixed.convert(*x));
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
-        // Converted again for each few rows: all of them would take 8 KiB of stack.
+        // Coordinates are converted again for each group of rows: storing them takes 8 KiB of
+        // stack.
         let mut rows = projection.rows();
         let mut ready = [0; TOGETHER];
         let mut at = TOGETHER;
-        // An iterator of known length would compute that length by a division.
+        // `from_fn`: an iterator of known length computes that length by a division.
         let coordinates = core::iter::from_fn(|| {
             if at >= TOGETHER {
-                let four = core::array::from_fn(|_| rows.next().unwrap_or_default());
-                ready = projection.coordinates(four, fixed(), limit);
+                // No rows follow the last group.
+                let group = core::array::from_fn(|_| rows.next().unwrap_or(&[]));
+                ready = projection.coordinates(group, fixed(), limit);
                 at = 0;
             }
             at += 1;
@@ -355,8 +356,8 @@ impl<'a> VectorMechanism<'a> {
     }
 }
 
-/// The exponent of a bound on |Φx| ≤ Δ·B·√d, as far as the grid goes: beyond 2²¹ steps coordinates are
-/// clamped.
+/// The exponent of a bound on |Φx| ≤ Δ·B·√d, or the largest exponent of the grid, at which
+/// coordinates are clamped.
 fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> i32 {
     let units = u128::from(laplace.sensitivity().units());
     // Below 2^99.
@@ -370,18 +371,25 @@ fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> 
     bound
 }
 
-/// Why an embedding was refused. Depends on sizes, public parameters and the entropy source, never on a
-/// coordinate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why an embedding was refused. Depends on sizes, public parameters and the entropy source, never
+/// on a coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// The parameters of the noise.
-    Laplace(LaplaceError),
+    /// The noise cannot be drawn with these parameters.
+    #[error(transparent)]
+    Laplace(#[from] LaplaceError),
     /// The projection stretches distances by more than 2¹².
+    #[error(
+        "the projection stretches distances by more than {}; scale it down",
+        Sensitivity::MAX
+    )]
     Sensitivity,
     /// A grant for another unit.
+    #[error("not the right grant: {0}")]
     Unit(WrongUnit),
     /// A grant of another ε than the mechanism's.
+    #[error("a grant of epsilon {found}, but the mechanism spends {expected}")]
     Grant {
         /// The ε of the mechanism.
         expected: Epsilon,
@@ -389,294 +397,68 @@ pub enum VectorError {
         found: Epsilon,
     },
     /// An embedding of the wrong length.
+    #[error("an embedding of {found} coordinates, but {expected} are needed")]
     Length {
-        /// The length needed.
+        /// Coordinates needed.
         expected: usize,
-        /// The length given.
+        /// Coordinates given.
         found: usize,
     },
-    /// Less room than a release takes.
+    /// The buffer is too short for the release.
+    #[error("a buffer of {found} bytes, but the release has {needed}")]
     Buffer {
         /// Bytes needed.
         needed: usize,
         /// Bytes given.
         found: usize,
     },
-    /// The entropy source failed or returned nothing but zeroes.
+    /// The entropy source failed or returned only zeroes.
+    #[error("the entropy source failed; nothing was released, try again with a new grant")]
     Entropy,
 }
-
-impl From<LaplaceError> for VectorError {
-    fn from(error: LaplaceError) -> Self {
-        Self::Laplace(error)
-    }
-}
-
-impl fmt::Display for VectorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Laplace(error) => error.fmt(f),
-            Self::Sensitivity => write!(
-                f,
-                "the projection stretches distances by more than {}; scale it down",
-                Sensitivity::MAX
-            ),
-            Self::Unit(error) => write!(f, "not the right grant: {error}"),
-            Self::Grant { expected, found } => {
-                write!(
-                    f,
-                    "a grant of epsilon {found}, but the mechanism spends {expected}"
-                )
-            }
-            Self::Length { expected, found } => {
-                write!(
-                    f,
-                    "an embedding of {found} coordinates, but {expected} are needed"
-                )
-            }
-            Self::Buffer { needed, found } => {
-                write!(f, "room for {found} bytes, but the release has {needed}")
-            }
-            Self::Entropy => f.write_str(
-                "the entropy source failed; nothing was released, try again with a new grant",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for VectorError {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hazmat::draw_vector;
     use crate::rng::PublicRng;
-    use crate::rng::rand_core::{TryCryptoRng, TryRng};
-    use std::vec;
     use std::vec::Vec;
-
-    /// Not private: repeats one byte.
-    struct Constant(u8);
-
-    impl TryRng for Constant {
-        type Error = fmt::Error;
-        fn try_next_u32(&mut self) -> Result<u32, fmt::Error> {
-            unreachable!("a key is drawn at once")
-        }
-        fn try_next_u64(&mut self) -> Result<u64, fmt::Error> {
-            unreachable!("a key is drawn at once")
-        }
-        fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), fmt::Error> {
-            out.fill(self.0);
-            Ok(())
-        }
-    }
-    impl TryCryptoRng for Constant {}
-    impl Entropy for Constant {}
-
-    fn epsilon(text: &str) -> Epsilon {
-        text.parse().unwrap()
-    }
-
-    fn integers(rows: &[i16]) -> Vec<I16> {
-        rows.iter().map(|x| I16::new(*x)).collect()
-    }
-
-    fn projection(rows: &[I16], dimension: usize, exponent: i32) -> Projection<'_> {
-        Projection {
-            dimension,
-            exponent,
-            bound_exponent: 0,
-            pack_id: [9; 8],
-            rows,
-        }
-    }
-
-    #[test]
-    fn sensitivities_are_known_and_rounded_up() {
-        let units = |rows: &[i16], dimension, exponent| {
-            let rows = integers(rows);
-            let sensitivity = projection(&rows, dimension, exponent).sensitivity();
-            sensitivity.map(Sensitivity::units)
-        };
-        // Orthonormal rows, a row twice, rank one, zeroes, too large.
-        assert_eq!(units(&[1, 0, 0, 1], 2, 0), Some(1 << 32));
-        assert_eq!(
-            units(&[1 << 14, 0, 1 << 14, 0], 2, -14),
-            Some(6_074_001_000)
-        );
-        assert_eq!(units(&[3, 4], 2, 0), Some(5 << 32));
-        assert_eq!(units(&[3, 4], 2, -10), Some(5 << 22));
-        assert_eq!(units(&[0; 6], 3, 0), Some(1 << 20));
-        assert_eq!(units(&[1; 2], 2, -24), Some(1 << 20));
-        assert_eq!(units(&[i16::MIN; 4], 1, 0), None);
-        assert_eq!(units(&[4096, 0], 2, 0), Some(1 << 44));
-        assert_eq!(units(&[4096, 1], 2, 0), None);
-        // The largest sum there is does not overflow.
-        let most = vec![i16::MIN; 1024 * 1024];
-        assert_eq!(
-            units(&most[..1024 * 256], 1024, -24),
-            Some(1 << (32 - 24 + 15 + 5 + 4))
-        );
-    }
 
     #[test]
     fn projections_are_exact() {
         let mut rng = PublicRng::new(5);
         for exponent in [-24, -13, 0] {
             for extreme in [false, true] {
-                let row: Vec<i16> = (0..1024)
-                    .map(|_| {
-                        if extreme {
-                            i16::MIN
-                        } else {
-                            rng.next_u32() as i16
-                        }
-                    })
-                    .collect();
-                let x: Vec<i64> = (0..1024)
-                    .map(|_| {
-                        if extreme {
-                            -(1 << 61)
-                        } else {
-                            rng.next_u64() as i64 >> 2
-                        }
-                    })
-                    .collect();
-                let exact: i128 = row
-                    .iter()
-                    .zip(&x)
-                    .map(|(a, b)| i128::from(*a) * i128::from(*b))
-                    .sum();
-                let rows = integers(&row);
-                let projection = projection(&rows, 1024, exponent);
+                let mut entry = || {
+                    if extreme {
+                        i16::MIN
+                    } else {
+                        rng.next_u32() as i16
+                    }
+                };
+                let row: Vec<i16> = (0..1024).map(|_| entry()).collect();
+                let mut coordinate = || {
+                    if extreme {
+                        -(1 << 61)
+                    } else {
+                        rng.next_u64() as i64 >> 2
+                    }
+                };
+                let x: Vec<i64> = (0..1024).map(|_| coordinate()).collect();
+                let products = row.iter().zip(&x);
+                let exact: i128 = products.map(|(a, b)| i128::from(*a) * i128::from(*b)).sum();
+                let rows: Vec<I16> = row.iter().map(|x| I16::new(*x)).collect();
+                let projection = Projection {
+                    dimension: 1024,
+                    exponent,
+                    bound_exponent: 0,
+                    pack_id: [9; 8],
+                    rows: &rows,
+                };
                 let limit = 1 << 61;
                 let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
-                let found =
-                    projection.coordinates([&rows, &[], &rows, &[]], x.iter().copied(), limit);
+                let group = [&rows, &[][..], &rows, &[]];
+                let found = projection.coordinates(group, x.iter().copied(), limit);
                 assert_eq!(found.map(i128::from), [expected, 0, expected, 0]);
-            }
-        }
-    }
-
-    #[test]
-    fn parameters_are_refused_and_nothing_is_written() {
-        let new =
-            |m, bound, e| VectorMechanism::new(m, bound, Noise::Laplace, epsilon(e)).map(|_| ());
-        assert_eq!(new(1024, 0, "0.1"), Ok(()));
-        for (m, bound, e) in [
-            (0, 0, "1"),
-            (1025, 0, "1"),
-            (3, 0, "0.09"),
-            (3, 40, "1"),
-            (3, -90, "1"),
-        ] {
-            assert!(matches!(new(m, bound, e), Err(VectorError::Laplace(_))));
-        }
-        let large = integers(&[i16::MAX]);
-        let refused =
-            VectorMechanism::projected(projection(&large, 1, 0), 0, Noise::Laplace, epsilon("1"));
-        assert_eq!(refused.map(|_| ()), Err(VectorError::Sensitivity));
-
-        let mechanism = VectorMechanism::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
-        let mut out = [7; 48];
-        let mut release = |x: &[f32], room, byte| {
-            let grant = Grant::unrecorded(Unit::Vector, epsilon("1"));
-            mechanism.release(grant, x, &mut Constant(byte), &mut out[..room])
-        };
-        let length = |found| Err(VectorError::Length { expected: 3, found });
-        assert_eq!(release(&[0.0; 2], 48, 1), length(2));
-        assert_eq!(release(&[0.0; 4], 48, 1), length(4));
-        let needed = 48;
-        assert_eq!(
-            release(&[0.0; 3], 47, 1),
-            Err(VectorError::Buffer { needed, found: 47 })
-        );
-        assert_eq!(release(&[0.0; 3], 48, 0), Err(VectorError::Entropy));
-        for found in [epsilon("0.999999"), epsilon("1.000001")] {
-            let grant = Grant::unrecorded(Unit::Vector, found);
-            let expected = epsilon("1");
-            assert_eq!(
-                mechanism.release(grant, &[0.0; 3], &mut Constant(1), &mut out),
-                Err(VectorError::Grant { expected, found })
-            );
-        }
-        assert_eq!(out, [7; 48]);
-        let mut rng = PublicRng::new(1);
-        assert!(draw_vector(&mechanism, &[0.0; 3], &mut rng, &mut [0; 2]).is_err());
-        assert!(draw_vector(&mechanism, &[0.0; 2], &mut rng, &mut [0; 3]).is_err());
-    }
-
-    /// What is released is read back, and every field is checked.
-    #[test]
-    fn releases_are_read_back() {
-        let rows = integers(&[100, 0, -100, 50, 50, 50]);
-        let projected = projection(&rows, 3, -7);
-        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-            let mechanism = VectorMechanism::projected(projected, 0, noise, epsilon("10")).unwrap();
-            let mut bytes = [0; 50];
-            let x = [f32::NAN, 0.5, -0.25];
-            let grant = Grant::unrecorded(Unit::Vector, epsilon("10"));
-            let written = mechanism.release(grant, &x, &mut Constant(3), &mut bytes);
-            assert_eq!(written, Ok(44));
-            let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
-            let mut steps = [0; 2];
-            let mut stream = ReleaseStream::open(Backend::best(), &mut Constant(3)).unwrap();
-            draw_vector(&mechanism, &x, &mut stream, &mut steps).unwrap();
-            assert!(release.coordinates().eq(steps));
-            assert_eq!((release.noise(), release.epsilon()), (noise, epsilon("10")));
-            assert_eq!(release.pack_id(), [9; 8]);
-            assert_eq!(Some(release.sensitivity()), projected.sensitivity());
-            let step = 2f64.powi(release.grid_exponent());
-            assert!(release.values().eq(steps.map(|y| f64::from(y) * step)));
-            // A byte of the head that is changed is either an identifier or makes it another release.
-            for (place, bit) in (0..36).flat_map(|place| (0..8).map(move |bit| (place, bit))) {
-                let mut changed = bytes;
-                changed[place] ^= 1 << bit;
-                match VectorRelease::from_bytes(&changed[..44]) {
-                    Ok(other) => assert!(other != release, "{place}"),
-                    Err(error) => assert!(!(16..24).contains(&place), "{place}: {error}"),
-                }
-            }
-            for length in (0..50).filter(|length| *length != 44) {
-                assert!(VectorRelease::from_bytes(&bytes[..length]).is_err());
-            }
-        }
-    }
-
-    /// Noise on the projected vector: its mean and its deviation.
-    #[test]
-    fn projected_vectors_get_the_noise_of_their_sensitivity() {
-        let rows = integers(&[60, 80, 0, 0, 0, 0, 0, 200]);
-        let projection = projection(&rows, 4, -6);
-        let x = [0.5, -0.25, 0.125, 1.0];
-        let expected = [(30.0 - 20.0) / 64.0, 200.0 / 64.0];
-        for (noise, variance) in [(Noise::Laplace, 3.0), (Noise::DiscreteLaplace, 4.3)] {
-            let mechanism = VectorMechanism::projected(projection, 0, noise, epsilon("5")).unwrap();
-            let delta = projection.sensitivity().unwrap().units() as f64 / 2f64.powi(32);
-            assert_eq!(delta, 3.125);
-            let step = 2f64.powi(mechanism.laplace().grid_exponent());
-            let variance = variance * (delta / 5.0).powi(2);
-            let mut rng = PublicRng::new(11);
-            let n = 20_000.0;
-            let mut sums = [[0.0; 2]; 2];
-            for _ in 0..20_000 {
-                let mut out = [0; 2];
-                draw_vector(&mechanism, &x, &mut rng, &mut out).unwrap();
-                for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
-                    let error = f64::from(y) * step - expected;
-                    *sum = [sum[0] + error / n, sum[1] + error * error / n];
-                }
-            }
-            for [mean, square] in sums {
-                assert!(
-                    mean.abs() < 6.0 * (variance / n).sqrt(),
-                    "{noise:?}: {mean}"
-                );
-                assert!(
-                    (square / variance - 1.0).abs() < 0.1,
-                    "{noise:?}: {square} {variance}"
-                );
             }
         }
     }

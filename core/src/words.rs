@@ -1,43 +1,46 @@
-//! Private words: one word of a public vocabulary exchanged for another, and bags of them.
+//! Private words: a mechanism that exchanges one word of a public vocabulary for another, and bags
+//! of such words.
 //!
-//! The vocabulary is the lexicon of a pack: its words and their small integer vectors. A private
-//! word x enters, a word w of the same vocabulary comes out, likelier the nearer w is to x.
+//! The vocabulary is the lexicon of a pack: its words and their small integer vectors. For a
+//! private word x the mechanism draws a word w of the same vocabulary. Near words are likelier.
 //!
 //! # Levels
 //!
-//! Let dist be the Euclidean distance of two words' vectors as the pack has them, and q the unit
-//! of the vocabulary, a power of two. The level of w for the private word x is ⌊dist(x, w)/q⌋:
-//! computed from the squared distance, an exact integer, by an integer square root (⌊√s/2ᵗ⌋ =
-//! ⌊√⌊s/4ᵗ⌋⌋), so it *is* that number and nothing is rounded. q is the least power of two for which
-//! twice the largest norm is below 256·q: no two words are further apart than that, so all
-//! levels lie in `0..`[`LEVELS`] and none has to be capped. q depends on the public vectors alone.
+//! Let dist be the Euclidean distance of two words' vectors in the pack, and q the unit of the
+//! vocabulary, a power of two. The level of w for x is ⌊dist(x, w)/q⌋. It is computed exactly, by
+//! an integer square root of the squared distance: ⌊√s/2ᵗ⌋ = ⌊√⌊s/4ᵗ⌋⌋. q is the least power of two
+//! for which twice the largest norm is below 256·q. No two words are further apart than that, so
+//! all levels lie in `0..`[`LEVELS`]. q depends on the public vectors alone.
 //!
 //! # Why it is private
 //!
-//! Selecting by levels with the table for ε·q per level ([`Ratio::per_unit`]) promises, for all words x, x'
-//! and every outcome,
+//! Selecting by levels with the table for ε·q per level ([`Ratio::per_unit`]) promises, for all
+//! words x, x' and every outcome,
 //!
 //! Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\],
 //!
 //! with no δ. *Proof.* By the triangle inequality dist(x, w)/q and dist(x', w)/q differ by at most
-//! dist(x, x')/q, so their floors differ by at most s = ⌈dist(x, x')/q⌉ ≤ dist(x, x')/q + 1. Going from
-//! one list of levels to the other through the larger of both takes s one-sided unit steps up and s
-//! down, ρ^(2s) ≤ e^(ε·q·s) by the theorem of [`select`](mod@crate::select), whose constant pays for the
-//! finite randomness. ∎ An ε·q below one micro-unit is rounded down to none: then any two words are within
-//! e^(2⁻⁶⁰), less than ε·q, which is at least 10⁻⁶·2⁻²².
+//! dist(x, x')/q, so their floors differ by at most s = ⌈dist(x, x')/q⌉ ≤ dist(x, x')/q + 1. Going
+//! from one list of levels to the other through the larger of both takes s one-sided unit steps up
+//! and s down. That costs ρ^(2s) ≤ e^(ε·q·s) by the theorem of [`select`](mod@crate::select), whose
+//! constant pays for the finite randomness. ∎ An ε·q below one micro-unit is rounded down to 0.
+//! Then any two words are within e^(2⁻⁶⁰), less than ε·q, which is at least 10⁻⁶·2⁻²².
 //!
-//! # Odd vocabularies
+//! # Degenerate vocabularies
 //!
-//! Words with the same vector are at level 0 of each other, so each is as likely as the word itself; a
-//! zero vector is a point like others; if all vectors are zero every word is equally likely.
+//! Words with the same vector are at level 0 of each other, so each is as likely as the word
+//! itself. A zero vector is a point like others. If all vectors are zero, every word is equally
+//! likely.
 
 use core::fmt;
 use core::ops::Range;
 
 use rand_core::Rng;
+use thiserror::Error;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
+use crate::checked::{part, part_mut};
 use crate::epsilon::Epsilon;
 use crate::integers::square_root_16;
 use crate::kernels::Backend;
@@ -52,7 +55,7 @@ use crate::unit::Unit;
 
 pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
 
-/// All levels are below this.
+/// The number of levels.
 pub const LEVELS: usize = 256;
 
 /// Candidates whose levels are computed at a time.
@@ -61,15 +64,17 @@ const BLOCK: usize = 128;
 /// The vector of a word, widened; zero after its last coordinate.
 type Row = [i16; MAX_LEXICON_DIMENSION as usize];
 
+const ORIGIN: Row = [0; MAX_LEXICON_DIMENSION as usize];
+
 /// The public vocabulary of word mechanisms: the lexicon of a pack.
 ///
-/// A word is a number, its index in the lexicon. A number beyond the last word counts as the
-/// [`fallback`](Vocabulary::fallback): numbers may be private, so there is no error for them.
+/// A word is its index in the lexicon. An index beyond the last word counts as the
+/// [`fallback`](Vocabulary::fallback): it may be private, so there is no error for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary<'a> {
     lexicon: Lexicon<'a>,
     pack_id: [u8; 8],
-    /// q is 2^(this) in units of the integers of the vectors, `-6..=5`.
+    /// log₂ q in units of the vectors' integers, `-6..=5`.
     unit: i32,
     fallback: u32,
 }
@@ -84,10 +89,9 @@ impl<'a> Vocabulary<'a> {
     /// One pass over the vectors.
     pub fn new(pack: &Pack<'a>) -> Result<Self, WordsError> {
         let lexicon = pack.lexicon().ok_or(WordsError::NoLexicon)?;
-        let origin: Row = [0; MAX_LEXICON_DIMENSION as usize];
         let (mut largest, mut least, mut fallback) = (1, u32::MAX, 0);
         for (word, vector) in (0..).zip(lexicon.vectors()) {
-            let norm = squared_distance(&origin, vector);
+            let norm = squared_distance(&ORIGIN, vector);
             largest = largest.max(norm);
             if norm < least {
                 (least, fallback) = (norm, word);
@@ -113,13 +117,12 @@ impl<'a> Vocabulary<'a> {
         self.lexicon.word_count() as u32
     }
 
-    /// The unit of levels is q = 2^(this), in units of the words' real coordinates.
+    /// log₂ q, the unit of levels, in units of the words' real coordinates.
     pub fn unit_exponent(&self) -> i32 {
         self.unit + self.lexicon.vector_exponent()
     }
 
-    /// The word that replaces words outside the vocabulary: the one of least norm (the first of those), which
-    /// is at most the largest norm from any other.
+    /// The word that replaces words outside the vocabulary: the first one of least norm.
     pub fn fallback(&self) -> u32 {
         self.fallback
     }
@@ -140,12 +143,13 @@ impl<'a> Vocabulary<'a> {
         self.level_of(self.squared_distance(private, word) as u32)
     }
 
-    /// The levels of all words for the private word `private`, for [`hazmat::select`](crate::hazmat::select) with
-    /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
+    /// The levels of all words for the private word `private`, for
+    /// [`hazmat::select`](crate::hazmat::select) with [`LEVELS`] and
+    /// [`Ratio::per_unit`]`(ε, unit_exponent)`.
     ///
     /// # Leaks
-    /// The row of the private word is read from its place; no other address and no branch depends
-    /// on it. The look-up of the word before has told an observer of single accesses as much.
+    /// The address of the private word's row. No other address and no branch depends on the word.
+    /// Looking the word up in the lexicon leaks the same address.
     ///
     /// # Cost
     /// A pass computes n·d squares of differences; 2 KiB of stack.
@@ -171,7 +175,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// [`WordMechanism::Selection`].
-    // A call: the other mechanism does without its bins.
+    // `inline(never)`: its bins would enlarge the stack of the other mechanism.
     #[inline(never)]
     fn select_word<R: Rng + ?Sized>(
         &self,
@@ -187,7 +191,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// [`WordMechanism::LaplaceNearest`].
-    // A call: selection does without its buffers.
+    // `inline(never)`: its buffers would enlarge the stack of selection.
     #[inline(never)]
     fn nearest_to_noisy<R: Rng + ?Sized>(
         &self,
@@ -197,16 +201,15 @@ impl<'a> Vocabulary<'a> {
     ) -> Result<u32, WordsError> {
         let (laplace, fixed) = self.laplace(epsilon)?;
         let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
-        let noisy = noisy
-            .get_mut(..self.lexicon.dimension())
-            .unwrap_or_default();
+        let noisy = part_mut(&mut noisy, ..self.lexicon.dimension());
         let coordinates = self.vector(word).iter();
         let coordinates = coordinates.map(|v| fixed.convert(self.lexicon.word_coordinate(*v)));
         laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
 
-    /// The noise of [`WordMechanism::LaplaceNearest`], and how coordinates enter; refused if it cannot be drawn.
+    /// The noise of [`WordMechanism::LaplaceNearest`] and the fixed point of coordinates. An error
+    /// if the noise cannot be drawn.
     fn laplace(&self, epsilon: Epsilon) -> Result<(Laplace, FixedPoint), WordsError> {
         let dimension = self.lexicon.dimension() as u32;
         let laplace = Laplace::new(dimension, epsilon, Sensitivity::ONE);
@@ -215,27 +218,27 @@ impl<'a> Vocabulary<'a> {
         Ok((laplace, fixed.map_err(WordsError::Laplace)?))
     }
 
-    /// Coordinates lie within ±2^(this): no norm reaches 128 units.
+    /// The exponent of a bound on coordinates: no norm reaches 128 units.
     fn bound_exponent(&self) -> i32 {
         self.unit_exponent() + 7
     }
 
-    /// The word nearest to a released point: least Euclidean distance, ties to the first word.
+    /// The word nearest to a released point by Euclidean distance; the first word of a tie.
     ///
-    /// Post-processing: it sees the noisy point and public vectors, so it costs no privacy.
+    /// Post-processing: it reads the noisy point and public vectors, so it costs no privacy.
     ///
     /// # Leaks
-    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
+    /// Points far outside the vocabulary take longer, which is a fact about the noisy point.
     ///
     /// # Shapes
-    /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
-    /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
-    /// beyond 2⁴⁰ of its steps are clamped; a grid more than 2³¹ times as coarse counts as 2³¹ times); from there on
-    /// the result is exact.
+    /// `point`: `[d]` i32, in steps of 2^`grid_exponent`. Missing coordinates count as 0, surplus
+    /// ones are ignored. Coordinates are rounded to the grid of the words' vectors (to the nearest,
+    /// ties up), clamped at 2⁴⁰ of its steps, and a grid more than 2³¹ times as coarse counts as
+    /// 2³¹ times. From there on the result is exact.
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
-    // A call: the noise was drawn with other buffers.
+    // `inline(never)`: the buffers of the noise are not needed any more.
     #[inline(never)]
     pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
         // In units of the vectors' integers.
@@ -247,7 +250,7 @@ impl<'a> Vocabulary<'a> {
         let half = (1i64 << down) >> 1;
         let most = 1i64 << 40;
         let mut far = [0i64; MAX_LEXICON_DIMENSION as usize];
-        let mut near: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        let mut near = ORIGIN;
         let (mut norm, mut largest) = (0i64, 0);
         let coordinates = point.iter().take(self.lexicon.dimension());
         for ((far, near), x) in far.iter_mut().zip(&mut near).zip(coordinates) {
@@ -259,7 +262,7 @@ impl<'a> Vocabulary<'a> {
             norm += (*far).clamp(-(1 << 26), 1 << 26).pow(2);
             largest = largest.max(far.unsigned_abs());
         }
-        // What is compared is ‖v − point‖² − ‖point‖² = ‖v‖² − 2·⟨v, point⟩. With ‖v‖ < 2^(7 + unit) and
+        // Compares ‖v − point‖² − ‖point‖² = ‖v‖² − 2·⟨v, point⟩. With ‖v‖ < 2^(7 + unit) and
         // ‖point‖ ≤ 2^(22 − unit) it is below 2^31, so it may be computed modulo 2^32.
         if largest <= 32_639 && norm <= 1i64 << (2 * (22 - self.unit)) {
             let norm = norm as u32;
@@ -280,25 +283,27 @@ impl<'a> Vocabulary<'a> {
     /// The first word whose vector has the least `distance`.
     #[inline]
     fn least(&self, distance: impl Fn(&[i8]) -> i64) -> u32 {
-        let mut least = (i64::MAX, 0);
+        let (mut least, mut nearest) = (i64::MAX, 0);
         for (word, vector) in (0..).zip(self.lexicon.vectors()) {
             let distance = distance(vector);
-            if distance < least.0 {
-                least = (distance, word);
+            if distance < least {
+                (least, nearest) = (distance, word);
             }
         }
-        least.1
+        nearest
     }
 
     /// The vector of `word`.
     fn vector(&self, word: u32) -> &'a [i8] {
         let at = |word: u32| self.lexicon.vectors().nth(word as usize);
-        at(word).or_else(|| at(self.fallback)).unwrap_or_default()
+        let vector = at(word).or_else(|| at(self.fallback));
+        debug_assert!(vector.is_some(), "the fallback is a word");
+        vector.unwrap_or(&[])
     }
 
     /// The vector of `word`, widened.
     fn row(&self, word: u32) -> Row {
-        let mut row: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        let mut row = ORIGIN;
         for (to, from) in row.iter_mut().zip(self.vector(word)) {
             *to = i16::from(*from);
         }
@@ -314,11 +319,11 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// Coordinates whose differences are held at a time.
+/// The number of differences in a buffer.
 const CHUNK: usize = 64;
 
-/// The squared distance of two vectors, modulo 2³²: that of two words is at most 512·255².
-/// Coordinates differ by less than 2¹⁵.
+/// The squared distance of two vectors, modulo 2³². It is at most 512·255² for two words.
+/// Coordinates must differ by less than 2¹⁵.
 #[inline]
 fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
     let (chunks, rest) = vector.as_chunks::<CHUNK>();
@@ -328,16 +333,15 @@ fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
     for (row, chunk) in rows.iter().zip(chunks) {
         sum = sum.wrapping_add(sum_of_squares(row, chunk, &mut differences));
     }
-    let row_rest = row.get(chunks.len() * CHUNK..).unwrap_or_default();
+    let row_rest = part(row, chunks.len() * CHUNK..);
     differences = [0; CHUNK];
-    sum = sum.wrapping_add(sum_of_squares(row_rest, rest, &mut differences));
-    sum
+    sum.wrapping_add(sum_of_squares(row_rest, rest, &mut differences))
 }
 
-/// The sum of the squares of differences, modulo 2³². Differences after the last coordinate count, too.
+/// The sum of the squares of all `differences`, modulo 2³², after those of the coordinates are set.
 ///
-/// Compilers see that 16-bit products are added in pairs, which vector units have an instruction for, if the
-/// differences are stored first and their number is fixed: 1.5 times as fast as in one go.
+/// Storing a fixed number of differences first makes it 1.5 times as fast: compilers then use the
+/// instruction of vector units that adds products of 16 bits in pairs.
 #[inline(always)]
 fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     for ((difference, a), b) in differences.iter_mut().zip(a).zip(b) {
@@ -365,7 +369,7 @@ impl Levels for WordLevels<'_> {
         self.vocabulary.word_count() as usize
     }
 
-    // A call: two passes in one frame would take twice the stack.
+    // `inline(never)`: two passes in one frame would take twice the stack.
     #[inline(never)]
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         let mut row = self.vocabulary.row(self.private);
@@ -385,7 +389,7 @@ impl Levels for WordLevels<'_> {
             for (level, squared) in levels.iter_mut().zip(&squared) {
                 *level = self.vocabulary.level_of(*squared);
             }
-            visit(levels.get(..len).unwrap_or_default());
+            visit(part(&levels, ..len));
         }
         wipe(&mut row);
         wipe(&mut squared);
@@ -393,66 +397,70 @@ impl Levels for WordLevels<'_> {
     }
 }
 
-/// The words of one private text: words go in, one private [`BagRelease`] comes out, and the bag is empty
-/// again.
+/// The words of one private text: words go in, one private [`BagRelease`] comes out, and the bag is
+/// empty again.
 ///
-/// Up to `N` words are kept, 2 bytes each; more are left out, so what a release says is about the first
-/// `N`. Their order does not matter.
+/// The bag retains the first `N` words, 2 bytes each, and ignores the rest. Their order does not
+/// matter.
 ///
 /// # Guarantee
-/// [`release`](Bag::release) draws n words with replacement (by frequency), makes each private on its own
-/// and sorts the result. n is public and the same for all texts. With the metric of the vocabulary, for
-/// selection with ε a word,
-/// - between two bags *as drawn*, b and b' of n words each, probabilities of every release differ by a factor
-///   of at most exp(ε·Σ(dist(bᵢ, b'ᵢ) + q)) for the best pairing of their words, that is exp(ε·n·(WMD(b, b') + q))
-///   with the word mover's distance WMD of weights 1/n (the published statement drops the factor n);
-/// - between two *texts* of the same number of words that are drawn from at the same positions, this holds for
-///   what was drawn; an unchanged word costs nothing, a changed one costs as often as it is drawn;
-/// - between any two texts, by at most exp(ε·n·(D + q)), if their words can be matched, by frequency, so that
-///   no matched words are further apart than D: for a match is a way to draw from both at once. The
-///   number of words in the text is thus protected like the words are. (Positions are drawn from 128 bits, so
-///   for texts of different length there is another factor, within e^(n·2⁻¹¹⁰).) A text without words counts as the
-///   fallback word.
+/// [`release`](Bag::release) draws n words with replacement (by frequency), makes each private on
+/// its own and sorts the result. n is public and the same for all texts. With the metric of the
+/// vocabulary, for selection with ε a word,
+/// - between two bags *as drawn*, b and b' of n words each, probabilities of every release differ
+///   by a factor of at most exp(ε·Σ(dist(bᵢ, b'ᵢ) + q)) for the best pairing of their words. That
+///   is exp(ε·n·(WMD(b, b') + q)) with the word mover's distance WMD of weights 1/n (the published
+///   statement drops the factor n);
+/// - between two *texts* of the same number of words that are drawn from at the same positions,
+///   this holds for the drawn words: an unchanged word costs nothing, a changed one once for each
+///   draw;
+/// - between any two texts, by at most exp(ε·n·(D + q)) if their words can be matched, by
+///   frequency, with no matched words further apart than D, because a match is a way to draw from
+///   both at once. So the number of words in the text is protected like the words. (Positions are
+///   drawn from 128 bits, so texts of different length add a factor within e^(n·2⁻¹¹⁰).) A text
+///   without words counts as the fallback word.
 ///
-/// For [`WordMechanism::LaplaceNearest`] the loss of each word is that of [`laplace`](crate::laplace) instead of
-/// ε·(dist + q), and its δ counts for each.
+/// For [`WordMechanism::LaplaceNearest`] the loss of each word is that of
+/// [`laplace`](crate::laplace) instead of ε·(dist + q), and its δ counts for each.
 ///
-/// *Proof.* Given what is drawn, the release is a function of n independent outcomes that forgets their order, so
-/// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
+/// *Proof.* For given draws the release is a function of n independent outcomes that forgets their
+/// order, so any pairing may be used, and factors multiply. A mixture over draws has at most the
+/// largest factor. ∎
 ///
 /// # Leaks
-/// - The fact that there was a release, its time, its number of words n, its pack, its mechanism and its ε.
-/// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
-///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
-///   the words drawn, and the quarter of the vocabulary that each released word lies in.
+/// - That a release happened, when, its number of words n, its pack, its mechanism and its ε.
+/// - [`push`](Bag::push) takes time and reads addresses that depend on the word, for observers on
+///   the device. [`release`](Bag::release) does the same work whatever the words and their number,
+///   except for the addresses of the drawn words and the quarter of the vocabulary with each
+///   released word.
 /// - A word drawn more than once is made private anew each time.
 ///
-/// The caller makes sure that:
+/// The caller ensures that:
 /// - The pack, n, ε and the mechanism are chosen without looking at the text.
-/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
-///   order is not released, nor is the number of words.
+/// - Words are those of [`lexicon::words`], or of another rule that is fixed beforehand. Neither
+///   word order nor the number of words is released.
 /// - The entropy source keeps its promise, and nobody else reads the memory of the process.
-/// - Several releases of one text add up: a release costs n·ε ([`Cost::bag`](crate::ledger::Cost::bag)).
+/// - Several releases of one text add up: one costs n·ε ([`Cost::bag`](crate::ledger::Cost::bag)).
 ///
 /// # Source
-/// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by frequency:
-/// Weggenmann and Kerschbaum 2018.
+/// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by
+/// frequency: Weggenmann and Kerschbaum 2018.
 pub struct Bag<'a, const N: usize = 1024> {
     vocabulary: Vocabulary<'a>,
-    /// The fallback word where there is no other, so that drawing does not depend on whether there are words.
+    /// Unused places hold the fallback word, so drawing does not depend on whether there are words.
     words: [u16; N],
     len: u16,
 }
 
 impl<'a> Bag<'a> {
-    /// An empty bag of words of `vocabulary`, which keeps up to 1024.
+    /// An empty bag for up to 1024 words of `vocabulary`.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
         Self::with_limit(vocabulary)
     }
 }
 
 impl<'a, const N: usize> Bag<'a, N> {
-    /// An empty bag of words of `vocabulary`, with a limit of its own: `Bag::<64>::with_limit(&vocabulary)`.
+    /// An empty bag for up to `N` words of `vocabulary`: `Bag::<64>::with_limit(&vocabulary)`.
     pub fn with_limit(vocabulary: &Vocabulary<'a>) -> Self {
         const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
         Self {
@@ -462,42 +470,25 @@ impl<'a, const N: usize> Bag<'a, N> {
         }
     }
 
-    /// Adds one word.
+    /// Adds one word. Does nothing if the bag has `N` words already.
     ///
     /// # Shapes
-    /// `word`: any text. If it is one word to [`lexicon::words`] and the vocabulary has
-    /// that, it is added; anything else (a word that is not known or too long, none, several) is added as the
-    /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
-    ///
-    /// # Cost
-    /// That of [`Lexicon::find`](crate::lexicon::Lexicon::find).
-    pub fn push(&mut self, word: &str) {
-        let mut words = lexicon::words(word);
+    /// `word`: any bytes, text or not. It is added if [`lexicon::words`] finds one word in it and
+    /// the vocabulary has that word. Anything else (an unknown word, no word, several, bytes that
+    /// are not UTF-8) is added as the [`fallback`](Vocabulary::fallback) word.
+    pub fn push(&mut self, word: impl AsRef<[u8]>) {
+        let mut words = lexicon::words(core::str::from_utf8(word.as_ref()).unwrap_or(""));
         match (words.next(), words.next()) {
             (Some(only), None) => self.add(only),
             _ => self.add_index(self.vocabulary.fallback),
         }
     }
 
-    /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
+    /// Adds the words of a text, stop words included, in the sense of [`lexicon::words`].
     ///
     /// # Shapes
-    /// `word`: any bytes.
-    ///
-    /// # Cost
-    /// That of [`push`](Bag::push).
-    pub fn push_lossy(&mut self, word: &[u8]) {
-        self.push(core::str::from_utf8(word).unwrap_or_default());
-    }
-
-    /// Adds the words of a text, as [`lexicon::words`] has them: [`push`](Bag::push) for each. Nothing is
-    /// left out, stop words neither; bytes that are not UTF-8 separate words.
-    ///
-    /// # Shapes
-    /// `text`: any bytes. Words after the first `N` are left out.
-    ///
-    /// # Cost
-    /// [`push`](Bag::push) for each word.
+    /// `text`: any bytes; those that are not UTF-8 separate words. Words after the first `N` are
+    /// ignored.
     pub fn push_text(&mut self, text: &[u8]) {
         for word in lexicon::words_lossy(text) {
             self.add(word);
@@ -512,35 +503,34 @@ impl<'a, const N: usize> Bag<'a, N> {
     }
 
     fn add_index(&mut self, index: u32) {
-        // A full bag stays as it is.
+        // A full bag does not change.
         if let Some(word) = self.words.get_mut(usize::from(self.len)) {
             *word = index as u16;
             self.len += 1;
         }
     }
 
-    /// The number of words kept so far, at most `N`. Private: it must not leave the device.
+    /// The number of words in the bag, at most `N`. It is private and must not leave the device.
     pub fn len(&self) -> usize {
         self.len.into()
     }
 
-    /// Whether there are no words. Private too.
+    /// Whether there are no words, which is private as well.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets all words and wipes them.
+    /// Removes and wipes all words.
     pub fn clear(&mut self) {
         self.words.fill(self.vocabulary.fallback as u16);
         zeroize::optimization_barrier(&self.words);
         self.len.zeroize();
     }
 
-    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, to be known
-    /// before a grant is spent.
+    /// Checks that words can be made private with this ε, so that no grant is spent in vain.
     ///
     /// # Errors
-    /// [`WordsError::Laplace`] as for [`hazmat::draw_word`](crate::hazmat::draw_word).
+    /// [`WordsError::Laplace`] if [`release`](Bag::release) would return it.
     pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
         match mechanism {
             WordMechanism::Selection(_) => Ok(()),
@@ -548,20 +538,17 @@ impl<'a, const N: usize> Bag<'a, N> {
         }
     }
 
-    /// Whether a grant is for a release of so many words: what [`release`](Bag::release) refuses, to be known before the
-    /// grant is spent.
+    /// Checks that a grant allows a release of `size` words, so that it is not spent in vain.
     ///
     /// # Errors
     /// [`WordsError::Unit`], [`WordsError::Grant`].
-    ///
-    /// # Cost
-    /// Constant.
     pub fn check_grant(&self, grant: &Grant, size: u16) -> Result<(), WordsError> {
         grant.check(Unit::Word).map_err(WordsError::Unit)?;
         let (needed, found) = (size, grant.words());
-        match found >= needed {
-            true => Ok(()),
-            false => Err(WordsError::Grant { needed, found }),
+        if found >= needed {
+            Ok(())
+        } else {
+            Err(WordsError::Grant { needed, found })
         }
     }
 
@@ -576,10 +563,10 @@ impl<'a, const N: usize> Bag<'a, N> {
         if out.is_empty() || out.len() > usize::from(MAX_BAG_SIZE) {
             return Err(WordsError::Size { found: out.len() });
         }
-        // An empty bag is the fallback word: an error would depend on the text.
-        let kept = u128::from(self.len) + u128::from(self.len == 0);
+        // An empty bag counts as the fallback word: an error would depend on the text.
+        let retained = u128::from(self.len) + u128::from(self.len == 0);
         for out in out.iter_mut() {
-            let position = below(rng, kept) as usize;
+            let position = below(rng, retained) as usize;
             // It is below N.
             let word = self.words.get(position).copied().map_or(0, u32::from);
             *out = self.vocabulary.draw(word, mechanism, epsilon, rng)?;
@@ -588,22 +575,23 @@ impl<'a, const N: usize> Bag<'a, N> {
         Ok(())
     }
 
-    /// Draws a release of `size` words into `out`, and forgets all words. Returns the number of bytes written,
-    /// [`BagRelease::bytes`]`(size)`.
-    ///
-    /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
+    /// Draws a release of `size` words into `out` and removes all words. Returns the number of
+    /// bytes written, [`BagRelease::bytes`]`(size)`. See [`Bag`] for the guarantee and its
+    /// premises.
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word, of which it is for at least n. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: for at least n words; its ε is that of each.
+    /// `out`: at least as many bytes as are written; surplus bytes do not change.
     ///
     /// # Errors
-    /// [`WordsError::Unit`] for a grant that is not for words, [`WordsError::Grant`] for one for fewer,
-    /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
-    /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`hazmat::draw_word`](crate::hazmat::draw_word). Nothing is written, the words are still there, the grant is spent.
+    /// [`WordsError::Unit`] and [`WordsError::Grant`] for the wrong grant, [`WordsError::Size`] for
+    /// another `size`, [`WordsError::Space`] if `out` is too short, [`WordsError::Entropy`] if the
+    /// source failed, and the errors of [`hazmat::draw_word`](crate::hazmat::draw_word). Nothing is
+    /// written, the words stay, the grant is spent.
     ///
     /// # Cost
-    /// n times [`hazmat::draw_word`](crate::hazmat::draw_word); 32 bytes of entropy; 12 KiB of stack.
+    /// n times [`hazmat::draw_word`](crate::hazmat::draw_word); 32 bytes of entropy; 12 KiB of
+    /// stack.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         size: u16,
@@ -613,16 +601,15 @@ impl<'a, const N: usize> Bag<'a, N> {
         out: &mut [u8],
     ) -> Result<usize, WordsError> {
         let mut buffer = [0u32; MAX_BAG_SIZE as usize];
-        let words = buffer.get_mut(..usize::from(size)).unwrap_or_default();
-        if words.is_empty() {
-            return Err(WordsError::Size { found: size.into() });
-        }
+        let found = usize::from(size);
+        let words = buffer.get_mut(..found).filter(|words| !words.is_empty());
+        let words = words.ok_or(WordsError::Size { found })?;
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
         self.check_grant(&grant, size)?;
         let epsilon = grant.epsilon();
-        // Before entropy is drawn and thrown away.
+        // Checked here, because an error after the next line would waste entropy.
         self.check(mechanism, epsilon)?;
         let mut stream =
             ReleaseStream::open(Backend::best(), entropy).map_err(|_| WordsError::Entropy)?;
@@ -633,47 +620,46 @@ impl<'a, const N: usize> Bag<'a, N> {
     }
 }
 
-/// Ascending order, by a network of comparisons: the steps do not depend on the words.
+/// Sorts in ascending order by a network of comparisons, whose steps do not depend on the words.
 fn sort(words: &mut [u32]) {
     for round in 0..words.len() {
-        for pair in words
-            .get_mut(round & 1..)
-            .unwrap_or_default()
-            .chunks_exact_mut(2)
-        {
-            if let [a, b] = pair {
-                (*a, *b) = ((*a).min(*b), (*a).max(*b));
-            }
+        let pairs = part_mut(words, round & 1..).as_chunks_mut().0;
+        for [a, b] in pairs {
+            (*a, *b) = ((*a).min(*b), (*a).max(*b));
         }
     }
 }
 
-/// The words are wiped.
+/// Wipes the words.
 impl<const N: usize> Drop for Bag<'_, N> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Says nothing about the words.
+/// Shows nothing of the words.
 impl<const N: usize> fmt::Debug for Bag<'_, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bag").finish_non_exhaustive()
     }
 }
 
-/// Why no word was drawn. Depends on sizes, the pack, the parameters and the entropy source, never on a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why no word was drawn. Depends on sizes, the pack, the parameters and the entropy source, never
+/// on a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WordsError {
     /// The pack has no lexicon.
+    #[error("the pack has no lexicon, so no vocabulary; build one with `undertone vocabulary`")]
     NoLexicon,
     /// A release of no words, or of more than [`MAX_BAG_SIZE`].
+    #[error("a release of {found} words; it must have 1 to {MAX_BAG_SIZE}")]
     Size {
-        /// The number of words asked for.
+        /// The number of words requested.
         found: usize,
     },
     /// The buffer is too short for the release.
+    #[error("a buffer of {found} bytes, but the release has {needed}")]
     Space {
         /// Bytes needed.
         needed: usize,
@@ -681,55 +667,28 @@ pub enum WordsError {
         found: usize,
     },
     /// A grant for another unit.
+    #[error("not the right grant: {0}")]
     Unit(WrongUnit),
     /// A grant for a smaller bag.
+    #[error(
+        "a release of {needed} words, but the grant is for {found}; spend the cost of the whole bag"
+    )]
     Grant {
         /// Words of the release.
         needed: u16,
-        /// Words that the grant is for.
+        /// Words of the grant.
         found: u16,
     },
-    /// The entropy source failed or returned nothing but zeroes.
+    /// The entropy source failed or returned only zeroes.
+    #[error("the entropy source failed; nothing was released, try again with a new grant")]
     Entropy,
     /// The words cannot be selected from.
+    #[error(transparent)]
     Selection(SelectError),
     /// Noise cannot be drawn for these vectors and this ε.
+    #[error(transparent)]
     Laplace(LaplaceError),
 }
-
-impl fmt::Display for WordsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoLexicon => f.write_str(
-                "the pack has no lexicon, so no vocabulary; build one with `undertone vocabulary`",
-            ),
-            Self::Size { found } => {
-                write!(
-                    f,
-                    "a release of {found} words; it must have 1 to {MAX_BAG_SIZE}"
-                )
-            }
-            Self::Space { needed, found } => {
-                write!(
-                    f,
-                    "a buffer of {found} bytes, but the release takes {needed}"
-                )
-            }
-            Self::Unit(error) => write!(f, "not the right grant: {error}"),
-            Self::Grant { needed, found } => write!(
-                f,
-                "a release of {needed} words, but the grant is for {found}; spend as much as the bag costs"
-            ),
-            Self::Entropy => f.write_str(
-                "the entropy source failed; nothing was released, try again with a new grant",
-            ),
-            Self::Selection(error) => error.fmt(f),
-            Self::Laplace(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for WordsError {}
 
 #[cfg(test)]
 mod tests {
@@ -746,9 +705,8 @@ mod tests {
         }
     }
 
-    /// No sum overflows at the limits that the comments name.
     #[test]
-    fn sums_at_their_limits() {
+    fn the_largest_squared_distance_does_not_overflow() {
         let vector = [i8::MIN; 512];
         assert_eq!(squared_distance(&[127; 512], &vector), 512 * 255 * 255);
     }

@@ -222,7 +222,7 @@ pub unsafe extern "C" fn undertone_bag_push(
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let (bag, word) = checked!(unsafe HandleMut(bag), In(word.cast::<u8>(), len));
-        bag.push_lossy(word);
+        bag.push(word);
         Ok(())
     })
 }

@@ -700,7 +700,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
         let mut bag = Bag::new(&vocabulary);
         for word in &pushed {
             match word {
-                Word::One(word) => bag.push_lossy(word),
+                Word::One(word) => bag.push(word),
                 Word::Text(text) => bag.push_text(text),
             }
         }

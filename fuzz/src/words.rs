@@ -66,7 +66,7 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     while !u.is_empty() {
         let length = u.int_in_range(0..=60)?;
         let word = u.bytes(length.min(u.len()))?;
-        bag.push_lossy(word);
+        bag.push(word);
         pushed.push(index(word, &entries).unwrap_or(vocabulary.fallback()));
     }
     assert_eq!(bag.len(), pushed.len().min(KEPT));

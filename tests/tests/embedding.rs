@@ -414,6 +414,47 @@ fn the_computed_noise_is_within_eta_of_the_ideal_one() {
     assert!(largest > 0.01);
 }
 
+/// The mean and the variance of the noise on a projected vector.
+#[test]
+fn projected_vectors_get_the_noise_of_their_sensitivity() {
+    let bytes = ProjectionParts {
+        rows: vec![vec![60, 80, 0, 0], vec![0, 0, 0, 200]],
+        exponent: -6,
+        bound_exponent: 0,
+    }
+    .to_pack();
+    let projection = projection_of(&bytes);
+    let delta = projection.sensitivity().expect("in range").units() as f64 / 2f64.powi(32);
+    assert_eq!(delta, 3.125);
+    let x = [0.5, -0.25, 0.125, 1.0];
+    let expected = [(30.0 - 20.0) / 64.0, 200.0 / 64.0];
+    for (noise, variance) in [(Noise::Laplace, 3.0), (Noise::DiscreteLaplace, 4.3)] {
+        let mechanism =
+            VectorMechanism::projected(projection, 0, noise, epsilon(5_000_000)).expect("in range");
+        let step = 2f64.powi(mechanism.laplace().grid_exponent());
+        let variance = variance * (delta / 5.0).powi(2);
+        let mut rng = PublicRng::new(11);
+        let n = 20_000.0;
+        let mut sums = [[0.0; 2]; 2];
+        for _ in 0..20_000 {
+            let mut out = [0; 2];
+            hazmat::draw_vector(&mechanism, &x, &mut rng, &mut out).expect("lengths");
+            for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                let error = f64::from(y) * step - expected;
+                *sum = [sum[0] + error / n, sum[1] + error * error / n];
+            }
+        }
+        for [mean, square] in sums {
+            assert!(
+                mean.abs() < 6.0 * (variance / n).sqrt(),
+                "{noise:?}: {mean}"
+            );
+            let ratio = square / variance;
+            assert!((ratio - 1.0).abs() < 0.1, "{noise:?}: {square} {variance}");
+        }
+    }
+}
+
 /// The engine and the release are the same draw, in the bytes that are documented.
 #[test]
 fn releases_hold_what_was_drawn() {
@@ -450,6 +491,12 @@ fn releases_hold_what_was_drawn() {
             assert_eq!(release.pack_id(), [0; 8]);
             let body: Vec<u8> = steps.iter().flat_map(|y| y.to_le_bytes()).collect();
             assert_eq!(bytes[36..36 + 4 * d], body);
+            let step = 2f64.powi(release.grid_exponent());
+            assert!(
+                release
+                    .values()
+                    .eq(steps.iter().map(|y| f64::from(*y) * step))
+            );
         }
     }
 }
@@ -957,5 +1004,46 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 assert!(bytes.iter().all(|b| *b == 9));
             }
         }
+    }
+}
+
+#[test]
+fn parameters_are_refused() {
+    let new = |m, bound, micro| {
+        VectorMechanism::new(m, bound, Noise::Laplace, epsilon(micro)).map(|_| ())
+    };
+    assert_eq!(new(1024, 0, 100_000), Ok(()));
+    for (m, bound, micro) in [
+        (0, 0, 1_000_000),
+        (1025, 0, 1_000_000),
+        (3, 0, 90_000),
+        (3, 40, 1_000_000),
+        (3, -90, 1_000_000),
+    ] {
+        let refused = new(m, bound, micro);
+        assert!(
+            matches!(refused, Err(VectorError::Laplace(_))),
+            "{m} {bound} {micro}"
+        );
+    }
+    let large = ProjectionParts {
+        rows: vec![vec![i16::MAX]],
+        exponent: 0,
+        bound_exponent: 0,
+    }
+    .to_pack();
+    let one = epsilon(1_000_000);
+    let refused = VectorMechanism::projected(projection_of(&large), 0, Noise::Laplace, one);
+    assert_eq!(refused.map(|_| ()), Err(VectorError::Sensitivity));
+
+    let mechanism = VectorMechanism::new(3, 0, Noise::Laplace, one).expect("in range");
+    for found in [epsilon(999_999), epsilon(1_000_001)] {
+        let grant = Grant::unrecorded(Unit::Vector, found);
+        let mut bytes = [7; 48];
+        let key = [1; 32];
+        let refused = mechanism.release(grant, &[0.0; 3], &mut FixedEntropy::new(&key), &mut bytes);
+        let expected = one;
+        assert_eq!(refused, Err(VectorError::Grant { expected, found }));
+        assert_eq!(bytes, [7; 48]);
     }
 }

@@ -19,7 +19,7 @@ pub const MAX_SECTIONS: u32 = 64;
 pub const MAX_DIMENSION: u32 = 4096;
 /// The most projection directions in a depth section.
 pub const MAX_DIRECTIONS: u32 = 1024;
-/// The most coordinates that a recoder or scores take or give.
+/// The most inputs or outputs of a recoder, and the most inputs of scores.
 pub const MAX_WIDTH: u32 = 1024;
 /// The most rows of a projection.
 pub const MAX_ROWS: u32 = 1024;
@@ -27,9 +27,9 @@ pub const MAX_ROWS: u32 = 1024;
 pub const MAX_LAYERS: usize = 4;
 /// The most words in a lexicon.
 pub const MAX_WORDS: u32 = 65_536;
-/// The most phrases beside a lexicon.
+/// The most phrases of a lexicon.
 pub const MAX_PHRASES: u32 = 65_536;
-/// The number of codes: a projection becomes one byte.
+/// The number of codes of a projection, which is one byte.
 pub const CODES: usize = 256;
 /// Bucket boundaries per direction.
 pub const BOUNDARIES: usize = CODES - 1;
@@ -43,25 +43,25 @@ pub const RECODER_TAG: [u8; 4] = *b"RCOD";
 pub const SCORES_GRADED: u16 = 1;
 /// The kind of scores that vote for the best head.
 pub const SCORES_VOTE: u16 = 2;
-/// The kind of scores that count thresholds, with a section of features after them.
+/// The kind of scores that count thresholds and have a features section after them.
 pub const SCORES_FEATURES: u16 = 3;
 /// The tag of the features section.
 pub const FEATURES_TAG: [u8; 4] = *b"FEAT";
 /// The most features.
 pub const MAX_FEATURES: u32 = 1 << 20;
-/// Bits of [`FeaturesHead::kinds`].
+/// The bit of [`FeaturesHead::kinds`] for words.
 pub const FEATURES_WORDS: u8 = 1;
-/// Pairs of words.
+/// The bit for pairs of words.
 pub const FEATURES_PAIRS: u8 = 2;
-/// The pack has no encoder: coordinates count as 0.
+/// The bit for packs without an encoder, whose coordinates count as 0.
 pub const FEATURES_ALONE: u8 = 4;
 /// The tag of the quality section.
 pub const QUALITY_TAG: [u8; 4] = *b"QUAL";
 /// The tag of the lexicon section.
 pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
-/// A lexicon whose words are found whole.
+/// The matching of a lexicon whose entries are whole words.
 pub const LEXICON_WORDS: u32 = 0;
-/// A lexicon whose entries are found by greedy longest match.
+/// The matching of a lexicon by greedy longest match.
 pub const LEXICON_LONGEST: u32 = 1;
 /// The tag of the phrases section.
 pub const PHRASES_TAG: [u8; 4] = *b"PHRS";
@@ -162,14 +162,14 @@ pub struct ScoresHead {
 
 /// The head of a features section. The arrays follow in this order, each at a multiple of
 /// [`ALIGNMENT`]: buckets `[2^bucket_bits + 1]` u32, keys `[features]` u16, bitmaps
-/// `[features][⌈candidates / 8⌉]` u8, starts `[⌈features / 16⌉]` u32, weights `[weight_count]` i8, scales
-/// `[candidates]` u16.
+/// `[features][⌈candidates / 8⌉]` u8, starts `[⌈features / 16⌉]` u32, weights `[weight_count]` i8,
+/// scales `[candidates]` u16.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct FeaturesHead {
     /// Number of features, `1..=MAX_FEATURES`.
     pub feature_count: U32,
-    /// m, that of the scores.
+    /// m, as in the scores section.
     pub candidate_count: U32,
     /// Weights that are not 0.
     pub weight_count: U32,
@@ -177,9 +177,9 @@ pub struct FeaturesHead {
     pub rules: u8,
     /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`] and [`FEATURES_ALONE`], added.
     pub kinds: u8,
-    /// Runs of characters have at least so many, `1..=most`.
+    /// The least length of runs of characters, `1..=most`.
     pub least: u8,
-    /// And at most so many, `0..=8`; 0: none count.
+    /// The largest length of runs, `0..=8`; 0: no runs.
     pub most: u8,
     /// log₂ of the number of buckets, `0..=16`.
     pub bucket_bits: u8,
@@ -189,15 +189,15 @@ pub struct FeaturesHead {
     pub reserved: U16,
 }
 
-/// The head of a quality section. The arrays follow in this order, each at a multiple of [`ALIGNMENT`]: epsilons
-/// `[epsilons]` u32 in micro-units, lengths `[lengths]` u32, accuracies `[2][epsilons][lengths]` u16, noiseless accuracies
-/// `[lengths]` u16.
+/// The head of a quality section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: epsilons `[epsilons]` u32 in micro-units, lengths `[lengths]` u32, accuracies
+/// `[2][epsilons][lengths]` u16, noiseless accuracies `[lengths]` u16.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct QualityHead {
-    /// Values of epsilon, `1..=64`.
+    /// Number of values of epsilon, `1..=64`.
     pub epsilon_count: U32,
-    /// Lengths, `1..=64`.
+    /// Number of lengths, `1..=64`.
     pub length_count: U32,
     /// Zero.
     pub reserved: [U32; 2],

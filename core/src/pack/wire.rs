@@ -1,16 +1,15 @@
-//! Reading a pack's sections: bounded fields and arrays, and what is wrong with them.
+//! Readers of a pack's sections: bounded fields, arrays, and the errors for them.
 //!
-//! Everything here is total on any bytes. The views of the sections are in the modules of the mechanisms that use them, and
-//! [`Pack::parse`](crate::pack::Pack::parse) calls their parsers.
+//! Every function is total on any bytes. The parser of a section is in the module of the mechanism
+//! that uses it.
 
-use core::fmt;
-
+use thiserror::Error;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::fixed::{EXPONENTS, Scale};
 use crate::pack::format::{self, ALIGNMENT};
 
-/// `found` as it is, if it lies in `least..=most`.
+/// Returns `found` if it lies in `least..=most`.
 pub(crate) fn within(
     name: &'static str,
     found: u32,
@@ -42,7 +41,7 @@ pub(crate) fn scale(exponent: i32) -> Result<Scale, PackError> {
     })
 }
 
-/// `found` as it is, if it lies in `least..=most`.
+/// Returns `found` if it lies in `least..=most`.
 pub(crate) fn exponent_within(found: i32, least: i32, most: i32) -> Result<i32, PackError> {
     if (least..=most).contains(&found) {
         Ok(found)
@@ -51,8 +50,8 @@ pub(crate) fn exponent_within(found: i32, least: i32, most: i32) -> Result<i32, 
     }
 }
 
-/// Reads the arrays of a section one after the other, each at a multiple of 64 bytes from the
-/// section's start, with zero padding.
+/// Reads the arrays of a section one after the other. Each starts at a multiple of [`ALIGNMENT`]
+/// bytes from the start of the section, with zeroes before it.
 pub(crate) struct Arrays<'a> {
     tag: [u8; 4],
     section: &'a [u8],
@@ -65,82 +64,74 @@ impl<'a> Arrays<'a> {
     where
         H: FromBytes + KnownLayout + Immutable + Unaligned,
     {
-        let (head, _) = H::ref_from_prefix(section).map_err(|_| PackError::Section {
+        let (head, _) = H::ref_from_prefix(section)
+            .map_err(|_| PackError::section(tag, "is too short for its head"))?;
+        let arrays = Self {
             tag,
-            reason: "is too short for its head",
-        })?;
-        Ok((
-            head,
-            Self {
-                tag,
-                section,
-                position: size_of::<H>(),
-            },
-        ))
+            section,
+            position: size_of::<H>(),
+        };
+        Ok((head, arrays))
     }
 
-    /// The next array: `rows` times `columns` elements.
+    /// The next array, of `rows` times `columns` elements.
     pub(crate) fn next<T>(&mut self, rows: usize, columns: usize) -> Result<&'a [T], PackError>
     where
         T: FromBytes + Immutable + Unaligned,
     {
-        let fail = |reason| PackError::Section {
-            tag: self.tag,
-            reason,
-        };
-        let start = self
-            .position
-            .checked_next_multiple_of(ALIGNMENT)
-            .ok_or(fail("is too short for its arrays"))?;
-        let padding = self
-            .section
-            .get(self.position..start)
-            .ok_or(fail("is too short for its arrays"))?;
-        if padding.iter().any(|byte| *byte != 0) {
+        let fail = |reason| PackError::section(self.tag, reason);
+        let too_short = fail("is too short for its arrays");
+        let start = self.position.next_multiple_of(ALIGNMENT);
+        let (before, rest) = self.section.split_at_checked(start).ok_or(too_short)?;
+        if before.iter().skip(self.position).any(|byte| *byte != 0) {
             return Err(fail("has padding that is not zero"));
         }
         let count = rows
             .checked_mul(columns)
             .ok_or(fail("declares more elements than fit in memory"))?;
-        let rest = self.section.get(start..).unwrap_or_default();
-        let (array, rest) = <[T]>::ref_from_prefix_with_elems(rest, count)
-            .map_err(|_| fail("is too short for its arrays"))?;
+        let (array, rest) =
+            <[T]>::ref_from_prefix_with_elems(rest, count).map_err(|_| too_short)?;
         self.position = self.section.len() - rest.len();
         Ok(array)
     }
 
-    /// Checks that nothing is left.
+    /// Checks that the section ends with its last array.
     pub(crate) fn finish(self) -> Result<(), PackError> {
         if self.position == self.section.len() {
             Ok(())
         } else {
-            Err(PackError::Section {
-                tag: self.tag,
-                reason: "is longer than its arrays",
-            })
+            Err(PackError::section(self.tag, "is longer than its arrays"))
         }
     }
 }
 
 /// Why bytes are not a pack that this version reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PackError {
     /// Fewer bytes than a header.
+    #[error("{found} bytes, but a pack has at least {least}; is the file whole?")]
     TooShort {
         /// Bytes given.
         found: usize,
         /// Bytes in a header.
         least: usize,
     },
-    /// The first eight bytes are not those of a pack.
+    /// The file does not start with [`MAGIC`](format::MAGIC).
+    #[error("not a pack: the first eight bytes are not \"UNDRTONE\"")]
     NotAPack,
     /// A major version that this reader does not know.
+    #[error(
+        "pack format version {found}, but this library reads version {}; \
+         update the older of the two",
+        format::MAJOR
+    )]
     Version {
         /// The file's major version.
         found: u16,
     },
-    /// The file is not as long as it says.
+    /// The header declares another length.
+    #[error("the pack declares {declared} bytes, found {found}; copy it again")]
     Length {
         /// The length in the header.
         declared: u64,
@@ -148,10 +139,12 @@ pub enum PackError {
         found: usize,
     },
     /// The digest in the header is not that of the file.
+    #[error("the pack's digest does not match its bytes; copy it again")]
     Digest,
     /// A field outside its range.
+    #[error("{name} is {found}, allowed are {least}..={most}")]
     Field {
-        /// What the field is.
+        /// The name of the field.
         name: &'static str,
         /// Its value.
         found: u64,
@@ -161,10 +154,12 @@ pub enum PackError {
         most: u64,
     },
     /// The encoder's name is not UTF-8 padded with zeroes.
+    #[error("the encoder's name is not UTF-8 padded with zeroes")]
     EncoderName,
     /// A power of two outside its range.
+    #[error("exponent is {found}, allowed are {least}..={most}")]
     Exponent {
-        /// Its value.
+        /// The exponent.
         found: i32,
         /// The least value allowed.
         least: i32,
@@ -172,18 +167,21 @@ pub enum PackError {
         most: i32,
     },
     /// The section table reaches beyond the file.
+    #[error("the table of {sections} sections reaches beyond the file")]
     Table {
         /// The number of sections declared.
         sections: u32,
     },
-    /// A section is in the wrong place or has the wrong content.
+    /// A section in the wrong place or with the wrong content.
+    #[error("section {} {reason}", tag.escape_ascii())]
     Section {
-        /// Its tag.
+        /// The tag of the section.
         tag: [u8; 4],
         /// What is wrong with it.
         reason: &'static str,
     },
     /// Bytes after the last section.
+    #[error("the last section ends at byte {end} of {found}; nothing may follow it")]
     Trailing {
         /// Where the last section ends.
         end: usize,
@@ -192,57 +190,8 @@ pub enum PackError {
     },
 }
 
-impl fmt::Display for PackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooShort { found, least } => {
-                write!(
-                    f,
-                    "{found} bytes, but a pack has at least {least}; is the file whole?"
-                )
-            }
-            Self::NotAPack => f.write_str("not a pack: the first eight bytes are not \"UNDRTONE\""),
-            Self::Version { found } => write!(
-                f,
-                "pack format version {found}, but this library reads version {}; update the older of the two",
-                format::MAJOR
-            ),
-            Self::Length { declared, found } => {
-                write!(
-                    f,
-                    "the pack says it has {declared} bytes, found {found}; copy it again"
-                )
-            }
-            Self::Digest => {
-                f.write_str("the pack's digest does not match its bytes; copy it again")
-            }
-            Self::Field {
-                name,
-                found,
-                least,
-                most,
-            } => {
-                write!(f, "{name} is {found}, allowed are {least}..={most}")
-            }
-            Self::EncoderName => f.write_str("the encoder's name is not UTF-8 padded with zeroes"),
-            Self::Exponent { found, least, most } => {
-                write!(f, "exponent is {found}, allowed are {least}..={most}")
-            }
-            Self::Table { sections } => {
-                write!(
-                    f,
-                    "the table of {sections} sections reaches beyond the file"
-                )
-            }
-            Self::Section { tag, reason } => write!(f, "section {} {reason}", tag.escape_ascii()),
-            Self::Trailing { end, found } => {
-                write!(
-                    f,
-                    "the last section ends at byte {end} of {found}; nothing may follow it"
-                )
-            }
-        }
+impl PackError {
+    pub(crate) fn section(tag: [u8; 4], reason: &'static str) -> Self {
+        Self::Section { tag, reason }
     }
 }
-
-impl core::error::Error for PackError {}
