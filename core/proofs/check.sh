@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks the proofs of the selection, and that they are about the code as it is: core/proofs/check.sh [--code-only]
-# A minute on two cores, in a temporary folder. Wants Debian's coq and libcoq-coquelicot (README.md); --code-only, which
-# compares the model with the code and stops there, takes a second and wants neither.
+# Checks the proofs, and that they are about the current code: core/proofs/check.sh [--code-only]
+# A minute on two cores, in a temporary folder. Requires Debian's coq and libcoq-coquelicot
+# (README.md) except with --code-only, which only compares the model with the code, in a second.
 set -euo pipefail
 cd "$(dirname "$0")"
 src=../src
@@ -22,8 +22,8 @@ theirs=$(constants "$(sed -n '/^const EXP_OF_BIT/,/^\];/p' $src/select.rs)")
 [ "$(wc -l <<<"$theirs")" = 30 ] || fail "no 30 constants in select.rs"
 [ "$ours" = "$theirs" ] || fail "exp_of_bit of Constant.v is not EXP_OF_BIT of select.rs"
 
-# Without it the model could be of code that has changed. In the table of README.md: a definition or theorem, a
-# function, and an expression of it.
+# Without it the model could be of code that has changed. A row of the table in README.md: a
+# definition or theorem, a function, and an expression of it.
 rows=0
 while IFS='|' read -r _ ours theirs expression _; do
     read -r file name <<<"$(sed -nE 's/^ *`([A-Za-z]+)\.([A-Za-z0-9_]+)` *$/\1 \2/p' <<<"$ours")"
@@ -44,7 +44,7 @@ echo "$rows expressions of the code are those of the model (at $SECONDS s)"
 
 compile() { timeout 300 coqc -q -w -ambiguous-paths -R . Undertone "$1.v"; }
 
-# Without it a hole in a proof could pass for one. (A hole under another name is an axiom, which is found below.)
+# Without it a proof could have a hole. (A hole under another name is an axiom, found below.)
 if grep -nwE 'Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check' -- *.v ||
     grep -nE 'Unset (Guard|Positivity|Universe)' -- *.v; then
     fail "a proof has a hole"
@@ -59,7 +59,7 @@ done
 cd "$OLDPWD"
 echo "${#files[@]} files compile (at $SECONDS s)"
 
-# Without it a theorem could rest on something that nobody proved. All theorems at once: that is faster.
+# Without it a theorem could rest on an unproved statement. All theorems at once, for speed.
 theorems=()
 for file in "${files[@]}"; do
     mapfile -t -O "${#theorems[@]}" theorems < <(sed -n "s/^Theorem \([A-Za-z0-9_]*\).*/Undertone.$file.\1/p" "$file.v")
@@ -73,15 +73,15 @@ done
     echo 'Print Assumptions everything.'
 } >"$work/Assumptions.v"
 (cd "$work" && compile Assumptions) >"$work/assumptions" || fail "the list of theorems does not compile"
-grep -qx 'Axioms:' "$work/assumptions" || fail "Print Assumptions says something else than axioms"
-# What goes on from the line before is indented.
+grep -qx 'Axioms:' "$work/assumptions" || fail "Print Assumptions did not print axioms"
+# Continued lines are indented.
 sed -nE '/^(Axioms:|[ ])/!s/^([^ ]*).*/\1/p' "$work/assumptions" | sort -u >"$work/axioms"
 diff axioms "$work/axioms" >&2 ||
     fail "the theorems rest on other axioms (>) than those listed in core/proofs/axioms (<)"
 echo "${#theorems[@]} theorems rest on the $(wc -l <axioms) axioms listed and on nothing else (at $SECONDS s)"
 
-# Without it the proofs could be of nothing: each of these changes of the model must break them, by an error of a proof
-# and not of spelling.
+# Without it the theorems could be vacuous: each of these changes of the model must break them, by an
+# error of a proof and not of spelling.
 count=0
 mutant() { # NAME FILE FROM TO
     count=$((count + 1))
