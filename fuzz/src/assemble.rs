@@ -22,9 +22,9 @@ pub struct Depth {
 
 /// Heads that score a sentence. The lengths of the vectors follow from the other fields.
 pub struct Scores {
-    /// Scale of the embeddings; 0 behind a recoder.
+    /// Scale of the embeddings; 0 after a recoder.
     pub exponent: i32,
-    /// What a sentence is relative to.
+    /// The origin of sentences.
     pub centre: Vec<i16>,
     /// One row of weights per candidate.
     pub weights: Vec<Vec<i8>>,
@@ -32,7 +32,7 @@ pub struct Scores {
     pub bias: Vec<i32>,
     /// Votes if there are none.
     pub thresholds: Vec<i32>,
-    /// Levels are below this; 0: as many as there can be.
+    /// Levels are below this; 0: the most.
     pub levels: u32,
     /// Whether a section of features follows, which takes thresholds.
     pub featured: bool,
@@ -40,7 +40,7 @@ pub struct Scores {
 
 /// Features of texts.
 pub struct Features {
-    /// What counts as a feature.
+    /// The kinds of features.
     pub kinds: FeatureKinds,
     /// Whether a sentence needs no embedding.
     pub alone: bool,
@@ -64,7 +64,7 @@ pub struct Layer {
     pub shift: u32,
 }
 
-/// What stands before a selector.
+/// The network before a selector.
 pub struct Recoder {
     /// Scale of the embeddings.
     pub exponent: i32,
@@ -210,7 +210,8 @@ pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
     matched_lexicon_section(exponent, 0, entries)
 }
 
-/// The same with entries that are found as `matching` says: whole if 0, by longest match if 1.
+/// A lexicon section whose entries are whole words if `matching` is 0, or found by longest match if
+/// 1.
 pub fn matched_lexicon_section(exponent: i32, matching: u32, entries: &[Entry]) -> Vec<u8> {
     let text: String = entries.iter().map(|(word, _, _)| word.as_str()).collect();
     let mut out = Vec::new();

@@ -17,19 +17,20 @@ use crate::assemble::{
 };
 use crate::double::Repeated;
 
-/// Products of a coordinate and a weight for a document, at most, comparisons with a threshold, counts, and codes
-/// of candidates, so that an input takes milliseconds.
+/// Products of a coordinate and a weight for a document, at most, comparisons with a threshold,
+/// counts, and codes of candidates, so that an input takes milliseconds.
 const WORK: usize = 1 << 17;
 
 /// Draws a pack of arbitrary sizes and a document, and releases it on every backend.
 ///
-/// Checked: levels and releases are those of the plain backend, whether sentences come one by one or together.
+/// Checked: levels and releases are those of the plain backend, whether sentences come one by one
+/// or together.
 pub fn document_backends_agree(data: &[u8]) {
     // Input that is too short for a document teaches nothing.
     let _ = compare(&mut Unstructured::new(data));
 }
 
-/// Numbers from a seed. The input says how large they are: kernels differ at the ends of ranges first.
+/// Numbers from a seed, of a magnitude from the input: kernels differ at the ends of ranges first.
 struct Numbers {
     rng: PublicRng,
     kind: u8,
@@ -85,24 +86,23 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
     let dimension = size(u, 1024)?;
     let sentences = size(u, 128)?.min((WORK / dimension).max(1));
     let products = dimension * sentences;
-    let recoder = match u.ratio(1, 3)? {
-        false => None,
-        true => {
-            let mut inputs = dimension;
-            let mut layers = Vec::new();
-            for _ in 0..u.int_in_range(1..=4)? {
-                let outputs = size(u, 300)?.min((WORK / products).max(1));
-                numbers.kind = u.arbitrary()?;
-                layers.push(Layer {
-                    weights: numbers.rows(outputs, inputs, |x| cut(x, 16) as i16),
-                    bias: numbers.top(outputs, |x| x),
-                    shift: u.int_in_range(0..=62)?,
-                });
-                inputs = outputs;
-            }
-            let exponent = u.int_in_range(-24..=24)?;
-            Some(Recoder { exponent, layers })
+    let recoder = if u.ratio(1, 3)? {
+        let mut inputs = dimension;
+        let mut layers = Vec::new();
+        for _ in 0..u.int_in_range(1..=4)? {
+            let outputs = size(u, 300)?.min((WORK / products).max(1));
+            numbers.kind = u.arbitrary()?;
+            layers.push(Layer {
+                weights: numbers.rows(outputs, inputs, |x| cut(x, 16) as i16),
+                bias: numbers.top(outputs, |x| x),
+                shift: u.int_in_range(0..=62)?,
+            });
+            inputs = outputs;
         }
+        let exponent = u.int_in_range(-24..=24)?;
+        Some(Recoder { exponent, layers })
+    } else {
+        None
     };
     let inputs = recoder.as_ref().map_or(dimension, |recoder| {
         recoder.layers.last().expect("a layer").bias.len()
@@ -130,9 +130,10 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
             }),
         ));
     } else {
-        let thresholds = match u.arbitrary()? {
-            true => 0,
-            false => u.int_in_range(1..=255)?,
+        let thresholds = if u.arbitrary()? {
+            0
+        } else {
+            u.int_in_range(1..=255)?
         };
         let candidates = size(u, 4000)?.min(most(thresholds));
         sections.push((
@@ -151,7 +152,7 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
     numbers.kind = u.arbitrary()?;
     let scale = 2f32.powi(u.int_in_range(-60..=20)?);
     let embeddings = numbers.top(sentences * dimension, |x| match x & 0xfff {
-        // What is no number too.
+        // Infinities and NaN.
         7 => f32::from_bits((x >> 32) as u32 | 0x7f80_0000),
         _ => (x >> 3) as f32 * scale,
     });
@@ -196,7 +197,7 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Small sizes as often as large ones, and those around multiples of what a register holds.
+/// Small and large sizes with equal probability, and sizes around multiples of a register.
 fn size(u: &mut Unstructured<'_>, most: usize) -> Result<usize> {
     let size = match u.int_in_range(0..=2u8)? {
         0 => u.int_in_range(1..=9)?,

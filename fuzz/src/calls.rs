@@ -1,8 +1,8 @@
 //! Sequences of calls of the C interface on live handles, against a model of what each handle is.
 //!
-//! Arguments are right, because `ffi_any_args` has the wrong ones. The order of the calls is arbitrary, and so is
-//! what happens to handles between them: their memory is reused for another kind, zeroed, copied elsewhere and
-//! back.
+//! Arguments are right, because `ffi_any_args` has the wrong ones. The order of the calls is
+//! arbitrary, and so is what happens to handles between them: their memory is reused for another
+//! kind, zeroed, copied elsewhere and back.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
 
@@ -28,14 +28,14 @@ use crate::ffi::{PACKS, SLOT_BYTES, Slot};
 const SLOTS: usize = 6;
 const DIMENSION: usize = 2;
 
-/// What lies in a slot, and where it was made: a handle that was copied elsewhere is none there.
+/// The content of a slot, and its original slot: a copied handle is no handle.
 #[derive(Clone)]
 struct Held {
     home: usize,
     value: Value,
 }
 
-/// What is known of a handle: not what the library keeps, but what was done.
+/// The model of a handle: the calls on it, not the state of the library.
 #[derive(Clone)]
 enum Value {
     Pack(usize),
@@ -74,7 +74,7 @@ struct Vector {
     micro: u32,
 }
 
-/// What the entropy function gives, and whom it bothers meanwhile.
+/// The bytes of the entropy function, and the handles that it disturbs.
 struct Context {
     bytes: [u8; 3],
     fails: bool,
@@ -85,8 +85,8 @@ struct Context {
 }
 
 unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
-    // SAFETY: every call passes a context that is still there; `len` bytes are writable; the handles are null or
-    // those of the call that asks.
+    // SAFETY: every call passes a context that is still there; `len` bytes are writable; the
+    // handles are null or those of the call that asks.
     unsafe {
         let context = &*context.cast::<Context>();
         context.calls.set(context.calls.get() + 1);
@@ -124,9 +124,10 @@ struct World {
 
 /// Makes calls until the data ends.
 ///
-/// Checked: the status of every call; the number of sentences; every release, against `core` given the same
-/// pushes and the same entropy; that a grant is spent once, that a document is empty after its release and as it
-/// was after one that failed, and that nothing can be done with it while its release asks for entropy.
+/// Checked: the status of every call; the number of sentences; every release, against `core` given
+/// the same pushes and the same entropy; that a grant is spent once, that a document is empty after
+/// its release and as it was after one that failed, and that nothing can be done with it while its
+/// release asks for entropy.
 pub fn ffi_calls_match_a_model(data: &[u8]) {
     let mut world = World {
         slots: Box::new([Slot([0; SLOT_BYTES]); SLOTS]),
@@ -189,7 +190,7 @@ impl World {
         (held.home == slot).then_some(&held.value)
     }
 
-    /// A status that says whether there is such a handle, and what it is.
+    /// The model of a handle of this kind, or the expected status.
     fn find<'a, T>(&'a self, slot: usize, kind: impl Fn(&'a Value) -> Option<T>) -> Result<T, i32> {
         self.live(slot)
             .and_then(kind)
@@ -243,7 +244,7 @@ impl World {
     }
 }
 
-/// What becomes of memory that a call accepted.
+/// The state of memory after a call.
 enum Made {
     Whole(Value),
     /// Refused with this status, and whatever was there is gone.
@@ -289,9 +290,9 @@ fn text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 
 fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     let slot = world.slot(u)?;
-    // SAFETY: of all calls: handles are slots, which are there whatever is in them and which nothing writes to but
-    // the library, and this function with zeroes or as a whole with what another slot holds; arrays and outputs
-    // are Rust's; packs stay for ever.
+    // SAFETY: of all calls: handles are slots, which are there whatever is in them and which
+    // nothing writes to but the library, and this function with zeroes or as a whole with what
+    // another slot holds; arrays and outputs are Rust's; packs stay for ever.
     unsafe {
         match u.int_in_range(0..=18u8)? {
             0 => {
@@ -322,15 +323,12 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                         return Err(UNDERTONE_STATUS_OVERLAP);
                     }
                     let packed = pack_of(pack);
-                    Ok(
-                        match packed.depth().is_some() || packed.scores().is_some() {
-                            true => {
-                                let pushed = Vec::new();
-                                Made::Whole(Value::Document { pack, pushed })
-                            }
-                            false => Made::Wiped(UNDERTONE_STATUS_NO_CANDIDATES),
-                        },
-                    )
+                    Ok(if packed.depth().is_some() || packed.scores().is_some() {
+                        let pushed = Vec::new();
+                        Made::Whole(Value::Document { pack, pushed })
+                    } else {
+                        Made::Wiped(UNDERTONE_STATUS_NO_CANDIDATES)
+                    })
                 });
                 world.made(slot, expected, status, out);
             }
@@ -385,12 +383,15 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                     Value::Vocabulary(pack) => Some(*pack),
                     _ => None,
                 });
-                let expected = vocabulary.and_then(|pack| match from == slot {
-                    true => Err(UNDERTONE_STATUS_OVERLAP),
-                    false => Ok(Made::Whole(Value::Bag {
-                        pack,
-                        pushed: Vec::new(),
-                    })),
+                let expected = vocabulary.and_then(|pack| {
+                    if from == slot {
+                        Err(UNDERTONE_STATUS_OVERLAP)
+                    } else {
+                        Ok(Made::Whole(Value::Bag {
+                            pack,
+                            pushed: Vec::new(),
+                        }))
+                    }
                 });
                 world.made(slot, expected, status, out);
             }
@@ -423,16 +424,17 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let (from, projected) = (world.slot(u)?, u.arbitrary()?);
                 let mut out = ptr::null_mut();
                 let (memory, len) = (world.at(slot), SLOT_BYTES);
-                let status = match projected {
-                    true => undertone_vector_mechanism_init_projected(
+                let status = if projected {
+                    undertone_vector_mechanism_init_projected(
                         memory,
                         len,
                         world.at(from),
                         noise,
                         micro,
                         &mut out,
-                    ),
-                    false => undertone_vector_mechanism_init(
+                    )
+                } else {
+                    undertone_vector_mechanism_init(
                         memory,
                         len,
                         DIMENSION as u32,
@@ -440,11 +442,12 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                         noise,
                         micro,
                         &mut out,
-                    ),
+                    )
                 };
-                let source = match projected {
-                    true => world.pack(from).map(Some),
-                    false => Ok(None),
+                let source = if projected {
+                    world.pack(from).map(Some)
+                } else {
+                    Ok(None)
                 };
                 let expected = source.and_then(|pack| {
                     if projected && from == slot {
@@ -783,9 +786,10 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
         if capacity < needed {
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        match micro_for(grant, Unit::Vector)? == vector.micro {
-            true => Ok(vector_of(vector)),
-            false => Err(UNDERTONE_STATUS_GRANT_WRONG_EPSILON),
+        if micro_for(grant, Unit::Vector)? == vector.micro {
+            Ok(vector_of(vector))
+        } else {
+            Err(UNDERTONE_STATUS_GRANT_WRONG_EPSILON)
         }
     });
     let expected = ready.and_then(|mechanism| {
@@ -806,7 +810,7 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
     Ok(())
 }
 
-/// Whether a release is what was expected, and has asked for entropy as often as it may.
+/// Compares a release and its number of requests for entropy with the expected ones.
 fn finish(
     status: i32,
     context: &Context,

@@ -1,5 +1,5 @@
-//! The ledger in one call through the C interface, beside a platform's counter: files that are torn, set back or
-//! exchanged, storage and counters that fail at any step.
+//! The ledger in one call through the C interface, beside a platform's counter: files that are
+//! torn, set back or exchanged, storage and counters that fail at any step.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
 
@@ -15,7 +15,7 @@ use crate::ledger_calls::entropy;
 
 const UNIT: i32 = UNDERTONE_UNIT_SENTENCE;
 
-/// What goes wrong in one call.
+/// A fault in one call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
@@ -23,7 +23,7 @@ enum Fault {
     ReadCounter,
     /// The counter stays as it is.
     Raise,
-    /// The counter is raised, and the caller dies before it knows.
+    /// The counter is raised, and the caller dies before it gets the result.
     RaisedAndCut,
     /// So many bytes arrive.
     Write(usize),
@@ -144,11 +144,12 @@ unsafe extern "C" fn raise_counter(context: *mut c_void, to: u64) -> i32 {
     0
 }
 
-/// Follows the input as what an app does with `undertone_ledger_spend`, and what befalls its storage.
+/// Follows the input as what an app does with `undertone_ledger_spend`, and what befalls its
+/// storage.
 ///
-/// Checked: what is granted in a window never exceeds the budget, whatever fails at whatever step, and if there is a
-/// counter, whatever earlier file is put in place; as long as nothing went wrong, exactly what fits is granted; and the
-/// file is unlocked after every call.
+/// Checked: what is granted in a window never exceeds the budget, whatever fails at whatever step,
+/// and if there is a counter, whatever earlier file is put in place; as long as nothing went wrong,
+/// exactly what fits is granted; and the file is unlocked after every call.
 pub fn counted_ledger_keeps_the_budget(data: &[u8]) {
     // Input that is too short for a schedule teaches nothing.
     let _ = schedule(&mut Unstructured::new(data));

@@ -19,15 +19,16 @@ use crate::double::Repeated;
 /// Enough for ties and parity; work grows with it.
 const SENTENCES: usize = 31;
 
-/// 300 candidates take three rows for their sums and five each for their values and what features say.
+/// 300 candidates take three rows for their sums and five each for their values and their features.
 const ROWS: usize = 13;
 
 /// Builds a pack whose numbers are arbitrary, pushes arbitrary embeddings and releases.
 ///
 /// Checked: the order of the sentences does not matter; levels are those of the depth or the scores
-/// computed here from their definitions, behind a recoder or not, with features of texts or not; with ε = 1000 the release
-/// is a candidate of the best level, unless there is little of it for a level. The best outcome for the whole text is that
-/// of its definition, and with ε = 1000 it is released.
+/// computed here from their definitions, after a recoder or not, with features of texts or not;
+/// with ε = 1000 the release is a candidate of the best level, unless there is little of it for a
+/// level. The best outcome for the whole text is that of its definition, and with ε = 1000 it is
+/// released.
 pub fn document_release_is_total(data: &[u8]) {
     // Input that is too short for a document teaches nothing.
     let _ = release(&mut Unstructured::new(data));
@@ -43,9 +44,10 @@ type Sentence = (Vec<f32>, Vec<u8>);
 
 fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let dimension = u.int_in_range(1..=9)?;
-    let recoder = match u.arbitrary()? {
-        true => Some(recoder(u, dimension)?),
-        false => None,
+    let recoder = if u.arbitrary()? {
+        Some(recoder(u, dimension)?)
+    } else {
+        None
     };
     let inputs = recoder.as_ref().map_or(dimension, |recoder| {
         recoder.layers.last().expect("a layer").bias.len()
@@ -97,19 +99,23 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
             ((0..candidates).map(depth_of).collect(), 1, None)
         }
         Selector::Scores(scores, features) => {
-            let said: Vec<_> = sentences
+            let sums: Vec<_> = sentences
                 .iter()
-                .map(|(_, text)| features.as_ref().and_then(|features| said(features, text)))
+                .map(|(_, text)| {
+                    features
+                        .as_ref()
+                        .and_then(|features| feature_sums(features, text))
+                })
                 .collect();
             let inputs = inputs_of(&sentences, recoder.as_ref(), scores.exponent);
             let outputs: Vec<Outputs> = inputs
                 .iter()
-                .zip(&said)
-                .map(|(input, said)| outputs_of(scores, input, said.as_deref()))
+                .zip(&sums)
+                .map(|(input, sums)| outputs_of(scores, input, sums.as_deref()))
                 .collect();
             let exponent = recoder.as_ref().map_or(scores.exponent, |r| r.exponent);
-            let known = sentences.iter().zip(&said).map(|((embedding, _), said)| {
-                said.is_some() || embedding.iter().any(|x| fixed(x, exponent) != 0)
+            let known = sentences.iter().zip(&sums).map(|((embedding, _), sums)| {
+                sums.is_some() || embedding.iter().any(|x| fixed(x, exponent) != 0)
             });
             let known = outputs.iter().zip(known).filter(|(_, known)| *known);
             (
@@ -270,8 +276,8 @@ fn features(u: &mut Unstructured<'_>, candidates: usize) -> Result<Features> {
     })
 }
 
-/// What the features of a text say for each candidate, `None` if none is known.
-fn said(features: &Features, text: &[u8]) -> Option<Vec<i128>> {
+/// The sums of the features of a text by candidate, `None` if no feature is known.
+fn feature_sums(features: &Features, text: &[u8]) -> Option<Vec<i128>> {
     let mut sums = vec![0i128; features.scales.len()];
     let mut found = 0u64;
     each_feature(text, features.kinds, |hash| {
@@ -335,7 +341,7 @@ fn fixed(x: &f32, exponent: i32) -> i64 {
     }
 }
 
-/// What a selector sees of every embedding, as `FORMAT.md` has it.
+/// The inputs of a selector for every embedding, by `FORMAT.md`.
 fn inputs_of(sentences: &[Sentence], recoder: Option<&Recoder>, exponent: i32) -> Vec<Vec<i64>> {
     sentences
         .iter()
@@ -360,7 +366,7 @@ fn inputs_of(sentences: &[Sentence], recoder: Option<&Recoder>, exponent: i32) -
 /// z of every candidate for one sentence, and the norm.
 type Outputs = (Vec<i128>, i128);
 
-fn outputs_of(scores: &Scores, sentence: &[i64], said: Option<&[i128]>) -> Outputs {
+fn outputs_of(scores: &Scores, sentence: &[i64], sums: Option<&[i128]>) -> Outputs {
     let y: Vec<i128> = sentence
         .iter()
         .zip(&scores.centre)
@@ -370,8 +376,8 @@ fn outputs_of(scores: &Scores, sentence: &[i64], said: Option<&[i128]>) -> Outpu
     let heads = scores.weights.iter().zip(&scores.bias).enumerate();
     let output = |(candidate, (row, bias)): (usize, (&Vec<i8>, &i32))| {
         let products = row.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
-        let said = said.map_or(0, |said| said[candidate]);
-        256 * products.sum::<i128>() + (i128::from(*bias) + said) * norm
+        let sums = sums.map_or(0, |sums| sums[candidate]);
+        256 * products.sum::<i128>() + (i128::from(*bias) + sums) * norm
     };
     (heads.map(output).collect(), norm)
 }
@@ -399,7 +405,8 @@ fn score_levels(scores: &Scores, sentences: &[Outputs]) -> Vec<usize> {
     sums.iter().map(|sum| (best - sum).min(worst)).collect()
 }
 
-/// The first candidate with the largest sum of z/norm, within ±2²² a sentence; their number without a sentence.
+/// The first candidate with the largest sum of z/norm, within ±2²² a sentence; their number without
+/// a sentence.
 fn best_of<'a>(sentences: impl Iterator<Item = &'a Outputs>, candidates: usize) -> u32 {
     let mut sums = vec![0i128; candidates];
     let mut known = false;

@@ -11,12 +11,12 @@ use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use crate::assemble::pack;
 use crate::double::Repeated;
 
-/// Releases arbitrary floats, through a projection of arbitrary bytes or none, and reads vectors from
-/// arbitrary bytes.
+/// Releases arbitrary floats, through a projection of arbitrary bytes or none, and reads vectors
+/// from arbitrary bytes.
 ///
-/// Checked: what is refused, by the limits in the documentation; what is written is read back; the same key gives
-/// the same release; coordinates that are not finite count as 0; and with ε = 1000 and the largest box, without
-/// a projection, values are near the embedding.
+/// Checked: what is refused, by the limits in the documentation; what is written is read back; the
+/// same key gives the same release; coordinates that are not finite count as 0; and with ε = 1000
+/// and the largest box, without a projection, values are near the embedding.
 pub fn embedding_is_total(data: &[u8]) {
     read(data);
     // Input that is too short for parameters teaches nothing.
@@ -45,9 +45,10 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     };
     let key: [u8; 32] = u.arbitrary()?;
     let dimension: u16 = u.int_in_range(0..=70)?;
-    let section = match u.arbitrary()? {
-        true => Some(section(u, dimension)?),
-        false => None,
+    let section = if u.arbitrary()? {
+        Some(section(u, dimension)?)
+    } else {
+        None
     };
     let x: Vec<f32> = (0..dimension)
         .map(|_| u.arbitrary())
@@ -133,7 +134,8 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(release.grid_exponent(), grid);
     if parsed.is_none() {
         let limit = 2f64.powi(bound);
-        // 2^7 steps are a deviation, at most 2^4 of the other noise; a key of few bits is no excuse.
+        // 2^7 steps are a deviation, at most 2^4 of the other noise; a key of few bits is no
+        // excuse.
         let slack = 2f64.powi(grid + 15);
         for (y, x) in release.values().zip(&finite) {
             let x = f64::from(*x).clamp(-limit, limit);

@@ -1,7 +1,7 @@
 //! Sequences of calls of the C interface, with right and wrong arguments.
 //!
-//! What a caller must keep to is kept: lengths that are not impossible are there, callbacks return, and what is
-//! written goes where no handle is. Everything else is arbitrary.
+//! The obligations of a caller hold: memory has the given length unless it is impossible, callbacks
+//! return, and outputs overlap no handle. Everything else is arbitrary.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
 
@@ -32,7 +32,7 @@ pub(crate) struct Slot(pub(crate) [u8; SLOT_BYTES]);
 #[derive(Clone, Copy)]
 struct Scratch([u8; 2 * SCRATCH_BYTES]);
 
-/// What a random caller has.
+/// The state of a random caller.
 struct World {
     slots: Box<[Slot; SLOTS]>,
     scratch: Box<Scratch>,
@@ -40,7 +40,7 @@ struct World {
     context: Context,
 }
 
-/// What the entropy function does.
+/// The behaviour of the entropy function.
 struct Context {
     bytes: [u8; 4],
     /// A handle that it uses although it must not.
@@ -53,7 +53,7 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
     let context = unsafe { &*context.cast::<Context>() };
     context.calls.set(context.calls.get() + 1);
     for index in 0..len {
-        // SAFETY: the library says that `len` bytes are writable.
+        // SAFETY: the library promises that `len` bytes are writable.
         unsafe { out.add(index).write(context.bytes[index % 3]) };
     }
     if context.bytes[3] & 1 == 1 {
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// A slot, now and then a byte behind its start or nothing.
+    /// A slot, sometimes a byte after its start or null.
     fn slot<T>(&mut self, u: &mut Unstructured<'_>) -> Result<*mut T> {
         let number: u8 = u.arbitrary()?;
         let start = self.slots[usize::from(number & 7) % SLOTS].0.as_mut_ptr();
@@ -184,9 +184,9 @@ impl World {
 
 /// Makes calls until the data ends.
 ///
-/// Checked: every status has a message of its own; a call that fails writes no output, but for the length that a
-/// buffer needs; entropy is asked for once by a release that succeeds, and not at all by one that is refused for
-/// its arguments.
+/// Checked: every status has a message of its own; a call that fails writes no output, but for the
+/// length that a buffer needs; entropy is asked for once by a release that succeeds, and not at all
+/// by one that is refused for its arguments.
 pub fn ffi_any_args(data: &[u8]) {
     let mut world = World::new();
     let mut u = Unstructured::new(data);
@@ -201,8 +201,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     let before = *world.scratch;
     let mut written = ptr::null_mut();
     let mut drawn = None;
-    // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that nothing but the
-    // library writes to; arrays are in the scratch memory or impossible; a pack's bytes stay for the world's life.
+    // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that
+    // nothing but the library writes to; arrays are in the scratch memory or impossible; a pack's
+    // bytes stay for the world's life.
     let status = unsafe {
         match u.int_in_range(0..=35u8)? {
             0..=1 => {
@@ -423,7 +424,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 )
             }
             _ => {
-                // What the caller writes.
+                // Data from the caller.
                 let bytes = u.bytes(u.len().min(64))?;
                 let offset = usize::from(bytes.first().copied().unwrap_or(0));
                 world.scratch.0[offset..offset + bytes.len()].copy_from_slice(bytes);

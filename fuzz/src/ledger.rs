@@ -11,11 +11,12 @@ use undertone_core::unit::Unit;
 
 use crate::double::Repeated;
 
-/// Opens the input as a ledger, spends from it, and then follows the input as a schedule on a ledger of its own.
+/// Opens the input as a ledger, spends from it, and then follows the input as a schedule on a
+/// ledger of its own.
 ///
-/// Checked: no file gives more than the budget it names; on a ledger that began whole, what was granted in a
-/// window never exceeds the budget, whatever part of a write arrives and whatever bytes are damaged in one of
-/// the slots; a file that opens is opened again as the same.
+/// Checked: no file gives more than the budget it names; on a ledger that began whole, what was
+/// granted in a window never exceeds the budget, whatever part of a write arrives and whatever
+/// bytes are damaged in one of the slots; a file that opens is opened again as the same.
 pub fn ledger_image_is_total(data: &[u8]) {
     let contents = Contents::read(data, None);
     match Ledger::open(Unit::Word, data, &mut Repeated(&[1])) {
@@ -101,7 +102,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
         let slot = reservation.offset()..reservation.offset() + RECORD_BYTES;
         let record = *reservation.record();
         let place = &mut file[slot];
-        // What arrives of the write, and what of the rest is neither old nor new.
+        // The part of the write that arrives, and the part that is neither old nor new.
         let (whole, torn): (bool, u64) = u.arbitrary()?;
         for (index, (byte, new)) in place.iter_mut().zip(record).enumerate() {
             if whole || torn >> index & 1 == 1 {

@@ -1,4 +1,5 @@
-//! The ledger as an app uses it through the C interface: two handles on one file, which power cuts may tear.
+//! The ledger as an app uses it through the C interface: two handles on one file, which power cuts
+//! may tear.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
 
@@ -34,20 +35,22 @@ struct World {
     opened: u64,
     ledgers: Box<[Slot; 2]>,
     grant: Box<Slot>,
-    /// What was granted in each window, by what the app was given.
+    /// The ε of all grants in each window.
     granted: HashMap<u64, u64>,
-    /// What was reserved in the newest window, by what the app asked for.
+    /// The ε of all requests in the newest window.
     reserved: u64,
     newest: u64,
     /// Whether a write was torn, after which the rest of a window counts as spent.
     torn: bool,
 }
 
-/// Follows the input as what an app does with two handles, one at a time as with a lock, and what befalls it.
+/// Follows the input as what an app does with two handles, one at a time as with a lock, and what
+/// befalls it.
 ///
-/// Checked: what is granted in a window never exceeds the budget, whatever part of a write arrives before the
-/// power is cut; that no handle takes over what the other wrote, or grants without a record on storage; and as
-/// long as no write was torn, that nothing is lost either: what remains is the budget less what was reserved.
+/// Checked: what is granted in a window never exceeds the budget, whatever part of a write arrives
+/// before the power is cut; that no handle takes over what the other wrote, or grants without a
+/// record on storage; and as long as no write was torn, that nothing is lost either: what remains
+/// is the budget less what was reserved.
 pub fn ledger_calls_keep_the_budget(data: &[u8]) {
     // Input that is too short for a schedule teaches nothing.
     let _ = schedule(&mut Unstructured::new(data));
@@ -112,7 +115,7 @@ impl World {
         assert_eq!((status, out), (UNDERTONE_STATUS_OK, self.ledger(handle)));
     }
 
-    /// What one handle does while it has the lock.
+    /// The calls of one handle while it has the lock.
     fn turn(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let handle = u.int_in_range(0..=1)?;
         if u.ratio(1, 4)? {
@@ -143,7 +146,7 @@ impl World {
         };
         match status {
             UNDERTONE_STATUS_OK => {}
-            // As what remains says, and the record is there.
+            // As the remaining budget implies, and the record is there.
             UNDERTONE_STATUS_LEDGER_RECORD_LOST => assert!(self.torn),
             UNDERTONE_STATUS_LEDGER_CHANGED => {
                 self.open(handle);
@@ -160,17 +163,17 @@ impl World {
         assert!(offset == 0 || offset == RECORD_BYTES);
         let epsilon = Epsilon::from_micro(micro).expect("in range");
         let mut given = 0;
-        // The record may be written again until the app is told that it is there.
+        // The record may be written again until a call reports it as stored.
         loop {
-            // What a handle was refused before has no effect on storage.
+            // Refusals before have no effect on storage.
             let before = self.file;
             let arrives: u8 = u.arbitrary()?;
             let (count, cut) = match arrives {
-                // The power is cut after so many bytes.
+                // The power is cut after `arrives` bytes.
                 0..64 => (usize::from(arrives), true),
                 // It is cut once the record is there, before the app reads it.
                 64..80 => (RECORD_BYTES, true),
-                // The write fails, and the app knows.
+                // The write fails, and the app gets the error.
                 80..96 => (0, false),
                 _ => (RECORD_BYTES, false),
             };
@@ -206,7 +209,7 @@ impl World {
                     if u.arbitrary()? {
                         continue;
                     }
-                    // The app gives up; so that what it knows is what storage holds, it opens the file again.
+                    // The app gives up. It opens the file again to read the stored state.
                     self.open(handle);
                     return Ok(());
                 }

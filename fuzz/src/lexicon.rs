@@ -9,7 +9,8 @@ use crate::assemble::{Entry, lexicon_section, matched_lexicon_section, pack, phr
 
 /// Splits the input into words and averages it over a small lexicon.
 ///
-/// Checked: the limits on words, and the sentence vector against its formula; with pieces, that it is a mean.
+/// Checked: the limits on words, and the sentence vector against its formula; with pieces, that it
+/// is a mean.
 pub fn lexicon_words_are_total(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for word in words(&text) {

@@ -11,7 +11,7 @@
 //! .ci/soak 1     # fuzzes all of them for a CPU-hour, and writes down what came of it
 //! ```
 //!
-//! What a program of an app uses (`core`, `ffi`) is always there; what the command line reads is behind the
+//! Targets of the device side (`core`, `ffi`) are always built; inputs of the command line need the
 //! feature `host`.
 
 #![deny(unsafe_code)]

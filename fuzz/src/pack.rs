@@ -163,9 +163,10 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         (Some(scores), _) => {
             let found = scores.candidate_count();
             // Sums, 128 in a row; with features two numbers of 32 bits a candidate besides.
-            let limit = match scores.has_features() {
-                true => P / 5 * 128 + P % 5 / 3 * 64,
-                false => 128 * P,
+            let limit = if scores.has_features() {
+                P / 5 * 128 + P % 5 / 3 * 64
+            } else {
+                128 * P
             };
             let error = DocumentError::TooManyCandidates { found, limit };
             (found as usize > limit).then_some(error)
@@ -285,7 +286,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     }
 }
 
-/// A release by projective geometry of a document whose best outcome is known, of so many.
+/// A release by projective geometry of a document whose best outcome is known, of `outcomes`.
 fn use_projective<const K: usize, const P: usize>(
     document: &mut Document<'_, K, P>,
     outcomes: u32,

@@ -8,8 +8,8 @@ use undertone_core::words::WordMechanism;
 
 /// Reads the input as a release of each kind, and again with the fixed fields in place.
 ///
-/// Checked: what is read, against readers of the tables in the documentation; a release of sentences is
-/// written back the same.
+/// Checked: what is read, against readers of the tables in the documentation; a release of
+/// sentences is written back the same.
 pub fn release_from_bytes_is_total(data: &[u8]) {
     read(data);
     let Some((fields, rest)) = data.split_first_chunk::<18>() else {
@@ -158,7 +158,7 @@ fn read(bytes: &[u8]) {
     assert_eq!(found, expected, "{bytes:?}");
 }
 
-/// What all releases start with.
+/// The head of all releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Head {
     mechanism: u8,

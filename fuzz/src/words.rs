@@ -1,4 +1,5 @@
-//! Private words over well-formed vocabularies of arbitrary vectors, compared with plain computations.
+//! Private words over well-formed vocabularies of arbitrary vectors, compared with plain
+//! computations.
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
@@ -18,10 +19,11 @@ use crate::double::Repeated;
 /// Words that a bag keeps.
 const KEPT: usize = 5;
 
-/// Builds a vocabulary of arbitrary vectors, looks at its levels, and releases a bag of arbitrary words.
+/// Builds a vocabulary of arbitrary vectors, looks at its levels, and releases a bag of arbitrary
+/// words.
 ///
-/// Checked: levels are those of the definition; the nearest word is one of least distance; a release says what
-/// it should, or nothing is written; what can be read is what was written.
+/// Checked: levels are those of the definition; the nearest word is one of least distance; a
+/// release has the expected fields, or nothing is written; releases are read as they were written.
 pub fn words_are_total(data: &[u8]) {
     // As it is, it is hardly ever a release.
     let _ = BagRelease::from_bytes(data);
@@ -107,7 +109,8 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
             assert!(expected, "{error:?}");
         }
     }
-    // With so much ε that no other vector has a chance, what is drawn was pushed, up to equal vectors.
+    // With an ε that leaves no other vector a chance, drawn words were pushed, up to equal
+    // vectors.
     if exponent >= 0 && mechanism != WordMechanism::LaplaceNearest {
         let word = pushed[0];
         let drawn = hazmat::draw_word(
@@ -179,7 +182,7 @@ fn squared(a: &[i8], b: &[i128]) -> i128 {
     terms.map(|(a, b)| (i128::from(*a) - b).pow(2)).sum()
 }
 
-/// Where the one word in these bytes stands.
+/// The index of the only word in these bytes.
 fn index(bytes: &[u8], entries: &[Entry]) -> Option<u32> {
     let text = std::str::from_utf8(bytes).ok()?;
     let found: Vec<_> = words(text).collect();

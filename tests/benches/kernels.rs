@@ -1,7 +1,8 @@
-//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K [BACKEND]` reads
-//! little-endian f32 matrices, row-major, from FOLDER: `candidates` `[M][D]`, `sentences` `[K][D]` and
-//! `directions` `[P][D]`. For each line on standard input, the name of a step, it runs that step and
-//! prints one line of JSON. `../peers/peers.py` runs it beside other programs.
+//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K
+//! [BACKEND]` reads little-endian f32 matrices, row-major, from FOLDER: `candidates` `[M][D]`,
+//! `sentences` `[K][D]` and `directions` `[P][D]`. For each line on standard input, the name of a
+//! step, it runs that step and prints one line of JSON. `../peers/peers.py` runs it beside other
+//! programs.
 
 use std::env;
 use std::fs;
@@ -185,7 +186,8 @@ fn push(document: &mut Doc<'_>, sentences: &[f32]) {
         .expect("whole sentences");
 }
 
-/// A direction as `undertone pack` writes it: so long that sums over 384 coordinates fit 32 bits in each of eight lanes.
+/// A direction as `undertone pack` writes it: so long that sums over 384 coordinates fit 32 bits in
+/// each of eight lanes.
 fn fixed(direction: &[f32]) -> Vec<i16> {
     let sums = direction.chunks(384).flat_map(|span| {
         let lane = |lane: usize| {

@@ -1,6 +1,7 @@
-//! Times text → release on a device: `cargo bench -p undertone-tests --bench text -- PACK SENTENCES` reads sentences from a file,
-//! one on each line; a third argument names other kernels than the best ones. For each line on standard input, the name of a
-//! step, it runs that step and prints one line of JSON: seconds of processor time for a sentence. `../peers/text.py` runs it
+//! Times text → release on a device: `cargo bench -p undertone-tests --bench text -- PACK
+//! SENTENCES` reads sentences from a file, one on each line; a third argument names other kernels
+//! than the best ones. For each line on standard input, the name of a step, it runs that step and
+//! prints one line of JSON: seconds of processor time for a sentence. `../peers/text.py` runs it
 //! beside other programs.
 //!
 //! - `push`: a sentence to its scores.
@@ -81,7 +82,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the process has used of a processor.
+/// The processor time of the process.
 fn seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9

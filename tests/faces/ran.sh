@@ -19,7 +19,7 @@ awk -F' *[|] *' -v face="$1" '/^[|] `/ {
     if (has || except != (index(", " $5 ", ", ", " face ", ") > 0)) print "case " substr($2, 2, length($2) - 2)
 }' "$here/misuse.md" "$here/keyboard-day.md" | LC_ALL=C sort >"$work/listed"
 [ "$(wc -l <"$work/listed")" -gt 50 ] || { echo "tests/faces has hardly any cases for $1" >&2; exit 1; }
-# What runs the tests may put marks before a line.
+# Test runners may put marks before a line.
 sed -n 's/^[# ]*\(case [a-z0-9_]*\)$/\1/p' | LC_ALL=C sort -u >"$work/ran"
 diff "$work/listed" "$work/ran" || { echo "$1: the cases of tests/faces (<) are not those that ran (>)" >&2; exit 1; }
 echo "$1: $(wc -l <"$work/ran") cases of tests/faces ran"

@@ -7,7 +7,7 @@ use undertone_core::hazmat;
 /// The embeddings of the sentences of a document.
 pub type SentenceList = Vec<Vec<f32>>;
 
-/// Settings for so many cases; forty times as many in a long run.
+/// Settings for `cases` cases, or forty times that in a long run.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: if crate::soak() { 40 * cases } else { cases },

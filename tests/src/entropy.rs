@@ -63,7 +63,7 @@ impl TryRng for FixedEntropy<'_> {
 impl TryCryptoRng for FixedEntropy<'_> {}
 impl Entropy for FixedEntropy<'_> {}
 
-/// Whole words, little-endian, as many as fit.
+/// Fills `out` with whole words, little-endian.
 fn fill_words<R: Rng>(rng: &mut R, out: &mut [u8]) -> Result<(), Infallible> {
     assert!(
         out.len().is_multiple_of(8),

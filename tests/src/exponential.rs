@@ -24,7 +24,7 @@ pub fn exp(numerator: u64, denominator: u64) -> Bounds {
     exp_of(numerator.into(), denominator.into())
 }
 
-/// The same for integers of any size.
+/// [`exp`] for integers of any size.
 pub fn exp_of(x: BigUint, mut y: BigUint) -> Bounds {
     assert!(y > BigUint::ZERO);
     let mut doublings = 0;

@@ -1,4 +1,5 @@
-//! The lists of `tests/faces`, which every face of the library runs: the library as one language sees it.
+//! The lists of `tests/faces`, which every face of the library runs: the library as one language
+//! sees it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,8 +17,9 @@ pub const FACES: [&str; 8] = [
     "Rust",
 ];
 
-/// The golden packs and the vectors that every face runs, files in `tests/golden`. Not `features.txt`, what the library finds in a
-/// text: that is inside, and `vectors-features.txt` releases it.
+/// The golden packs and the vectors that every face runs, files in `tests/golden`. Not
+/// `features.txt`, what the library finds in a text: that is inside, and `vectors-features.txt`
+/// releases it.
 ///
 /// # Panics
 /// If a line has no space.
@@ -27,7 +29,8 @@ pub fn golden_files() -> Vec<(&'static str, &'static str)> {
     list.lines().map(pair).collect()
 }
 
-/// How many golden vectors a file has: lines with what must come out, a release or the vector of a sentence.
+/// How many golden vectors a file has: lines with what must come out, a release or the vector of a
+/// sentence.
 pub fn golden_vectors(file: &str) -> usize {
     let text = read(&format!("tests/golden/{file}"));
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
@@ -39,7 +42,8 @@ pub fn golden_vectors(file: &str) -> usize {
     }
 }
 
-/// Compares what a face's program printed, a line for each of [`golden_files`], with how many vectors the files have.
+/// Compares what a face's program printed, a line for each of [`golden_files`], with how many
+/// vectors the files have.
 ///
 /// # Panics
 /// If it ran fewer, or printed anything else.
@@ -70,7 +74,7 @@ fn table(page: &str) -> impl Iterator<Item = Vec<&str>> {
     })
 }
 
-/// What is above the columns of a page's only table.
+/// The column titles of a page's only table.
 ///
 /// # Panics
 /// If there is no table.
@@ -83,7 +87,7 @@ pub fn rows(page: &str) -> Vec<Vec<&str>> {
     table(page).skip(2).collect()
 }
 
-/// What stands between backticks.
+/// The parts of a cell between backticks.
 pub fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

@@ -31,7 +31,7 @@ pub const FEATURES_PACK: &[u8] = include_bytes!("../golden/golden-features.pack"
 
 const VOTE_PACK: &[u8] = include_bytes!("../golden/golden-vote.pack");
 
-/// Every pack with vectors: depth, scores, votes, depth behind a recoder, scores with features.
+/// Every pack with vectors: depth, scores, votes, depth after a recoder, scores with features.
 pub const ALL: [Golden; 5] = [
     Golden {
         pack: PACK,
@@ -117,11 +117,11 @@ pub struct Case {
     pub epsilon: Epsilon,
     /// How it is released.
     pub by: By,
-    /// What the entropy source returns.
+    /// The bytes of the entropy source.
     pub entropy: Vec<u8>,
     /// The document.
     pub sentences: Vec<Sentence>,
-    /// What must come out.
+    /// The expected release.
     pub release: [u8; Release::BYTES],
 }
 
@@ -218,11 +218,11 @@ pub struct BagCase {
     pub mechanism: WordMechanism,
     /// The words drawn.
     pub size: u16,
-    /// What the entropy source returns.
+    /// The bytes of the entropy source.
     pub entropy: Vec<u8>,
     /// The bag.
     pub words: Vec<Words>,
-    /// What must come out.
+    /// The expected release.
     pub release: Vec<u8>,
 }
 
@@ -267,11 +267,11 @@ pub struct VectorCase {
     pub noise: Noise,
     /// `None` for a vector that is projected.
     pub bound_exponent: Option<i32>,
-    /// What the entropy source returns.
+    /// The bytes of the entropy source.
     pub entropy: Vec<u8>,
     /// The vector.
     pub vector: Vec<f32>,
-    /// What must come out.
+    /// The expected release.
     pub release: Vec<u8>,
 }
 

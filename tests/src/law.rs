@@ -28,7 +28,8 @@ pub fn draws_in(start: u128, end: u128, n: u128) -> BigUint {
     draws_below(end, n) - draws_below(start, n)
 }
 
-/// The law of one selection, with the code's own weights; by permute-and-flip of at most 16 candidates.
+/// The law of one selection, with the code's own weights; by permute-and-flip of at most 16
+/// candidates.
 pub fn law(levels: &[u8], rule: Rule, ratio: Ratio) -> Law {
     let worst = usize::from(*levels.iter().max().expect("a level"));
     let weights: Vec<u128> = ratio.weights(rule).take(worst + 1).collect();
@@ -169,8 +170,8 @@ impl Law {
     }
 }
 
-/// Whether every two of these laws are within `factor` of each other: for each outcome the largest of its probabilities
-/// and the least.
+/// Whether every two of these laws are within `factor` of each other: for each outcome the largest
+/// of its probabilities and the least.
 pub fn all_within(laws: &[Law], factor: &Bounds) -> bool {
     (0..laws[0].numerators.len()).all(|outcome| {
         let of = |law: &Law| law.numerators[outcome].clone();

@@ -1,4 +1,4 @@
-//! What the tests of undertone share: test doubles, exact probabilities, packs and vectors.
+//! Shared by the tests of undertone: test doubles, exact probabilities, packs and vectors.
 //!
 //! Nothing here is private and nothing here belongs in an app.
 //!

@@ -43,8 +43,8 @@ pub fn exponential(high: u64, low: u64) -> Real {
     -real(v, -129).ln()
 }
 
-/// A point of the unit circle: 61 bits are its angle in the first octant, the next one mirrors it at the
-/// diagonal, the first two at the axes.
+/// A point of the unit circle: 61 bits are its angle in the first octant, the next one mirrors it
+/// at the diagonal, the first two at the axes.
 pub fn direction(word: u64) -> (Real, Real) {
     let angle = IBig::from(word & ((1 << 61) - 1)) * 2 + 1;
     let (mut y, mut x) = real(angle, -64).sin_cos_pi();
@@ -83,9 +83,9 @@ pub const AT_ONCE: usize = 16;
 
 /// χ² with `degrees` of freedom from the next words.
 ///
-/// Many exponentials at once: their uniform variables are 2^−g·u, u = 1 − word/2⁶⁵, and the sum of the g is the
-/// number of zeroes before as many ones in the bits of the words after these, low bits first (all zeroes if there
-/// are fewer).
+/// Many exponentials at once: their uniform variables are 2^−g·u, u = 1 − word/2⁶⁵, and the sum of
+/// the g is the number of zeroes before the n-th one in the bits of the words after these, low bits
+/// first (all zeroes if there are fewer ones), for n exponentials.
 pub fn chi_squared<'a>(degrees: usize, next: &mut impl FnMut(usize) -> &'a [u64]) -> Real {
     let mut sum = real(0, 0);
     if degrees % 2 == 1 {
@@ -161,7 +161,8 @@ pub fn normal(rng: &mut impl Rng) -> f64 {
     radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
-/// The textbook, which gives its input away: x + r·u, r Gamma, u a normalised Gaussian, in `f32` or in `f64`.
+/// The textbook, which gives its input away: x + r·u, r Gamma, u a normalised Gaussian, in `f32` or
+/// in `f64`.
 pub fn textbook(single: bool, x: &[f64], rate: f64, rng: &mut impl Rng) -> Vec<f64> {
     let g: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
     let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();

@@ -141,7 +141,8 @@ pub struct LexiconParts {
     pub weights: Vec<u16>,
     /// `[words][d]`.
     pub vectors: Vec<Vec<i8>>,
-    /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times 2^(exponent + 8).
+    /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times
+    /// 2^(exponent + 8).
     pub exponent: i32,
     /// How words are found: 0 whole, 1 by longest match.
     pub matching: u32,
@@ -271,7 +272,7 @@ impl RecoderParts {
         self.layers.last().expect("a layer").bias.len()
     }
 
-    /// What becomes of one embedding, from the definition, in integers that cannot overflow.
+    /// The outputs for one embedding, from the definition, in integers that cannot overflow.
     pub fn naive_recode(&self, sentence: &[f32]) -> Vec<i64> {
         let mut vector: Vec<i64> = sentence
             .iter()
@@ -310,7 +311,7 @@ pub struct ScoreParts {
     pub dimension: usize,
     /// Its outputs are scored then.
     pub recoder: Option<RecoderParts>,
-    /// A coordinate x enters as round(x · 2^exponent); 0 behind a recoder.
+    /// A coordinate x enters as round(x · 2^exponent); 0 after a recoder.
     pub exponent: i32,
     /// `[n]`, n being d or the recoder's outputs.
     pub centre: Vec<i16>,
@@ -318,15 +319,15 @@ pub struct ScoreParts {
     pub weights: Vec<Vec<i8>>,
     /// `[m]`.
     pub bias: Vec<i32>,
-    /// What the heads are compared with.
+    /// The scoring of the heads.
     pub scoring: Scoring,
     /// L: levels are below it, 2 to 160.
     pub levels: usize,
 }
 
 impl ScoreParts {
-    /// A pack in which a sentence is one of finitely many kinds, `one_hot(kind)` its embedding, and gives
-    /// candidate c the score `table[kind][c]`, which is at most `largest`.
+    /// A pack in which a sentence is one of finitely many kinds, `one_hot(kind)` its embedding, and
+    /// gives candidate c the score `table[kind][c]`, which is at most `largest`.
     pub fn of_table(table: &[Vec<u8>], largest: u8) -> Self {
         assert!(table.iter().flatten().all(|score| *score <= largest));
         let candidates = table[0].len();
@@ -375,7 +376,7 @@ impl ScoreParts {
         section.extend(kind.to_le_bytes());
         section.extend(u16::from(self.largest_score()).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        // 0 stands for the most, as in packs from before it could be said.
+        // 0 stands for the most, as in packs of an earlier minor version.
         let levels = self.levels as u32 % LEVELS as u32;
         section.extend(levels.to_le_bytes());
         let numbers = self.centre.iter();
@@ -420,9 +421,9 @@ impl ScoreParts {
         }
     }
 
-    /// z of every candidate and the norm, from the definition, in integers that cannot overflow. `said`: what features
-    /// add for each candidate, nothing if it is empty.
-    fn naive_outputs(&self, sentence: &[f32], said: &[i64]) -> (Vec<i128>, i128) {
+    /// z of every candidate and the norm, from the definition, in integers that cannot overflow.
+    /// `added`: the sums of the features by candidate, or empty.
+    fn naive_outputs(&self, sentence: &[f32], added: &[i64]) -> (Vec<i128>, i128) {
         let y: Vec<i128> = self
             .naive_inputs(sentence)
             .iter()
@@ -431,11 +432,11 @@ impl ScoreParts {
             .collect();
         let square: i128 = y.iter().map(|y| y * y).sum();
         let norm = square.isqrt().max(1);
-        let said = said.iter().copied().chain(std::iter::repeat(0));
-        let heads = self.weights.iter().zip(&self.bias).zip(said);
-        let outputs = heads.map(|((weights, bias), said)| {
+        let added = added.iter().copied().chain(std::iter::repeat(0));
+        let heads = self.weights.iter().zip(&self.bias).zip(added);
+        let outputs = heads.map(|((weights, bias), added)| {
             let products = weights.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
-            256 * products.sum::<i128>() + (i128::from(*bias) + i128::from(said)) * norm
+            256 * products.sum::<i128>() + (i128::from(*bias) + i128::from(added)) * norm
         });
         (outputs.collect(), norm)
     }
@@ -445,9 +446,9 @@ impl ScoreParts {
         self.naive_scores_with(sentence, &[])
     }
 
-    /// The same with what features say for each candidate.
-    pub fn naive_scores_with(&self, sentence: &[f32], said: &[i64]) -> Vec<u8> {
-        let (outputs, norm) = self.naive_outputs(sentence, said);
+    /// [`naive_scores`](Self::naive_scores) with the sums of the features by candidate.
+    pub fn naive_scores_with(&self, sentence: &[f32], added: &[i64]) -> Vec<u8> {
+        let (outputs, norm) = self.naive_outputs(sentence, added);
         match &self.scoring {
             Scoring::Graded(thresholds) | Scoring::Features(thresholds) => {
                 let reached = |z: &i128| {
@@ -466,10 +467,10 @@ impl ScoreParts {
         }
     }
 
-    /// What a sentence says for each candidate where the whole text counts, from the definition: z over the norm,
-    /// within ±2²².
-    pub fn naive_values(&self, sentence: &[f32], said: &[i64]) -> Vec<i64> {
-        let (outputs, norm) = self.naive_outputs(sentence, said);
+    /// The value of a sentence for each candidate under the whole-text rule, from the definition:
+    /// z over the norm, within ±2²².
+    pub fn naive_values(&self, sentence: &[f32], added: &[i64]) -> Vec<i64> {
+        let (outputs, norm) = self.naive_outputs(sentence, added);
         let value = |z: &i128| {
             let z = *z.clamp(&(-(norm << 22)), &(norm << 22));
             (z * ((1 << 40) / norm)).div_euclid(1 << 40) as i64
@@ -477,8 +478,8 @@ impl ScoreParts {
         outputs.iter().map(value).collect()
     }
 
-    /// The best outcome for a document whose sentences are embeddings, from the definition: the number of candidates if
-    /// no coordinate of it is known.
+    /// The best outcome for a document whose sentences are embeddings, from the definition: the
+    /// number of candidates if no coordinate of it is known.
     pub fn naive_best(&self, sentences: &[Vec<f32>]) -> u32 {
         let exponent = self.recoder.as_ref().map_or(self.exponent, |r| r.exponent);
         let known = |sentence: &&Vec<f32>| {
@@ -520,7 +521,7 @@ pub fn first_best(values: impl Iterator<Item = Vec<i64>>, candidates: usize) -> 
     first.expect("the largest is one of them") as u32
 }
 
-/// How far each sum is behind the largest, below `levels`.
+/// The difference of each sum from the largest, capped below `levels`.
 pub fn levels_below(levels: usize, sums: &[u64]) -> Vec<u8> {
     let best = sums.iter().max().expect("a candidate");
     let level = |sum: &u64| (best - sum).min(levels as u64 - 1) as u8;
@@ -530,7 +531,7 @@ pub fn levels_below(levels: usize, sums: &[u64]) -> Vec<u8> {
 /// A features section as plain arrays.
 #[derive(Clone, Debug)]
 pub struct FeaturesParts {
-    /// What counts as a feature.
+    /// The kinds of features.
     pub kinds: FeatureKinds,
     /// The pack has no encoder.
     pub alone: bool,
@@ -545,7 +546,7 @@ pub struct FeaturesParts {
 }
 
 impl FeaturesParts {
-    /// What a hash is found by: its bucket and its key as one number.
+    /// Bucket and key of a hash as one number.
     fn place(&self, hash: u32) -> u64 {
         u64::from(hash) >> (16 - u32::from(self.bucket_bits))
     }
@@ -601,9 +602,9 @@ impl FeaturesParts {
         (FEATURES_TAG, section)
     }
 
-    /// What the features of a sentence say for each candidate, from the definition; `None` if it has none that is
-    /// known. Which hashes a sentence has is the code's own; `golden.py` has them from their definition.
-    pub fn naive_said(&self, sentence: &[u8]) -> Option<Vec<i64>> {
+    /// The sums of a sentence's features by candidate, from the definition; `None` if no feature is
+    /// known. The hashes are those of the code; `golden.py` computes them from their definition.
+    pub fn naive_sums(&self, sentence: &[u8]) -> Option<Vec<i64>> {
         let rows = self.ordered();
         let mut sums = vec![0i128; self.scales.len()];
         let mut found = 0u64;
@@ -616,11 +617,11 @@ impl FeaturesParts {
             }
         });
         let root = i128::from((1u64 << 32).checked_div(found)?.isqrt());
-        let said = sums.iter().zip(&self.scales).map(|(sum, scale)| {
+        let scaled = sums.iter().zip(&self.scales).map(|(sum, scale)| {
             let value = (sum * i128::from(*scale) * root).div_euclid(1 << self.shift);
             value.clamp(-(1 << 30), 1 << 30) as i64
         });
-        Some(said.collect())
+        Some(scaled.collect())
     }
 }
 
@@ -700,8 +701,8 @@ pub fn repair_digest(bytes: &mut [u8]) {
     }
 }
 
-/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
-/// nothing. Without an encoder if `alone`.
+/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of
+/// two coordinates have no weight. Without an encoder if `alone`.
 pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
@@ -736,7 +737,8 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
         scoring: Scoring::Features((1..=8).map(|i| 256 * 12 * i).collect()),
         levels: LEVELS,
     };
-    // At epsilon 1 releases of sentences are right more often; from 3 on those of whole texts of 1 to 9 sentences.
+    // At epsilon 1 releases of sentences are right more often; from 3 on those of whole texts of 1
+    // to 9 sentences.
     let (by_sentence, by_whole_text) = (
         [300, 300, 300, 400, 400, 400],
         [200, 200, 200, 399, 500, 400],
@@ -746,7 +748,8 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
     pack(2, &[scores.to_section(), features.to_section(), quality])
 }
 
-/// A section of quality: micro-units, sentences, `[2][epsilons][lengths]` and `[lengths]` in 65534ths.
+/// A section of quality: micro-units, sentences, `[2][epsilons][lengths]` and `[lengths]` in
+/// 65534ths.
 pub fn quality(
     epsilons: &[u32],
     lengths: &[u32],

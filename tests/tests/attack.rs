@@ -1,5 +1,5 @@
-//! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit. Every attack
-//! is shown to work on a mechanism that deserves it.
+//! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit.
+//! Every attack is shown to work on a mechanism that deserves it.
 
 use undertone_audit::sampled::reachability::{Guesses, Precision};
 use undertone_audit::sampled::statistics::{g_test, loss_of_features};
@@ -27,7 +27,7 @@ fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {
 
 // --- Floating point
 
-/// How often an attacker who knows two candidates, one of which goes in by turns, is right and how often wrong.
+/// Counts the right and the wrong guesses of an attacker who knows two inputs, used in turn.
 fn guesses(
     precision: Precision,
     rounds: usize,
@@ -43,7 +43,8 @@ fn guesses(
     (guesses.right, guesses.wrong)
 }
 
-/// A vector as near as makes no difference to the promise: no coordinate moves by more than 2⁻¹⁰ of itself.
+/// A vector as near as makes no difference to the promise: no coordinate moves by more than 2⁻¹⁰ of
+/// itself.
 fn neighbour(x: &[f64], rng: &mut PublicRng) -> Vec<f64> {
     x.iter()
         .map(|x| x * (1.0 + (uniform(rng) - 0.5) / 512.0))
@@ -80,8 +81,8 @@ fn floating_point_noise_gives_the_input_away() {
     }
 }
 
-/// The same attack on as many releases of ours, 10⁴ or 10⁶ in the long run, as floats: it is wrong as often as it
-/// is right. (As floats some of our grid points cannot come from either candidate, so it does name some.)
+/// The same attack on 10⁴ of our releases (10⁶ in the long run) as floats is right half of the
+/// time. (As floats some of our grid points can come from neither input, so it guesses some.)
 #[test]
 fn releases_give_nothing_to_floating_point() {
     let total = if soak() { 1_000_000 } else { 10_000 };
@@ -117,7 +118,7 @@ fn releases_give_nothing_to_floating_point() {
                 "{noise:?} d = {d} ε = {micro}e-6 {precision:?}: {right} right, {wrong} wrong of {rounds}"
             );
             named += right + wrong;
-            // What the promise allows: ε·‖x − x'‖ < ε/500.
+            // The promise allows ε·‖x − x'‖ < ε/500.
             let squares = x.iter().zip(&other).map(|(x, o)| (x - o).powi(2));
             let loss = f64::from(micro) / 1e6 * squares.sum::<f64>().sqrt();
             let allowed = loss.exp_m1() * (right + wrong) as f64;
@@ -144,8 +145,8 @@ fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
         counts
     };
     let (first, second) = (count(first), count(second));
-    // Both against the mean of both: the sum of two G statistics would have 2^bits − 1 degrees; the larger
-    // one, with all its own, is careful.
+    // Both against the mean of both: the sum of two G statistics would have 2^bits − 1 degrees; the
+    // larger one, with all its own, is careful.
     let total: u64 = first.iter().chain(&second).sum();
     let expected: Vec<f64> = first
         .iter()
@@ -155,8 +156,9 @@ fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
     g_test(&first, &expected).min(g_test(&second, &expected))
 }
 
-/// The low bits of what is released do not tell where between two grid points the input was. (Laplace noise has
-/// at least 64 steps of deviation, so they are uniform up to 10⁻³; discrete noise 8, so only the lowest are.)
+/// The low bits of what is released do not tell where between two grid points the input was.
+/// (Laplace noise has at least 64 steps of deviation, so they are uniform up to 10⁻³; discrete
+/// noise 8, so only the lowest are.)
 #[test]
 fn low_bits_do_not_depend_on_the_input() {
     let draws = if soak() { 500_000 } else { 5_000 };
@@ -219,7 +221,7 @@ fn audit(draws: usize, seed: u64, inputs: [&[f32]; 2], width: i64, mechanism: &M
     loss_of_features([&samples[0], &samples[1]], width, 0.001).bound
 }
 
-/// What takes a vector and gives a release.
+/// A function from a vector to a release.
 type Mechanism<'a> = dyn Fn(&[f32], &mut PublicRng) -> Vec<i32> + 'a;
 
 /// Inputs at distance 1 and less, on the grid and off it.
@@ -302,8 +304,8 @@ fn an_audit_notices_planted_bugs() {
         out
     };
     let steps = |x: f32| (x / h).round() as i32;
-    // The noise of 2ε; one variable in both coordinates; none in the second; the same noise for all inputs,
-    // from a generator that starts anew.
+    // The noise of 2ε; one variable in both coordinates; none in the second; the same noise for all
+    // inputs, from a generator that starts anew.
     let half = |x: &[f32], rng: &mut PublicRng| draw(&loud, x, rng);
     let reused = |x: &[f32], rng: &mut PublicRng| {
         let noise = draw(&right, &[0.0; 2], rng)[0];

@@ -1,12 +1,14 @@
-//! Tests neither fail nor pass by chance. Random cases come from fixed seeds. A file of tests that draws from the system's
-//! entropy, starts programs that do, or looks at a clock says how likely both are, whatever the machine does beside:
+//! Tests neither fail nor pass by chance. Random cases come from fixed seeds. A file of tests that
+//! draws from the system's entropy, starts programs that do, or looks at a clock states the
+//! probabilities of both, for any load on the machine:
 //!
 //! ```text
 //! // Chance: false alarm 10⁻¹², miss none. Why.
 //! ```
 //!
-//! A false alarm is a test that fails where nothing is wrong, a miss one that does not find what it is there to find. `none`
-//! means that the outcome does not depend on what is drawn, nor on how long anything takes.
+//! A false alarm is a test that fails where nothing is wrong, a miss one that does not find what it
+//! is there to find. `none` means that the outcome does not depend on what is drawn, nor on how
+//! long anything takes.
 //!
 //! Chance: false alarm none, miss none. (This file has the words that it looks for.)
 
@@ -31,15 +33,17 @@ const WORDS: [&str; 14] = [
     "utc_day",
 ];
 
-/// What all tests together may have, once through: a false alarm in 10⁹ runs, and for each statement a miss in 10⁶.
+/// The limits: a false alarm of all tests together in 10⁹ runs, and for each statement a miss in
+/// 10⁶.
 const FALSE_ALARMS: f64 = 1e-9;
 const MISS: f64 = 1e-6;
 
 /// The part of a source that is compiled for tests alone.
 fn tests_of<'t>(path: &str, text: &'t str) -> &'t str {
-    match path.split(['/', '.']).any(|part| part == "tests") {
-        true => text,
-        false => text.find("#[cfg(test)]").map_or("", |at| &text[at..]),
+    if path.split(['/', '.']).any(|part| part == "tests") {
+        text
+    } else {
+        text.find("#[cfg(test)]").map_or("", |at| &text[at..])
     }
 }
 
@@ -69,7 +73,7 @@ fn stated(line: &str) -> Option<Result<[f64; 2], String>> {
     }))
 }
 
-/// What a file of tests states, and what is wrong with that.
+/// The probability of a false alarm that a file states, and the problems of its statements.
 fn judge(path: &str, text: &str) -> (f64, Vec<String>) {
     let tests = tests_of(path, text);
     let mut words = tests.split(|c: char| !(c.is_alphanumeric() || c == '_'));

@@ -1,11 +1,13 @@
-//! Every release path takes as many instructions whatever the documents say: the C library as it ships, counted
-//! by callgrind on the programs in `tests/constant-work`, the random bytes the same each time.
+//! Every release path takes the same number of instructions for all documents. Callgrind counts the
+//! instructions of the released C library in the programs of `tests/constant-work`, with the same
+//! random bytes each time.
 //!
-//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` adds packs as large as real ones, and what
-//! valgrind does not know, the AVX-512 kernels, step by step; it takes some minutes and writes the table to
-//! `tests/notes/constant-work.md`.
+//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` adds packs as large as
+//! real ones, and what valgrind does not know, the AVX-512 kernels, step by step; it takes some
+//! minutes and writes the table to `tests/notes/constant-work.md`.
 //!
-//! Chance: false alarm none, miss none. Random bytes are replayed; callgrind counts instructions, not time.
+//! Chance: false alarm none, miss none. Random bytes are replayed; callgrind counts instructions,
+//! not time.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -85,7 +87,7 @@ fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Count
 /// The same, by the processor itself.
 fn by_steps(program: &Path, packs: &[PathBuf]) -> (String, Counts) {
     let steps = compile("constant-steps", "steps.c", None);
-    // Without randomised addresses two runs could be compared, too.
+    // Without randomised addresses two runs can be compared.
     let output = run(Command::new(steps).arg(program).arg("steps").args(packs));
     let output = String::from_utf8(output.stdout).expect("text");
     let (mut counts, mut backend) = (Counts::new(), String::new());
@@ -124,7 +126,7 @@ fn judge(title: &str, counts: &Counts, table: &mut String) -> bool {
     )
     .expect("memory");
     for ((path, public), calls) in counts {
-        // Where there is but one quarter, it goes without saying.
+        // Paths with only one quarter need no comparison.
         let quarters = counts.keys().filter(|(other, _)| other == path).count();
         let public = if quarters > 1 {
             format!(", released from quarter {public}")
@@ -158,7 +160,8 @@ fn instructions_do_not_depend_on_documents() {
     let (backend, counts) = by_callgrind(&program, "callgrind", &golden(&GOLDEN));
     let same = judge(&format!("`{backend}`, golden packs:"), &counts, &mut table);
     println!("{table}");
-    // Every path is there: 6 in each of 5 packs, for rules 2 of 3; whole texts; words; vectors; a ledger.
+    // Every path is there: 6 in each of 5 packs, for rules 2 of 3; whole texts; words; vectors; a
+    // ledger.
     let calls: usize = counts.values().map(Vec::len).sum();
     assert!(
         counts.len() >= 90 && calls >= 1400,
@@ -171,7 +174,8 @@ fn instructions_do_not_depend_on_documents() {
     );
 }
 
-/// The check can fail: a branch on one coordinate and an early exit for sentences of zeroes are found.
+/// The check can fail: a branch on one coordinate and an early exit for sentences of zeroes are
+/// found.
 #[test]
 fn planted_branches_are_found() {
     if !tools() {

@@ -66,7 +66,8 @@ fn the_checker_rejects_a_constant_without_its_four() {
     assert!((constant - 8) * &bounds.lower < whole);
 }
 
-/// The table itself, which C shows only the upper half of: each entry is ⌈2¹²⁷·exp(−2^b/2 000 000)⌉.
+/// The table itself, which C shows only the upper half of: each entry is ⌈2¹²⁷·exp(−2^b/2 000
+/// 000)⌉.
 #[test]
 fn table_entries_are_exact() {
     const SOURCE: &str = include_str!("../../core/src/select.rs");
@@ -125,8 +126,9 @@ fn grid() -> Vec<u32> {
         .collect()
 }
 
-/// What the proof of privacy uses of the table: 1 ≤ W_{i+1} ≤ W_i ≤ ρ·W_{i+1} with ρ = 2⁶⁴/C, for all levels that
-/// there may be, both first weights, and the ratio of an ε that was rounded down to nothing.
+/// The properties of the table that the proof of privacy uses: 1 ≤ W_{i+1} ≤ W_i ≤ ρ·W_{i+1} with
+/// ρ = 2⁶⁴/C, for all possible levels, both first weights, and the ratio of an ε that is rounded
+/// down to 0.
 #[test]
 fn weights_fall_by_no_more_than_the_ratio() {
     let nothing = Ratio::per_step(

@@ -1,4 +1,4 @@
-//! What is said about dependencies, against what cargo resolves.
+//! Compares statements about dependencies with what cargo resolves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +37,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).expect(key)
 }
 
-/// What a row of core/DEPENDENCIES.md says that can be looked up.
+/// The verifiable cells of a row of core/DEPENDENCIES.md.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     while_compiling: bool,
@@ -86,7 +86,7 @@ fn devices_link_what_is_listed() {
         };
         linked.insert(name.to_owned(), row);
     }
-    // What a macro is made of runs where the macro runs.
+    // Dependencies of a macro run in the compiler as well.
     let made_of_macros = ["proc-macro2", "quote", "syn", "unicode-ident"];
     for (name, row) in &mut linked {
         row.while_compiling |= made_of_macros.contains(&name.as_str());
@@ -153,7 +153,7 @@ fn uses_unsafe(folder: &Path) -> bool {
                 && fs::read_to_string(&path)
                     .expect("UTF-8")
                     .parse()
-                    // What does not parse alone counts as the worst.
+                    // A file that does not parse counts as unsafe.
                     .map_or(true, has_unsafe)
         })
 }
@@ -166,8 +166,8 @@ fn has_unsafe(tokens: TokenStream) -> bool {
     })
 }
 
-/// With this, whatever CI tests it tests with the oldest versions that a Cargo.toml allows: the lock file is the one
-/// that `cargo generate-lockfile -Zdirect-minimal-versions` makes.
+/// With this, whatever CI tests it tests with the oldest versions that a Cargo.toml allows: the
+/// lock file is the one that `cargo generate-lockfile -Zdirect-minimal-versions` makes.
 #[test]
 fn the_oldest_versions_allowed_are_the_ones_tested() {
     let metadata = metadata();

@@ -1,5 +1,5 @@
-//! `core::embedding` and the exact parts of `core::laplace`: sensitivities of projections, the law of discrete
-//! noise, the noise of a whole release to the last bit, and what comes in and goes out.
+//! `core::embedding` and the exact parts of `core::laplace`: sensitivities of projections, the law
+//! of discrete noise, the noise of a whole release to the last bit, and what comes in and goes out.
 
 use num_bigint::{BigInt, BigUint};
 use undertone_core::epsilon::Epsilon;
@@ -61,14 +61,16 @@ fn expected_units(rows: &[Vec<i16>], exponent: i32) -> BigUint {
         .map(|row| row.iter().map(|x| x.magnitude()).sum::<BigUint>());
     let square = sums.max().expect("a row") << (2 * (32 + exponent));
     let root = square.sqrt();
-    let up = match &root * &root == square {
-        true => root,
-        false => root + 1u32,
+    let up = if &root * &root == square {
+        root
+    } else {
+        root + 1u32
     };
     up.max(BigUint::from(1u32 << 20))
 }
 
-/// Whether Δ²·‖v‖² ≥ ‖Φv‖² for the vector that power iteration finds, rounded to integers: no tolerance.
+/// Whether Δ²·‖v‖² ≥ ‖Φv‖² for the vector that power iteration finds, rounded to integers: no
+/// tolerance.
 fn covers_power_iteration(rows: &[Vec<i16>], exponent: i32, units: u64, seed: u64) -> (bool, f64) {
     let d = rows[0].len();
     let mut rng = PublicRng::new(seed);
@@ -323,9 +325,10 @@ fn no_sensitivity_overflows() {
 
 // --- The noise of a release
 
-/// Which integer of noise the words give, all 55 bits of it: a projection (1 1) puts any integer behind a
-/// coordinate, and where the output steps up tells the rest. Then the distance to the exact noise is below η, for
-/// words of all kinds: coupling of computed and ideal noise, as the proof has it.
+/// Reads all 55 bits of the integer of noise for given words: a projection (1 1) adds any integer
+/// to a coordinate, and the place where the output steps up gives the rest. The distance to the
+/// exact noise is below η for words of all kinds: the coupling of computed and ideal noise in the
+/// proof.
 #[test]
 fn the_computed_noise_is_within_eta_of_the_ideal_one() {
     let mut rng = PublicRng::new(0x7e57_9004);
@@ -391,9 +394,10 @@ fn the_computed_noise_is_within_eta_of_the_ideal_one() {
             for _ in 0..40 {
                 let middle: Vec<i64> = below.iter().zip(&above).map(|(a, b)| (a + b) / 2).collect();
                 for (i, y) in draw(&middle).into_iter().enumerate() {
-                    match y > base[i] {
-                        true => above[i] = middle[i],
-                        false => below[i] = middle[i],
+                    if y > base[i] {
+                        above[i] = middle[i]
+                    } else {
+                        below[i] = middle[i]
                     }
                 }
             }
@@ -503,14 +507,14 @@ fn releases_hold_what_was_drawn() {
 
 // --- Discrete noise
 
-/// Weights from the documentation of `core::laplace::discrete`: W₀ = 2⁵⁸, W_{i+1} = max(1, ⌈W_i·C/2⁶⁴⌉) up to
-/// index 704, constant then, and a last one for the tail.
+/// Weights from the documentation of `core::laplace::discrete`: W₀ = 2⁵⁸,
+/// W_{i+1} = max(1, ⌈W_i·C/2⁶⁴⌉) up to index 704, constant then, and a last one for the tail.
 struct Discrete {
     /// a·2³² rounded down: the loss of a step is ln(1 + a) at most.
     rate: u64,
     /// Number of 128-bit draws that give each magnitude 0..=N.
     counts: Vec<BigUint>,
-    /// Where each magnitude starts, and the end: sums of W₀, 2W₁, 2W₂, ...
+    /// The start of each magnitude, and the end: sums of W₀, 2W₁, 2W₂, ...
     starts: Vec<u128>,
 }
 
@@ -542,9 +546,10 @@ impl Discrete {
         let mut weights = vec![1u128 << 58];
         for i in 0..magnitudes - 1 {
             let last = weights[i];
-            weights.push(match i < LAST_STEP {
-                true => ((last * c + u128::from(u64::MAX)) >> 64).max(1),
-                false => last,
+            weights.push(if i < LAST_STEP {
+                ((last * c + u128::from(u64::MAX)) >> 64).max(1)
+            } else {
+                last
             });
         }
         weights.push((weights[magnitudes - 1] * c).div_ceil((1 << 64) - c));
@@ -601,7 +606,8 @@ fn discrete() -> Vec<Laplace> {
     .to_vec()
 }
 
-/// The code has exactly this law: every magnitude starts at the draw at which it should, to the last of 128 bits.
+/// The code has exactly this law: every magnitude starts at the draw at which it should, to the
+/// last of 128 bits.
 #[test]
 fn discrete_noise_changes_at_the_exact_draw() {
     // The smallest box, 2^12 steps to either side.
@@ -649,8 +655,8 @@ fn discrete_noise_changes_at_the_exact_draw() {
     }
 }
 
-/// The same at a few magnitudes for many parameters: the rate, from which all weights follow, is the largest
-/// allowed or one unit less, never more.
+/// The same at a few magnitudes for many parameters: the rate, from which all weights follow, is
+/// the largest allowed or one unit less, never more.
 #[test]
 fn discrete_noise_has_the_rate_of_its_parameters() {
     const R: usize = 1 << 12;
@@ -683,20 +689,19 @@ fn discrete_noise_has_the_rate_of_its_parameters() {
                 drawn(first) == magnitude as i32 && drawn(first - 1) == magnitude as i32 - 1
             })
         };
-        match fits(largest) {
-            true => exact += 1,
-            false => {
-                assert!(fits(largest - 1), "{laplace:?}");
-                less += 1;
-            }
+        if fits(largest) {
+            exact += 1
+        } else {
+            assert!(fits(largest - 1), "{laplace:?}");
+            less += 1;
         }
-        // The check tells rates apart, a larger one above all.
+        // The check distinguishes rates, above all a larger one.
         assert!(!fits(largest + 1), "{laplace:?}");
     }
     println!("{exact} rates as large as allowed, {less} one unit less");
 }
 
-/// Rounding at random: up exactly for as many of the 40 bits as the fraction says; then the draw does not matter.
+/// Random rounding goes up for exactly the fraction's share of the 2⁴⁰ draws, whatever the noise.
 #[test]
 fn fractions_round_up_as_often_as_they_say() {
     let laplace = discrete()[0];
@@ -736,7 +741,8 @@ fn fractions_round_up_as_often_as_they_say() {
     }
 }
 
-/// The exact law of an output in the box: probabilities times 2^169, for the grid point `x` and a fraction of 40 bits.
+/// The exact law of an output in the box: probabilities times 2^169, for the grid point `x` and a
+/// fraction of 40 bits.
 fn law_of_output(law: &Discrete, r: i64, x: i64, fraction: u64, y: i64) -> BigUint {
     let n = law.counts.len() as i64 - 1;
     // Twice a magnitude's share on either side, four times that of 0 over both.
@@ -764,8 +770,9 @@ fn law_of_output(law: &Discrete, r: i64, x: i64, fraction: u64, y: i64) -> BigUi
         }
 }
 
-/// One step of the grid changes no probability by more than a factor of 1 + a, edges of the box included, and
-/// a·√m/h ≤ ε/Δ: pure metric differential privacy, exactly, between any two grid points of the box.
+/// One step of the grid changes no probability by more than a factor of 1 + a, edges of the box
+/// included, and a·√m/h ≤ ε/Δ: pure metric differential privacy, exactly, between any two grid
+/// points of the box.
 #[test]
 fn discrete_noise_is_private_step_by_step() {
     const R: usize = 1 << 12;
@@ -808,8 +815,9 @@ fn discrete_noise_is_private_step_by_step() {
     }
 }
 
-/// All inputs and outputs of a row of points through the edge and the middle, between grid points too: no ratio
-/// above e^(ε_h·|x − x'|), ε_h = a in steps; with a lower bound on the exponential, so without tolerance.
+/// All inputs and outputs of a row of points through the edge and the middle, between grid points
+/// too: no ratio above e^(ε_h·|x − x'|), ε_h = a in steps; with a lower bound on the exponential,
+/// so without tolerance.
 #[test]
 fn discrete_noise_is_private_between_grid_points() {
     const R: i64 = 1 << 12;

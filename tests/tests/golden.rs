@@ -65,7 +65,7 @@ fn releases_match_the_reference() {
     for golden in all.chain(&golden::PROJECTIVE) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         assert_eq!(pack.encoder_name(), "golden");
-        // One document for all cases: a release must leave nothing behind.
+        // One document for all cases: a release must leave no state.
         let mut document = Document::new(&pack).expect("candidates");
         let cases = golden.cases();
         assert!(cases.len() >= 20, "{} cases", cases.len());

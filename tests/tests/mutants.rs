@@ -1,17 +1,20 @@
-//! Mutants of data flow: buffers that keep what was in them, words and noise that are used twice, what is read one place
-//! off, sentences that look at others. `cargo mutants` changes operators and makes none of these.
+//! Mutants of data flow: buffers that keep what was in them, words and noise that are used twice,
+//! what is read one place off, sentences that look at others. `cargo mutants` changes operators and
+//! makes none of these.
 //!
-//! The cheap test sees that every mutant is still one of the code as it is. To run them all, which takes about half an hour:
+//! The cheap test sees that every mutant is still one of the code as it is. To run them all, which
+//! takes about half an hour:
 //!
 //! ```sh
 //! cargo test -p undertone-tests --test mutants -- --ignored --nocapture
 //! ```
 //!
-//! `UNDERTONE_MUTANTS=coins,norm` runs those whose names have one of these parts. All are built together, in a copy of the
-//! sources: a number chooses which one runs. Results: `tests/notes/mutants.md`.
+//! `UNDERTONE_MUTANTS=coins,norm` runs those whose names have one of these parts. All are built
+//! together, in a copy of the sources: a number chooses which one runs. Results:
+//! `tests/notes/mutants.md`.
 //!
-//! Chance: false alarm none, miss none. The long test is not among those of every day: on a machine that is so busy that one
-//! takes five minutes a mutant counts as noticed.
+//! Chance: false alarm none, miss none. The long test is not among those of every day: on a machine
+//! that is so busy that one takes five minutes a mutant counts as noticed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +24,8 @@ use std::time::{Duration, Instant};
 
 /// A part of a file in `core/src`, which is there once, and what takes its place.
 ///
-/// Both are statements, or both expressions of one type. `mutant::swap` keeps a number and gives the one before.
+/// Both are statements, or both expressions of one type. `mutant::swap` keeps a number and gives
+/// the one before.
 struct Mutant {
     name: &'static str,
     file: &'static str,
@@ -638,8 +642,8 @@ const MUTANTS: &[Mutant] = &[
     ),
 ];
 
-/// Tests that should notice, the quick ones first: `--lib` is that of `undertone-core`. The audit of planted bugs comes
-/// last.
+/// Tests that should notice, the quick ones first: `--lib` is that of `undertone-core`. The audit
+/// of planted bugs comes last.
 const TESTS: [&str; 17] = [
     "lib",
     "sampler",
@@ -668,7 +672,7 @@ const SWITCHED: [&str; 2] = ["core/src/lib.rs", "tests/tests/laplace.rs"];
 
 /// Says which mutant runs, and keeps a number for those that need one.
 const SWITCH: &str = r#"
-/// Which mutant runs.
+/// Selects the mutant that runs.
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod mutant {
@@ -709,7 +713,7 @@ fn places() -> Vec<&'static Mutant> {
     places
 }
 
-/// What stands in the place of a text in the common build: by its number a mutant, or the text.
+/// The text of a place in the common build: selects a mutant by its number, or the original.
 fn switched(place: &Mutant) -> String {
     let mut text = format!("{{ {} }}", place.old);
     for (number, mutant) in (1..).zip(MUTANTS) {
@@ -745,8 +749,8 @@ fn every_mutant_is_one_of_the_code() {
     }
 }
 
-/// Copies what git knows to a folder, and puts the mutants in. A file stays as it was if it is the same: nothing is built
-/// again then.
+/// Copies the files in git to a folder, with the mutants. An equal file is not written, so that it
+/// is not built again.
 fn copy(to: &Path) {
     let listed = Command::new("git")
         .args(["ls-files", "-z"])
@@ -827,7 +831,7 @@ fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
 fn passes(program: &Path, number: usize) -> bool {
     let mut child = Command::new(program)
         .env("UNDERTONE_MUTANT", number.to_string())
-        // What fails here is no case to keep.
+        // Failures here are no regressions to store.
         .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
         .current_dir(root().join("tests"))
         .stdout(Stdio::null())

@@ -1,4 +1,5 @@
-//! Links in pages lead somewhere, the tests that they name are there, and so is the code that the proofs are about.
+//! Links in pages lead somewhere, the tests that they name are there, and so is the code that the
+//! proofs are about.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The anchors that a page offers: its headings in lower case, blanks as hyphens, without punctuation.
+/// The anchors that a page offers: its headings in lower case, blanks as hyphens, without
+/// punctuation.
 fn anchors(page: &str) -> Vec<String> {
     page.lines()
         .filter(|line| line.starts_with('#'))

@@ -1,5 +1,5 @@
-//! The auditor audited: mechanisms with planted bugs, which the exact half of an audit must find, each by the check
-//! that is there for it. The same mechanisms without the bug pass.
+//! The auditor audited: mechanisms with planted bugs, which the exact half of an audit must find,
+//! each by the check that is there for it. The same mechanisms without the bug pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -119,8 +119,8 @@ enum Bug {
     RatioOfOneLess,
     /// The rank of a candidate is drawn among the heads of its level.
     RankAmongHeads,
-    /// The coins of the last batch, if it is not a whole one, are those of the batch before; with more candidates than
-    /// this.
+    /// The coins of the last batch, if it is not a whole one, are those of the batch before; with
+    /// more candidates than this.
     CoinsReused(usize),
     /// Sentences after the hundredth count twice.
     LateTwice,
@@ -130,7 +130,7 @@ enum Bug {
     NormBefore,
     /// How far a candidate is from the best has eight bits.
     Wrapped,
-    /// What a clear should wipe counts for the next document.
+    /// State that a clear should wipe counts for the next document.
     NotCleared,
     /// A phrase may begin in one sentence and end in the next.
     PhraseAcross,
@@ -149,7 +149,7 @@ impl<'p> Planted<'p> {
         sentences::check(self, &[], &options())
     }
 
-    /// With as many neighbours as it takes to try the longest documents.
+    /// With enough neighbours to try the longest documents.
     fn audit_long(&self) -> Vec<Check> {
         let neighbours = options().neighbours.max(30_000);
         let options = Options {
@@ -423,7 +423,8 @@ fn without_a_bug_all_checks_pass_and_losses_come_near() {
     }
 }
 
-/// Votes are compared, graded scores are not: what a pack with a largest score of 1 does is no vote.
+/// Votes are compared, graded scores are not: what a pack with a largest score of 1 does is no
+/// vote.
 #[test]
 fn mechanisms_are_called_what_they_are() {
     let golden = |name: &str| {
@@ -485,7 +486,7 @@ fn the_ratio_of_a_largest_score_that_is_off_by_one_is_found() {
     );
 }
 
-/// No two candidates show these: only the definition tells.
+/// No two candidates show these, only the definition.
 #[test]
 fn coins_that_are_reused_and_ranks_among_heads_are_found() {
     for bug in [
@@ -520,7 +521,7 @@ fn sentences_that_count_for_more_than_themselves_are_found() {
     }
 }
 
-/// Where some of the ways to push sentences is wrong alone.
+/// Bugs in only one of the ways to push sentences.
 #[test]
 fn ways_to_push_that_differ_are_found() {
     let lexicon = LexiconParts::of_vectors((0..40).map(|i| vec![i, 40 - i]).collect(), -4);
@@ -647,7 +648,7 @@ enum WholeBug {
     Flipped,
     /// All candidates that tie for the best have its weight.
     TiesCount,
-    /// Where nothing is known, nothing is released.
+    /// Nothing is released if nothing is known.
     Silent,
     /// The weights of 2ε.
     DoubledEpsilon,
@@ -728,7 +729,7 @@ impl WholeText for PlantedWhole<'_> {
     }
 }
 
-/// Documents of no sentence, of one that says nothing, and of one of each kind.
+/// Documents of no sentence, of one without a known word, and of one of each kind.
 fn kinds() -> Vec<Document> {
     let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
     let silent = [vec![], vec![vec![0.0; 6]]];
@@ -769,15 +770,16 @@ fn whole_text_rules_that_are_wrong_are_found() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PointBug {
     None,
-    /// What is drawn outside of the preferred set is drawn from all points.
+    /// A draw outside the preferred set is from all points.
     AllPoints,
-    /// The text's outcome is one too large when the set is made, and right when what is in it is drawn.
+    /// The text's outcome is one too large when the set is made, and right when what is in it is
+    /// drawn.
     OtherSet,
     /// Every second outcome prefers a point less, so that the normaliser moves.
     Moving,
     /// The weights of 1.1·ε.
     Spent,
-    /// Where nothing is known, nothing is released.
+    /// Nothing is released if nothing is known.
     Silent,
 }
 
@@ -889,9 +891,9 @@ fn words_that_are_passed_through_or_not_drawn_anew_are_found() {
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum WordBug {
         None,
-        /// Takes an unknown word for the one that comes behind it in the alphabet.
+        /// Takes an unknown word for the next one in the alphabet.
         PassedThrough,
-        /// What was drawn for a word is released for it wherever it comes again.
+        /// Repeats the first draw for a word at its next places.
         NotAnew,
     }
 

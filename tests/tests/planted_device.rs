@@ -1,12 +1,13 @@
-//! The auditor is audited: devices with a bug that the black-box half of `undertone audit` must find, in Rust on
-//! `core`'s parts and in C around the real library, and the real device, which must pass.
+//! The auditor is audited: devices with a bug that the black-box half of `undertone audit` must
+//! find, in Rust on `core`'s parts and in C around the real library, and the real device, which
+//! must pass.
 //!
-//! Devices in Rust draw from a fixed seed and count time instead of measuring it: what they pass once they pass always.
-//! `UNDERTONE_SEED=2` and so on try others; so few misses are expected that a thousand seeds show none. Devices in C
-//! have the system's entropy and its clock.
+//! Devices in Rust draw from a fixed seed and count time instead of measuring it: what they pass
+//! once they pass always. `UNDERTONE_SEED=2` and so on try others; so few misses are expected that
+//! a thousand seeds show none. Devices in C have the system's entropy and its clock.
 //!
-//! Chance: false alarm 10⁻¹⁰, miss 10⁻³⁰. `failed_thrice` says what a false alarm takes, less than 100 times; `bugs_in_c…` and
-//! `late_bugs…` what a miss takes.
+//! Chance: false alarm 10⁻¹⁰, miss 10⁻³⁰. See `failed_thrice` for a false alarm, used less than
+//! 100 times; `bugs_in_c…` and `late_bugs…` for a miss.
 
 #![cfg(unix)]
 
@@ -72,7 +73,8 @@ fn two() -> Epsilon {
 /// Candidates of the packs below.
 const CANDIDATES: usize = 16;
 
-/// One sentence lifts the first candidate, another one all others: a loss close to ε. Words lie on a line.
+/// One sentence lifts the first candidate, another one all others: a loss close to ε. Words lie on
+/// a line.
 fn scores_pack() -> Vec<u8> {
     let table: Vec<Vec<u8>> = [1, 0]
         .iter()
@@ -109,8 +111,8 @@ fn worst_neighbours() -> Vec<Neighbours> {
     ]
 }
 
-/// One direction and two sorts of candidates, neither of which lies in the middle of the sentences below: no level
-/// is 0.
+/// One direction and two sorts of candidates, neither of which lies in the middle of the sentences
+/// below: no level is 0.
 fn depth_pack() -> Vec<u8> {
     let depth = DepthParts {
         dimension: 2,
@@ -150,19 +152,20 @@ enum Bug {
     RelativeToZero,
     /// A word that is not in the vocabulary stays as it is: it gets a number of its own.
     PassedThrough,
-    /// A word that is not in the vocabulary counts as the first one and not as the one that stands for it.
+    /// A word that is not in the vocabulary counts as the first one and not as the one that stands
+    /// for it.
     WrongFallback,
     /// The words of a bag are not drawn apart.
     OneDrawForABag,
     /// Sentences whose second coordinate is larger than the first count twice.
     CountedTwice,
-    /// One release in so many tells the text: it names a candidate that follows from the levels.
+    /// One release in n reveals the text: it names a candidate that follows from the levels.
     TellsOneIn(u64),
     /// Whole texts are released by permute-and-flip, whose normaliser moves with the text.
     Flipped,
     /// Of candidates that tie for the best of a whole text the number of its sentences chooses.
     TiesByText,
-    /// Where nothing is known of a whole text, nothing is released.
+    /// Nothing is released if nothing is known of a whole text.
     Silent,
     /// Points are those of the outcome after the best one.
     OtherSet,
@@ -220,7 +223,8 @@ impl<'p> Planted<'p> {
         self.before.clone()
     }
 
-    /// Draws by the definition, from the weights of `core`: its own engine is slow where it is not optimised.
+    /// Draws by the definition, from the weights of `core`: its own engine is slow where it is not
+    /// optimised.
     fn select(&self, levels: &[u8], ratio: Ratio, rule: Rule, rng: &mut PublicRng) -> u32 {
         let best = levels.iter().min().copied().unwrap_or(0);
         let off = match self.bug {
@@ -542,9 +546,10 @@ impl Device for Planted<'_> {
         let mut times = Vec::new();
         for _ in 0..count {
             let other = self.rng.next_u64().is_multiple_of(2);
-            let number = match other {
-                true => others.start + below(&mut self.rng, others.len() as u128) as usize,
-                false => fixed,
+            let number = if other {
+                others.start + below(&mut self.rng, others.len() as u128) as usize
+            } else {
+                fixed
             };
             let Document::Embeddings(rows) = &self.kept[number] else {
                 unreachable!("embeddings are timed")
@@ -640,8 +645,9 @@ fn the_device_is_asked_for_searched_neighbours() {
             epsilons: vec![two()],
             rules: RULES.to_vec(),
             neighbours: 600,
-            // With 8,000 the tests of fit see too little: -log10 of p was 16 on average, 4 the deviation, 12 the
-            // threshold. All three grow with the number of releases or with its root.
+            // With 8,000 the tests of fit see too little: -log10 of p was 16 on average, 4 the
+            // deviation, 12 the threshold. All three grow with the number of releases or with its
+            // root.
             releases: 4 * draws() as u64,
             seed: 1,
         };
@@ -721,7 +727,7 @@ fn wrong_releases_of_whole_texts_are_noticed() {
     }
 }
 
-/// Features of public words alone, fewer levels: what the words say for 16 candidates is random.
+/// Only features of public words, with random weights for 16 candidates, and fewer levels.
 fn features_pack() -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
@@ -756,7 +762,7 @@ fn features_pack() -> Vec<u8> {
     pack(1, &[scores.to_section(), features.to_section()])
 }
 
-/// Where a pack has features, sentences are texts: searched, compared and released.
+/// For packs with features, sentences are texts: searched, compared and released.
 #[test]
 fn packs_with_features_are_audited_by_texts() {
     let golden = fs::read(root().join("tests/golden/golden-features.pack"));
@@ -824,7 +830,7 @@ fn too_few_releases_are_refused() {
     );
 }
 
-/// What the README says of how much is seen with 20,000 releases.
+/// The claim of the README on how much 20,000 releases show.
 #[test]
 fn releases_that_tell_now_and_then_are_noticed() {
     let bytes = scores_pack();
@@ -871,7 +877,7 @@ fn reused_noise_is_noticed() {
         Rule::PermuteAndFlip,
         &worst_neighbours(),
     );
-    // Of each document alone nothing is wrong.
+    // No single document is wrong.
     assert_eq!(failed(&checks), ["independence of releases"]);
     let checks =
         vectors::check(&mut device, Noise::Laplace, epsilon("1"), 5_000).expect("a device");
@@ -916,7 +922,8 @@ fn a_seeded_generator_is_noticed() {
 fn weights_relative_to_level_0_are_noticed() {
     let bytes = depth_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
-    // Four sentences on one side: all candidates are at depth 0, or the second half is a level deeper.
+    // Four sentences on one side: all candidates are at depth 0, or the second half is a level
+    // deeper.
     let rows = |last: f32| {
         Document::Embeddings(vec![
             vec![1.0, 0.0],
@@ -1004,7 +1011,8 @@ fn floating_point_noise_is_noticed() {
         let mut device = Planted::new(Bug::FloatNoise { single }, &bytes);
         let checks = reachability::check(&mut device, Noise::Laplace, epsilon("1"), 2_000)
             .expect("a device");
-        // In double precision a vector of single precision is not given away by what can be reached.
+        // In double precision a vector of single precision is not given away by what can be
+        // reached.
         assert_eq!(failed(&checks).is_empty(), !single);
         let checks =
             vectors::check(&mut device, Noise::Laplace, epsilon("1"), 500).expect("a device");
@@ -1019,7 +1027,7 @@ fn floating_point_noise_is_noticed() {
     }
 }
 
-/// Of the radius of noise, of the rounding before it, and of the key that it is drawn by.
+/// Wrong radius of noise, wrong rounding before it, a wrong key.
 #[test]
 fn wrong_noise_is_noticed() {
     let bytes = scores_pack();
@@ -1039,7 +1047,7 @@ fn wrong_noise_is_noticed() {
     }
     for (bug, passes) in [(Bug::None, true), (Bug::WeakKey, false)] {
         let mut device = Planted::new(bug, &bytes);
-        // Of what an audit asks for unless it is told otherwise.
+        // The default of an audit.
         let check = vectors::keys(&mut device, epsilon("10"), 20_000).expect("a device");
         let check = check.expect("noise at this epsilon");
         assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
@@ -1047,7 +1055,7 @@ fn wrong_noise_is_noticed() {
     }
 }
 
-/// What a release leaves behind, and what comes late in a long document.
+/// State that a release leaves, and sentences late in a long document.
 #[test]
 fn sentences_that_stay_or_are_lost_are_noticed() {
     let bytes = scores_pack();
@@ -1111,7 +1119,7 @@ fn releases_of_words_are_counted_once() {
     }
 }
 
-/// That the devices above fail is due to their bugs.
+/// The devices above fail because of their bugs.
 #[test]
 fn devices_without_bugs_pass() {
     let bytes = scores_pack();
@@ -1150,8 +1158,9 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     }
     let releases: u64 = checks.iter().map(|check| check.tried).sum();
     println!("{releases} releases");
-    // The audit sees most of what is there. The loss is 1.999, between 0.1698 and 0.0230 of 8,000 releases. For a bound
-    // of 1 the two shares must be so far off that Chernoff's bound for both is e^-37.8.
+    // The audit sees most of what is there. The loss is 1.999, between 0.1698 and 0.0230 of 8,000
+    // releases. For a bound of 1 the two shares must be so far off that Chernoff's bound for both
+    // is e^-37.8.
     let loss = checks
         .iter()
         .find(|check| check.name == "loss of a replaced sentence");
@@ -1201,11 +1210,11 @@ fn planted_device(name: &str, calls: &[(&str, &str)]) -> PathBuf {
     build_device(name, &arguments)
 }
 
-/// What fails three audits in a row of a device with the system's entropy.
+/// The checks that fail in three audits in a row of a device with the system's entropy.
 ///
-/// One that does what it should fails an audit by a wrong bound, each with a probability of 10⁻⁶ at most, or by a test
-/// of fit, each with one of 10⁻¹²: of fewer than 100 of them, which is 10⁻⁴, and 10⁻¹² for three in a row. One that does
-/// not fails all three.
+/// One that does what it should fails an audit by a wrong bound, each with a probability of 10⁻⁶ at
+/// most, or by a test of fit, each with one of 10⁻¹²: of fewer than 100 of them, which is 10⁻⁴, and
+/// 10⁻¹² for three in a row. One that does not fails all three.
 fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..3 {
@@ -1273,10 +1282,10 @@ fn the_device_passes() {
     }
 }
 
-/// The time of a release does not depend on the sentences, on a machine that does other things, too. Chance decides which
-/// document is timed next, so what else the machine does falls on both classes alike: t is 5 in three runs, in one
-/// direction, less than once in 10¹⁸ times. Where memory lies favours a class in one run of ten, in that one alone and
-/// by less than what counts.
+/// The time of a release does not depend on the sentences, on a machine that does other things,
+/// too. Chance decides which document is timed next, so what else the machine does falls on both
+/// classes alike: t is 5 in three runs, in one direction, less than once in 10¹⁸ times. Where
+/// memory lies favours a class in one run of ten, in that one alone and by less than what counts.
 #[test]
 fn the_device_takes_its_time() {
     if !have("cc", "gcc") {
@@ -1304,7 +1313,8 @@ fn bugs_in_c_are_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
-    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come up with e^-219.
+    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come
+    // up with e^-219.
     let doubled = planted_device(
         "device-doubled",
         &[
@@ -1342,8 +1352,8 @@ fn bugs_in_c_are_noticed() {
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut device = start(&lazy, &bytes);
-    // Zeroes take a hundredth of the time: t was 2,300 and more beside a busy program, where 5 counts. The clock may run badly
-    // once.
+    // Zeroes take a hundredth of the time: t was 2,300 and more beside a busy program, where 5
+    // counts. The clock may run badly once.
     let noticed = (0..3).any(|_| {
         let checks = timing::check(&mut device, &pack, "", rule, epsilon("1"), 3_000);
         failed(&checks.expect("a device"))
@@ -1445,8 +1455,9 @@ fn releases_that_lie_are_noticed() {
     }
 }
 
-/// A device that is a shell script. Another process writes it: while this one had it open to write, a child that
-/// another test starts would have, too, and nothing could be executed that somebody writes.
+/// A device that is a shell script. Another process writes it, because a child of another test
+/// would inherit an open file of this process, and a file that is open for writing cannot be
+/// executed.
 fn script(name: &str, text: &str) -> PathBuf {
     let path = output_dir().join(name);
     run(Command::new("sh")
@@ -1552,7 +1563,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     );
 }
 
-/// Whatever is asked, there is one line for each, and no sanitizer has anything to say.
+/// Every request gets one line, and no sanitizer reports anything.
 #[test]
 fn bad_requests_are_answered() {
     if !have("gcc", "gcc") {

@@ -1,5 +1,5 @@
-//! Projective geometry response: the geometry from its definition, and the law of the code over all outcomes, on its own
-//! integers and random words. No tolerance.
+//! Projective geometry response: the geometry from its definition, and the law of the code over all
+//! outcomes, on its own integers and random words. No tolerance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn progressions_with(v: u32, k: u32) -> Vec<BTreeSet<u32>> {
     sets
 }
 
-/// Every geometry of at most so many points, and what each of its outcomes prefers by the definition.
+/// Every geometry of at most `most` points, with the set of each outcome by the definition.
 fn all_geometries(most: u32) -> Vec<(Geometry, Vec<BTreeSet<u32>>)> {
     let first = geometries(most.into()).into_iter();
     let first = first.map(|(q, t)| (hyperplanes(q, t), preferred_sets(q, t)));
@@ -104,8 +104,8 @@ fn all_geometries(most: u32) -> Vec<(Geometry, Vec<BTreeSet<u32>>)> {
     first.chain(second).collect()
 }
 
-/// Canonical vectors in the order of their numbers, from the definition: by how many coordinates follow the leading one,
-/// then as numbers.
+/// Canonical vectors in the order of their numbers, from the definition: by how many coordinates
+/// follow the leading one, then as numbers.
 fn points(q: u32, t: u32) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
     for free in 0..t {
@@ -244,7 +244,8 @@ struct Side {
     points: Vec<u32>,
 }
 
-/// A mechanism as its law is taken apart here: an outcome has two sides, and their shares lie in 0..total.
+/// A mechanism as its law is taken apart here: an outcome has two sides, and their shares lie in
+/// 0..total.
 fn law_of(sides: &[Side], total: u128, points: u32) -> Law {
     let mut numerators = vec![BigUint::ZERO; points as usize];
     for side in sides {
@@ -260,7 +261,8 @@ fn law_of(sides: &[Side], total: u128, points: u32) -> Law {
     }
 }
 
-/// What the code draws for an outcome, from its answers to the first and to the last random words of every interval.
+/// The law of the code for an outcome, from its answers to the first and to the last random words
+/// of every interval.
 fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
     let (first, other) = Geometry::weights(epsilon(micro));
     let [first, other] = [first, other].map(u128::from);
@@ -285,8 +287,9 @@ fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
     (sides.into(), total)
 }
 
-/// The theorem, and that the code has its law: for every geometry of at most 150 points and every outcome, each point of
-/// its set is drawn by one index, each other point by one, and the laws of any two outcomes are within e^ε.
+/// The theorem, and that the code has its law: for every geometry of at most 150 points and every
+/// outcome, each point of its set is drawn by one index, each other point by one, and the laws of
+/// any two outcomes are within e^ε.
 #[test]
 fn no_two_texts_exceed_epsilon() {
     let mut pairs = 0;
@@ -328,7 +331,8 @@ fn no_two_texts_exceed_epsilon() {
     println!("{pairs} pairs of texts");
 }
 
-/// Weights never exceed their promise, and are those of the definition: ⌈2⁴⁰·e^(−ε)⌉, or a bit more.
+/// Weights never exceed their promise, and are those of the definition: ⌈2⁴⁰·e^(−ε)⌉, or a bit
+/// more.
 #[test]
 fn weights_keep_their_ratio() {
     let mut rng = PublicRng::new(0x7e57_9001);
@@ -348,11 +352,11 @@ fn weights_keep_their_ratio() {
     }
 }
 
-/// What is planted.
+/// A planted bug.
 #[derive(Clone, Copy, Debug)]
 enum Bug {
-    /// The complement is drawn from all points, so that the preferred ones have too much; that alone changes no ratio
-    /// between outcomes but beyond W₀/W₁.
+    /// The complement is drawn from all points, so that the preferred ones have too much; that
+    /// alone changes no ratio between outcomes but beyond W₀/W₁.
     AllPoints,
     /// The set of the next outcome but one misses a point, so the normaliser moves.
     Moving,
@@ -393,7 +397,7 @@ fn wrong_laws_are_caught() {
                         }
                         let [share, rest] = [(first, inside.len()), (other, outside.len())]
                             .map(|(weight, count)| u128::from(weight) * count as u128);
-                        // Where all points are drawn from, the shares are those of the rule.
+                        // A draw from all points has the shares of the rule.
                         let rest = match bug {
                             Bug::AllPoints => {
                                 u128::from(other) * (k - geometry.preferred()) as u128
@@ -412,7 +416,8 @@ fn wrong_laws_are_caught() {
     }
 }
 
-/// A server's estimate is unbiased: an outcome's own set has the probability p, that of any other r, exactly.
+/// A server's estimate is unbiased: an outcome's own set has the probability p, that of any other
+/// r, exactly.
 #[test]
 fn sets_have_the_probabilities_of_estimates() {
     for (geometry, sets) in all_geometries(60) {
@@ -430,7 +435,8 @@ fn sets_have_the_probabilities_of_estimates() {
     }
 }
 
-/// The variance by its definition, in floats: of all points, those preferred, those shared, for n outcomes.
+/// The variance by its definition, in floats: of all points, those preferred, those shared, for n
+/// outcomes.
 fn variance([k, c, shared]: [f64; 3], n: u32, micro: u32) -> f64 {
     let (first, other) = Geometry::weights(epsilon(micro));
     let e = first as f64 / other as f64;
@@ -510,8 +516,8 @@ fn parts(n: usize) -> ScoreParts {
     ScoreParts::of_table(&table, 1)
 }
 
-/// Documents end to end: the point is that of the best outcome and of the random words, and "nothing known" is a release
-/// like any other.
+/// Documents end to end: the point is that of the best outcome and of the random words, and
+/// "nothing known" is a release like any other.
 #[test]
 fn documents_release_the_points_of_their_best_outcome() {
     let mut orders = BTreeSet::new();
@@ -522,7 +528,7 @@ fn documents_release_the_points_of_their_best_outcome() {
         let mut document = Document::new(&pack).expect("candidates");
         for best in 0..=n {
             for micro in EPSILONS {
-                // None for nothing known; a sentence of zeroes says nothing.
+                // No sentence for nothing known: a sentence of zeroes has no known word.
                 if best < n {
                     document.push(&parts.one_hot(best)).expect("room");
                 } else {
@@ -600,7 +606,7 @@ fn every_draw_takes_four_words() {
     }
 }
 
-/// Packs that have no whole-text rule say so whatever the text, and the sentences stay.
+/// Packs without the whole-text rule are refused for every text, and the sentences stay.
 #[test]
 fn packs_without_the_rule_are_refused() {
     let depth = DepthParts {
@@ -633,7 +639,8 @@ fn packs_without_the_rule_are_refused() {
     assert_eq!(document.sentence_count(), 1);
 }
 
-/// A server refuses what no device releases; which number a point has says nothing of its order.
+/// A server refuses releases that no device makes. The number of a point does not determine its
+/// order.
 #[test]
 fn forged_releases_are_refused() {
     let bytes = parts(3).to_pack();

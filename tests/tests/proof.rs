@@ -1,8 +1,10 @@
-//! The finite parts of the proofs, on the code itself: what `select` draws for every kind of random words, what
-//! the random bits cost, and that no sum overflows where its numbers are largest. Run with overflow checks.
+//! The finite parts of the proofs, on the code itself: what `select` draws for every kind of random
+//! words, what the random bits cost, and that no sum overflows where its numbers are largest. Run
+//! with overflow checks.
 //!
-//! Other finite parts: the theorem in `theorem.rs`, the ratio and its table in `constants.rs`, Laplace noise in
-//! `laplace.rs` and `embedding.rs`, distances in `words.rs`, budgets in `ledger.rs`.
+//! Other finite parts: the theorem in `theorem.rs`, the ratio and its table in `constants.rs`,
+//! Laplace noise in `laplace.rs` and `embedding.rs`, distances in `words.rs`, budgets in
+//! `ledger.rs`.
 
 use chacha20::ChaCha12Rng;
 use num_bigint::BigUint;
@@ -61,10 +63,11 @@ fn drawn(levels: &[u8], bound: usize, rule: Rule, ratio: Ratio, words: &[u64]) -
 /// Divisible by every number of candidates here.
 const COMMON: u32 = 60;
 
-/// The law of the code, not of a model: an outcome is a function of the coins, the draw among heads and the draw
-/// of a rank, each of which counts only by the interval that its word lies in. So both ends of every interval are
-/// given to `select`, and its answers, each with its number of words, are the law of the reference to the last
-/// bit. With the two draws uniform instead they are the published definition: a uniformly random head.
+/// The law of the code, not of a model: an outcome is a function of the coins, the draw among heads
+/// and the draw of a rank, each of which counts only by the interval that its word lies in. So both
+/// ends of every interval are given to `select`, and its answers, each with its number of words,
+/// are the law of the reference to the last bit. With the two draws uniform instead they are the
+/// published definition: a uniformly random head.
 #[test]
 fn permute_and_flip_has_its_law_exactly() {
     for levels in [
@@ -95,18 +98,24 @@ fn permute_and_flip_has_its_law_exactly() {
             );
             for outcome in 1u32..1 << m {
                 let is_head = |r: usize| outcome >> r & 1 == 1;
-                let chance = |r: usize| match is_head(r) {
-                    true => weight(r),
-                    false => (1 << 64) - weight(r),
+                let chance = |r: usize| {
+                    if is_head(r) {
+                        weight(r)
+                    } else {
+                        (1 << 64) - weight(r)
+                    }
                 };
                 let probability: BigUint = (0..m).map(chance).product();
                 if probability == BigUint::ZERO {
                     continue;
                 }
                 // The least and the largest word with which a coin falls like this.
-                let coin = |r: usize| match is_head(r) {
-                    true => [0, (weight(r) - 1) as u64],
-                    false => [weight(r) as u64, u64::MAX],
+                let coin = |r: usize| {
+                    if is_head(r) {
+                        [0, (weight(r) - 1) as u64]
+                    } else {
+                        [weight(r) as u64, u64::MAX]
+                    }
                 };
                 let heads: Vec<usize> = tossed.iter().copied().filter(|r| is_head(*r)).collect();
                 for r in &heads {
@@ -137,8 +146,9 @@ fn permute_and_flip_has_its_law_exactly() {
     }
 }
 
-/// The same for the exponential mechanism, and for lists so long that the second pass visits a quarter: every
-/// rank of every level is another candidate of that level, in order, at both ends of its interval.
+/// The exact law of the exponential mechanism, also for lists of which the second pass visits a
+/// quarter: every rank of every level is another candidate of that level, in order, at both ends of
+/// its interval.
 #[test]
 fn the_exponential_mechanism_has_its_law_exactly() {
     let mut public = PublicRng::new(0x7e57_9001);
@@ -185,7 +195,8 @@ fn the_exponential_mechanism_has_its_law_exactly() {
     }
 }
 
-/// Long lists with coins: which level has the t-th head, and where its candidates are, from the definition.
+/// Long lists with coins: which level has the t-th head, and where its candidates are, from the
+/// definition.
 #[test]
 fn coins_of_long_lists_fall_where_they_should() {
     let mut public = PublicRng::new(0x7e57_9002);
@@ -231,7 +242,8 @@ fn coins_of_long_lists_fall_where_they_should() {
     }
 }
 
-/// The largest totals: 2¹⁶ heads, a weight of 2⁶⁴ in all, levels of one kind and at the end of the histogram.
+/// The largest totals: 2¹⁶ heads, a weight of 2⁶⁴ in all, levels of one kind and at the end of the
+/// histogram.
 #[test]
 fn totals_hold_at_the_largest_selection() {
     let m = MAX_CANDIDATES as usize;
@@ -246,7 +258,8 @@ fn totals_hold_at_the_largest_selection() {
             }
         }
     }
-    // One candidate of weight 1 behind all others: the last draw of 2¹²⁸, or the only one that is below it.
+    // One candidate of weight 1 after all others: the last draw of 2¹²⁸, or the only one that is
+    // below it.
     let mut levels = vec![0; m];
     levels[m - 1] = 255;
     let ratio = Ratio::new(Epsilon::MAX);
@@ -264,8 +277,8 @@ fn totals_hold_at_the_largest_selection() {
     assert_eq!(drawn(&levels, 256, RULES[1], ratio, &words) as usize, m - 2);
 }
 
-/// What finite randomness costs and what pays for it: ln ρ ≤ ε/2 − 2⁻⁶², and two laws with all their draws are
-/// within e^(2⁻⁶²) of the ideal ones, their ranges within twice that.
+/// The cost of finite randomness, and what pays for it: ln ρ ≤ ε/2 − 2⁻⁶², and two laws with all
+/// their draws are within e^(2⁻⁶²) of the ideal ones, their ranges within twice that.
 #[test]
 fn the_four_pays_for_the_draws() {
     let left = exp_of(1u32.into(), two_to(62));
@@ -341,8 +354,8 @@ fn assert_corners(parts: &ScoreParts, what: &str) {
     }
 }
 
-/// Scores: 1024 coordinates of 65 534 before they are clamped, weights of −128, biases and thresholds of 2³¹
-/// times the largest norm, Q = 255; against the definition in 128 bits.
+/// Scores: 1024 coordinates of 65 534 before they are clamped, weights of −128, biases and
+/// thresholds of 2³¹ times the largest norm, Q = 255; against the definition in 128 bits.
 #[test]
 fn scores_hold_at_every_corner() {
     for centre in [i16::MIN, i16::MAX, 0] {
@@ -404,7 +417,8 @@ fn recoders_hold_at_every_corner() {
     }
 }
 
-/// Depth: 4096 products of 2³⁰, every shift's ends, boundaries at the ends of 32 bits, 255 sentences.
+/// Depth: 4096 products of 2³⁰, every shift's ends, boundaries at the ends of 32 bits, 255
+/// sentences.
 #[test]
 fn depths_hold_at_every_corner() {
     const D: usize = 4096;
@@ -441,8 +455,8 @@ fn depths_hold_at_every_corner() {
     }
 }
 
-/// Lexicon: the most words that count, each and the phrase that it ends of the largest weight; one word more
-/// has no say.
+/// Lexicon: the most words that count, each and the phrase that it ends of the largest weight; one
+/// more word has no effect.
 #[test]
 fn sentences_hold_up_to_their_last_word() {
     const WORDS: usize = 1 << 20;
@@ -496,7 +510,8 @@ fn sentences_hold_up_to_their_last_word() {
     assert_ne!(vector_of(&bytes, &(unknown[1..].to_owned() + " b")), [0; 3]);
 }
 
-/// A phrase is two words next to each other in one sentence: no other word between them, known or not, nothing before it.
+/// A phrase is two words next to each other in one sentence: no other word between them, known or
+/// not, nothing before it.
 #[test]
 fn phrases_are_of_words_next_to_each_other() {
     let words = LexiconParts {
@@ -529,8 +544,8 @@ fn phrases_are_of_words_next_to_each_other() {
     assert_eq!([vector("a"), vector("b")], [[2560, 0], [0, 2560]]);
 }
 
-/// Noise is below 2⁵⁵ whatever is drawn, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for every
-/// dimension: next to a coordinate of 2⁶¹ nothing wraps.
+/// Noise is below 2⁵⁵ whatever is drawn, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for
+/// every dimension: next to a coordinate of 2⁶¹ nothing wraps.
 #[test]
 fn noise_never_wraps() {
     // 2·129·ln 2 = 178.8...: the largest square of a Gaussian, in thousandths.
@@ -556,8 +571,8 @@ fn noise_never_wraps() {
     let largest = (1u64 << 47) * 11 * 134 / 10;
     assert!(largest < 1 << 55 && largest + (1 << 61) + (1 << 39) < 1 << 63);
 
-    // The coordinates ±B are whole steps, so they move the release by exactly that much, in both laws (the
-    // discrete one clamps to the box).
+    // The coordinates ±B are whole steps, so they move the release by exactly that much, in both
+    // laws (the discrete one clamps to the box).
     for dimension in [1, 2, 31, 33, 1024] {
         for micro in [100_000, 1_000_000_000] {
             for units in [Sensitivity::MIN, Sensitivity::MAX] {
@@ -587,7 +602,8 @@ fn noise_never_wraps() {
                         for (x, step) in [(f32::MAX, 1 << 21), (f32::MIN, -(1 << 21))] {
                             let moved = at_0.iter().map(|y| match law {
                                 Noise::Laplace => y + step,
-                                // At the edge of the box the noise is the largest there is, twice as far.
+                                // At the edge of the box the noise is the largest there is, twice
+                                // as far.
                                 Noise::DiscreteLaplace => {
                                     let noise = if y.abs() == 1 << 21 { 2 * y } else { *y };
                                     (noise + step).clamp(-(1 << 21), 1 << 21)
@@ -602,8 +618,9 @@ fn noise_never_wraps() {
     }
 }
 
-/// Levels are computed block by block and part by part: a release from a list of several parts, the last block
-/// of which is short, is the one that the levels of the definition give for the same words.
+/// Levels are computed block by block and part by part: a release from a list of several parts, the
+/// last block of which is short, is the one that the levels of the definition give for the same
+/// words.
 #[test]
 fn releases_of_long_lists_are_those_of_their_levels() {
     const M: usize = 4 * PART_BLOCK + 333;

@@ -1,4 +1,4 @@
-//! The public interface of core, ffi and host, read from what rustdoc tells of it:
+//! The public interface of core, ffi and host, from the JSON of rustdoc:
 //! `tests/public-api/run.sh`.
 
 use std::collections::{BTreeSet, HashSet};
@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use public_api::Builder;
 use rustdoc_types::{Crate, Function, Id, Item, ItemEnum, Type};
 
-/// What no promise covers: what the views into a pack derive, and traits of the
-/// compiler's own.
+/// Not part of the interface: derives of the views into a pack, and traits of the compiler.
 const NOT_COVERED: [&str; 4] = [
     "impl zerocopy",
     "zerocopy::KnownLayout",
@@ -28,8 +27,8 @@ const CUSTOMARY: [&str; 3] = ["Panics", "Safety", "Examples"];
 /// Modules of core whose functions take bytes or text that is public: files, releases, parameters.
 const PUBLIC_BYTES: [&str; 6] = ["epsilon", "kernels", "laplace", "ledger", "pack", "release"];
 
-/// Modules of host whose functions take text or vectors that may be private; the others see public corpora, packs
-/// and files.
+/// Modules of host whose functions take text or vectors that may be private; the others see public
+/// corpora, packs and files.
 const PRIVATE_TEXT: [&str; 3] = ["encoder", "release", "text"];
 
 fn json(name: &str) -> PathBuf {
@@ -54,8 +53,8 @@ fn read(name: &str) -> Crate {
     serde_json::from_str(&text).expect("documentation in that format")
 }
 
-/// A crate, its file in `tests/public-api`, and the crates of others whose types stand in its interface: a new
-/// major version of theirs is one of ours.
+/// A crate, its file in `tests/public-api`, and the crates of others whose types stand in its
+/// interface: a new major version of theirs is one of ours.
 const INTERFACES: [(&str, &str, &[&str]); 3] = [
     (
         "undertone_core",
@@ -71,7 +70,7 @@ const INTERFACES: [(&str, &str, &[&str]); 3] = [
 ];
 
 #[test]
-#[ignore = "wants the documentation as JSON: tests/public-api/run.sh"]
+#[ignore = "requires the documentation as JSON: tests/public-api/run.sh"]
 fn interface_is_the_recorded_one() {
     let mut changed = String::new();
     let mut strangers = BTreeSet::new();
@@ -209,7 +208,7 @@ fn walk<'c>(
     seen: &mut HashSet<Id>,
     found: &mut Vec<Public<'c>>,
 ) {
-    // What other crates define and this one re-exports is theirs to document.
+    // Re-exports of other crates are documented there.
     let Some(item) = crate_.index.get(&id).filter(|item| item.crate_id == 0) else {
         return;
     };
@@ -291,7 +290,7 @@ fn collect(type_: &Type, names: &mut HashSet<String>) {
             type_,
             ..
         } => collect(type_, names),
-        // What is written to is no input.
+        // Outputs are no inputs.
         _ => (),
     }
 }
@@ -302,7 +301,7 @@ fn returns_result(function: &Function) -> bool {
 }
 
 #[test]
-#[ignore = "wants the documentation as JSON: tests/public-api/run.sh"]
+#[ignore = "requires the documentation as JSON: tests/public-api/run.sh"]
 fn documentation_has_the_fixed_headings() {
     let mut wrong = String::new();
     let mut releases = 0;
@@ -361,9 +360,10 @@ fn documentation_has_the_fixed_headings() {
             }
             let room = public.path.split("::").nth(1).unwrap_or_default();
             let bytes = ["[f32]", "[u8]", "str"];
-            let private = match core {
-                true => !PUBLIC_BYTES.contains(&room),
-                false => PRIVATE_TEXT.contains(&room),
+            let private = if core {
+                !PUBLIC_BYTES.contains(&room)
+            } else {
+                PRIVATE_TEXT.contains(&room)
             };
             if private && bytes.iter().any(|type_| inputs.contains(*type_)) {
                 private_inputs += 1;

@@ -1,4 +1,5 @@
-//! From devices to an answer: releases of a program in C and of Rust, counted and estimated, beside the truth.
+//! From devices to an answer: releases of a program in C and of Rust, counted and estimated, beside
+//! the truth.
 
 #![cfg(unix)]
 
@@ -98,11 +99,13 @@ fn build(topics: &[(String, Vec<Vec<String>>)]) -> pack::Built {
     pack::build(&mut encoded, Some(lexicon), &options).expect("the corpus is public and fine")
 }
 
-/// 2,500 devices in C and 2,500 in Rust have texts that the pack was not made from, of unequal topics.
+/// 2,500 devices in C and 2,500 in Rust have texts that the pack was not made from, of unequal
+/// topics.
 ///
-/// Chance: false alarm 10⁻¹⁰, miss none. Releases are random. Intervals of which one misses with a probability of at most 10⁻¹⁰
-/// hold the true shares of candidates. The total variation of shares of labels is 0.13 with a standard deviation of 0.012 (15 public
-/// texts of a topic are few), one release moves it by less than 0.005, and less than 0.3 is asked for: by Bernstein's bound more
+/// Chance: false alarm 10⁻¹⁰, miss none. Releases are random. Intervals of which one misses with a
+/// probability of at most 10⁻¹⁰ hold the true shares of candidates. The total variation of shares
+/// of labels is 0.13 with a standard deviation of 0.012 (15 public texts of a topic are few), one
+/// release moves it by less than 0.005, and less than 0.3 is asked for: by Bernstein's bound more
 /// comes up less than once in 10¹⁵ times.
 #[test]
 fn the_truth_lies_in_the_intervals() {

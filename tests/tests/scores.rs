@@ -54,7 +54,8 @@ where
     prop_oneof![2 => any::<T>(), 1 => Just(least), 1 => Just(largest)]
 }
 
-/// Recoders at the scale of the coordinates above (most of them), and recoders of any numbers at all.
+/// Recoders at the scale of the coordinates above (most of them), and recoders of any numbers at
+/// all.
 fn recoders(dimension: usize) -> impl Strategy<Value = RecoderParts> {
     vec(1usize..=6, 1..=4).prop_flat_map(move |widths| {
         let inputs = std::iter::once(dimension).chain(widths.clone());
@@ -157,9 +158,10 @@ fn heads(
 fn parts(candidates: impl Strategy<Value = usize> + 'static) -> impl Strategy<Value = ScoreParts> {
     let dimension = prop_oneof![9 => 1usize..=5, 1 => 60usize..=70];
     (dimension, candidates, any::<bool>()).prop_flat_map(|(d, m, recoded)| {
-        let recoder = match recoded {
-            true => recoders(d).prop_map(Some).boxed(),
-            false => Just(None).boxed(),
+        let recoder = if recoded {
+            recoders(d).prop_map(Some).boxed()
+        } else {
+            Just(None).boxed()
         };
         recoder.prop_flat_map(move |recoder| heads(d, recoder, m))
     })
@@ -198,8 +200,8 @@ fn insertions_and_removals<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> 
     [insertions(document, pool), removals(document)].concat()
 }
 
-/// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score of
-/// at least i rise by one, and all levels move the same way, by at most one.
+/// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score
+/// of at least i rise by one, and all levels move the same way, by at most one.
 fn check_unit_steps(
     levels: usize,
     sums: &[u64],
@@ -266,7 +268,8 @@ proptest! {
         }
     }
 
-    /// What a document holds of one sentence is its scores: the level of a candidate is what it lacks.
+    /// One sentence adds its scores to a document: the level of a candidate is the difference to
+    /// the largest score.
     #[test]
     fn one_sentence_moves_levels_by_unit_steps(
         (parts, document, pool) in documents(1usize..=9, 0..=6),
@@ -276,10 +279,7 @@ proptest! {
         let largest = parts.largest_score();
         for (sentences, longer) in insertions_and_removals(&document, &pool)
             .into_iter()
-            .map(|other| match other.len() > document.len() {
-                true => (document.clone(), other),
-                false => (other, document.clone()),
-            })
+            .map(|other| if other.len() > document.len() { (document.clone(), other) } else { (other, document.clone()) })
         {
             let (sums, raised) = (parts.naive_sums(&sentences), parts.naive_sums(&longer));
             let scores: Vec<u8> = sums
@@ -302,7 +302,7 @@ proptest! {
         }
     }
 
-    /// The same with sums and scores of any kind, also where levels are capped.
+    /// The same with sums and scores of any kind, and with capped levels.
     #[test]
     fn capped_levels_move_by_unit_steps(
         largest in 1u8..=255,
@@ -326,8 +326,8 @@ proptest! {
         prop_assert_eq!(levels(&pack, &document), levels(&pack, &shuffled));
     }
 
-    /// What `Document::release` does is `select` on these levels with the ratio for ε/Q and the words of
-    /// ChaCha12: so the exact law of the levels is the law of the release.
+    /// What `Document::release` does is `select` on these levels with the ratio for ε/Q and the
+    /// words of ChaCha12: so the exact law of the levels is the law of the release.
     #[test]
     fn a_release_is_the_selection_from_its_levels(
         (parts, document, _) in documents(any_candidates(), 0..=7),
@@ -435,8 +435,8 @@ proptest! {
     }
 }
 
-/// ε in millionths: the corners, and where a release would be. The first is below a micro-unit a step
-/// for every Q above 1, the third for Q = 255.
+/// ε in millionths: the corners, and where a release would be. The first is below a micro-unit a
+/// step for every Q above 1, the third for Q = 255.
 const EPSILONS: [u32; 6] = [1, 5, 254, 1_000_000, 10_000_000, 1_000_000_000];
 
 const LARGEST: [u8; 6] = [1, 2, 5, 8, 16, 255];
@@ -462,7 +462,7 @@ impl Laws {
     }
 }
 
-/// What a document's neighbours may differ by, for a claimed ε.
+/// The allowed difference between a document's neighbours, for a claimed ε.
 struct Claim {
     whole: Bounds,
     half: Bounds,
@@ -547,8 +547,8 @@ fn tables_of_scores_are_attained() {
     }
 }
 
-/// The theorem, end to end and without tolerance: pack, sentences, levels, and the exact laws of the
-/// releases of all neighbours.
+/// The theorem, end to end and without tolerance: pack, sentences, levels, and the exact laws of
+/// the releases of all neighbours.
 #[test]
 fn no_neighbour_exceeds_epsilon() {
     let mut rng = PublicRng::new(0x7e57_3002);
@@ -591,7 +591,7 @@ fn no_neighbour_exceeds_epsilon() {
     println!("{documents} documents with all their neighbours");
 }
 
-/// The same for every document of two sentences and every table there is, for the least sizes.
+/// Every document of two sentences and every table, for the least sizes.
 #[test]
 fn no_neighbour_exceeds_epsilon_over_all_scores() {
     for (candidates, largest) in [(2usize, 3u8), (3, 2), (3, 1)] {
@@ -745,8 +745,8 @@ fn a_step_gets_its_share_of_epsilon() {
     }
 }
 
-/// Then any two lists of levels are within (1 − 2⁻⁶⁴)⁻² of each other, but for the draws, and with the
-/// draws within e^(2⁻⁶⁰), which is within e^(ε/2) for the least ε.
+/// Then any two lists of levels are within (1 − 2⁻⁶⁴)⁻² of each other, but for the draws, and with
+/// the draws within e^(2⁻⁶⁰), which is within e^(ε/2) for the least ε.
 #[test]
 fn shares_below_a_micro_unit_cost_next_to_nothing() {
     let mut rng = PublicRng::new(0x7e57_3004);
@@ -876,7 +876,8 @@ fn sums_hold_up_to_every_limit() {
     assert_eq!(levels_of(&document), [0; 6]);
 }
 
-/// Votes of equal heads go to the first; thresholds count in any order and as often as they stand there.
+/// Votes of equal heads go to the first; thresholds count in any order, and repeated ones
+/// repeatedly.
 #[test]
 fn ties_and_repeated_thresholds() {
     let mut parts = ScoreParts {
@@ -1062,9 +1063,10 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
         }
         for (exponent, allowed) in EXPONENT_RANGE {
             let bytes = with(8, &exponent.to_le_bytes());
-            match allowed {
-                true => assert!(Pack::parse(&bytes).is_ok()),
-                false => assert_eq!(error(&bytes), exponent_error(exponent)),
+            if allowed {
+                assert!(Pack::parse(&bytes).is_ok())
+            } else {
+                assert_eq!(error(&bytes), exponent_error(exponent))
             }
         }
         for levels in [1u32, 161, 256, u32::MAX] {
@@ -1189,9 +1191,10 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
     }
     for (exponent, allowed) in EXPONENT_RANGE {
         let bytes = with(4, &exponent.to_le_bytes());
-        match allowed {
-            true => assert!(Pack::parse(&bytes).is_ok()),
-            false => assert_eq!(error(&bytes), exponent_error(exponent)),
+        if allowed {
+            assert!(Pack::parse(&bytes).is_ok())
+        } else {
+            assert_eq!(error(&bytes), exponent_error(exponent))
         }
     }
     for layer in 0..4 {
@@ -1287,7 +1290,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
     }
 }
 
-/// A recoder stands before what it recodes for, and what stands behind it takes whole numbers.
+/// A recoder stands before its candidates, whose exponents are 0.
 #[test]
 fn sections_and_recoders_stand_in_order() {
     let recoder = small_recoder().to_section();

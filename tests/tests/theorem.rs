@@ -88,7 +88,7 @@ fn neighbours(levels: &[u8], steps: &[i32]) -> Vec<Vec<u8>> {
     all
 }
 
-/// What a check of one instance found.
+/// The findings of one check.
 #[derive(Debug, Default)]
 struct Findings {
     violations: u64,

@@ -190,7 +190,8 @@ fn use_quality(quality: &Quality<'_>) {
     }
 }
 
-/// A release by the whole text, or a refusal that follows from the pack, and then the document as it was.
+/// A release by the whole text, or a refusal that follows from the pack, and then the document as
+/// it was.
 fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: bool) {
     let sentences = document.sentence_count();
     let levels = levels_of(document);
@@ -321,7 +322,7 @@ fn tiny_sections() -> [Section; 2] {
     [lexicon.to_section(), depth.to_section()]
 }
 
-/// The same for scores behind a recoder, and for depth behind it.
+/// A pack of scores after a recoder, and of depth after it.
 fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
     let recoder = RecoderParts {
         dimension: 2,
@@ -385,7 +386,8 @@ fn tiny_projection_pack() -> Vec<u8> {
     pack(3, &[depth.to_section(), projection.to_section()])
 }
 
-/// Ten candidates, so that a bitmap has bits that belong to none; rows with all, with no and with some weights.
+/// Ten candidates, so that a bitmap has bits that belong to none; rows with all, with no and with
+/// some weights.
 fn tiny_features(alone: bool) -> FeaturesParts {
     let row = |i: u32| {
         (0..10)
@@ -599,7 +601,7 @@ fn every_flipped_bit_under_a_good_digest_is_harmless() {
     }
 }
 
-/// Where the numbers of a pack stand: offset and bytes.
+/// The numbers of a pack: offset and length in bytes.
 fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
     let mut fields = vec![(8, 2), (10, 2), (12, 4), (16, 8), (24, 4), (28, 4)];
     let pack = Pack::parse(whole).expect("a pack");
@@ -856,7 +858,8 @@ fn text_is_pushed_sentence_by_sentence() {
     assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
-/// Every field of a section of features has its range, and a section that contradicts itself is refused.
+/// Every field of a section of features has its range, and a section that contradicts itself is
+/// refused.
 #[test]
 fn features_that_contradict_themselves_are_refused() {
     let scores = |scoring| {
@@ -904,7 +907,7 @@ fn features_that_contradict_themselves_are_refused() {
     ] {
         assert!(with(at, bytes).is_err(), "{what}");
     }
-    // Where the bitmaps are: bits of candidates that are none, and one weight more or less.
+    // In the bitmaps: bits of no candidate, and one weight more or less.
     let bitmaps = 128 + (2 * rows as usize).next_multiple_of(64);
     assert!(with(bitmaps + 1, &[0b100]).is_err());
     assert!(with(bitmaps, &[good[bitmaps] ^ 1]).is_err());
@@ -1054,7 +1057,7 @@ fn gaps_are_short_and_zero() {
     };
     assert_eq!(variant(&|_| ()), Ok(()));
     // A section 64 bytes later than it should be, one that starts inside the one before, one that
-    // starts in the header, one off the grid, and bytes behind the last one.
+    // starts in the header, one off the grid, and bytes after the last one.
     let later = variant(&|bytes| {
         bytes[160..168].copy_from_slice(&320u64.to_le_bytes());
         bytes.splice(256..256, [0; 64]);
@@ -1207,7 +1210,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))) > 0);
 }
 
-/// A parsed pack says what was written, and refuses a name or an exponent that is half right.
+/// A parsed pack returns what was written; a name or an exponent that is half right is refused.
 #[test]
 fn a_pack_says_what_was_written() {
     const NAME: usize = 96;
@@ -1239,7 +1242,7 @@ fn a_pack_says_what_was_written() {
             "{exponent} {bound}: {refused:?}"
         );
     }
-    // Not UTF-8, and something behind the zero that ends the name.
+    // Not UTF-8, and something after the zero that ends the name.
     for place in [NAME, NAME + 31] {
         let mut other = bytes.clone();
         other[place] = if place == NAME { 0xff } else { b'x' };

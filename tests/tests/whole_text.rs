@@ -1,5 +1,6 @@
-//! The whole text as the unit: the law of the whole-text rule over all outcomes, on the code's own integers and random
-//! words, and the worst that the sentence rules lose where the whole text is exchanged. No tolerance.
+//! The whole text as the unit: the law of the whole-text rule over all outcomes, on the code's own
+//! integers and random words, and the worst that the sentence rules lose where the whole text is
+//! exchanged. No tolerance.
 
 use chacha20::ChaCha12Rng;
 use num_bigint::BigUint;
@@ -68,8 +69,8 @@ fn laws(outcomes: usize, rule: Rule, ratio: Ratio) -> Vec<Law> {
     (0..outcomes).map(of).collect()
 }
 
-/// The theorem: whatever two texts are, what is released of them has probabilities within e^ε. A text counts by its best
-/// outcome alone, and here is every one.
+/// The theorem: whatever two texts are, what is released of them has probabilities within e^ε. A
+/// text counts by its best outcome alone, and here is every one.
 #[test]
 fn no_two_texts_exceed_epsilon() {
     let mut pairs = 0;
@@ -108,8 +109,9 @@ fn the_promise_is_nearly_attained() {
     }
 }
 
-/// The check can fail. By permute-and-flip the normaliser moves, and the same weights exceed ε; so they do if every
-/// outcome that ties for the best gets the weight of the best; and so does a ratio that is too small by 2⁻⁵⁰.
+/// The check can fail. By permute-and-flip the normaliser moves, and the same weights exceed ε; so
+/// they do if every outcome that ties for the best gets the weight of the best; and so does a ratio
+/// that is too small by 2⁻⁵⁰.
 #[test]
 fn a_normaliser_that_moves_is_caught() {
     for micro in [1, 500_000, 1_000_000, 3_000_000, 10_000_000] {
@@ -219,7 +221,7 @@ impl Parts {
                     .sentence_vector_lossy(sentence, &mut vector)
                     .expect("the dimension");
             }
-            let said = self.features.as_ref().and_then(|f| f.naive_said(sentence));
+            let said = self.features.as_ref().and_then(|f| f.naive_sums(sentence));
             let known = said.is_some() || vector.iter().any(|x| *x != 0.0);
             known.then(|| self.scores.naive_values(&vector, &said.unwrap_or_default()))
         });
@@ -241,7 +243,7 @@ fn word_weights(rng: &mut PublicRng, n: usize) -> Vec<Vec<i8>> {
             "tieall" => row = vec![3; n],
             "tieone" => (0..n).for_each(|c| row[c] = if c < 2 { 100 } else { -100 }),
             "tietwo" => (0..n).for_each(|c| row[c] = if c + 2 >= n { 100 } else { -100 }),
-            // The garden again, backwards: together they say nothing.
+            // The garden again with opposite sign: together they cancel.
             "nedrag" => row = rows[7].iter().map(|w| w.saturating_neg()).collect(),
             _ => {}
         }
@@ -283,9 +285,12 @@ fn packs(n: usize) -> Vec<Parts> {
     };
     let heads = |rng: &mut PublicRng, scoring, levels, alone: bool| {
         let dimension = if alone { 1 } else { dimension };
-        let mut row = |_| match alone {
-            true => vec![0; dimension],
-            false => (0..dimension).map(|_| rng.next_u32() as i8).collect(),
+        let mut row = |_| {
+            if alone {
+                vec![0; dimension]
+            } else {
+                (0..dimension).map(|_| rng.next_u32() as i8).collect()
+            }
         };
         ScoreParts {
             dimension,
@@ -318,7 +323,8 @@ fn packs(n: usize) -> Vec<Parts> {
     .into()
 }
 
-/// The law of the code for a document as it is, from its answers to the first and the last random words of every interval.
+/// The law of the code for a document as it is, from its answers to the first and the last random
+/// words of every interval.
 fn walked(document: &Document<'_>, best: usize, n: usize, micro: u32) -> Law {
     let weights: Vec<u128> = whole_ratio(micro)
         .weights(Rule::Exponential)
@@ -348,8 +354,8 @@ fn walked(document: &Document<'_>, best: usize, n: usize, micro: u32) -> Law {
     }
 }
 
-/// Packs and texts end to end: the best outcome is that of the definition, the law is that of the theorem to the last
-/// bit, and "nothing known" is a release like any other.
+/// Packs and texts end to end: the best outcome is that of the definition, the law is that of the
+/// theorem to the last bit, and "nothing known" is a release like any other.
 #[test]
 fn releases_have_their_law_exactly() {
     let mut nothing = 0;
@@ -399,7 +405,8 @@ fn releases_have_their_law_exactly() {
     assert!(seen.len() >= 40, "{} outcomes were best", seen.len());
 }
 
-/// What says nothing does not count: not its sentence rule's biases, not its number of sentences.
+/// Sentences without a known word have no effect: neither the biases of the sentence rule nor their
+/// number.
 #[test]
 fn what_is_unknown_counts_for_nothing() {
     for parts in packs(12) {
@@ -424,7 +431,7 @@ fn what_is_unknown_counts_for_nothing() {
     }
 }
 
-/// Packs that have no whole-text rule say so whatever the text, and the sentences stay.
+/// Packs without the whole-text rule are refused for every text, and the sentences stay.
 #[test]
 fn packs_without_the_rule_are_refused() {
     let depth = depth_parts(3).to_pack();
@@ -472,7 +479,7 @@ fn opposed(n: usize, largest: u8, levels: usize) -> ScoreParts {
     }
 }
 
-/// The levels of as many sentences of one kind as there is room for.
+/// The levels of the largest number of sentences of one kind.
 fn opposed_levels(parts: &ScoreParts, kind: usize) -> Vec<u8> {
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
@@ -482,8 +489,8 @@ fn opposed_levels(parts: &ScoreParts, kind: usize) -> Vec<u8> {
     levels_of(&document)
 }
 
-/// The bound is never exceeded, and one of the two worst documents that a pack can be built for uses it up, for any
-/// number of levels, steps and candidates, by both rules.
+/// The bound is never exceeded, and one of the two worst documents that a pack can be built for
+/// uses it up, for any number of levels, steps and candidates, by both rules.
 #[test]
 fn whole_text_bounds_of_scores_hold_and_are_attained() {
     let mut least: f64 = 1.0;
@@ -530,7 +537,7 @@ fn whole_text_bounds_of_scores_hold_and_are_attained() {
     println!("{least} of the bound at least");
 }
 
-/// The same with as many candidates as packs have; laws are sums of floats here, right to ten digits.
+/// The same for realistic numbers of candidates; laws are sums of floats here, right to ten digits.
 #[test]
 fn whole_text_bounds_hold_for_many_candidates() {
     for n in [12, 150, 1000] {
@@ -626,7 +633,8 @@ fn climbers_do_not_exceed_the_bound() {
     assert!(highest > 0.9, "{highest}");
 }
 
-/// The check can fail: a cap that is one too large, and a bound without what all other candidates add.
+/// The check can fail: a cap that is one too large, and a bound without what all other candidates
+/// add.
 #[test]
 fn a_cap_off_by_one_is_caught() {
     for (n, largest, levels) in [(2, 8, 2), (3, 8, 40), (6, 255, 160)] {
@@ -712,7 +720,8 @@ fn whole_text_bounds_of_depth_hold_and_are_attained() {
     assert_eq!(document.sentence_loss(Epsilon::MAX, RULES[0]).0, 0);
 }
 
-/// Runs of one character are looked up once a sentence: as often as they occur, whatever that is, on every backend.
+/// Runs of one character are looked up once a sentence and count once for each occurrence, on every
+/// backend.
 #[test]
 fn runs_of_one_character_count_as_often_as_they_occur() {
     let kinds = FeatureKinds {
@@ -730,7 +739,7 @@ fn runs_of_one_character_count_as_often_as_they_occur() {
             (0..length).map(letter).collect()
         })
         .collect();
-    // About as many as are added up together, and a text that is too long for that.
+    // Around the number that is added up together, and a text that is too long for that.
     texts.extend([254, 255, 256, 511, 3000].map(|times| format!("{} odd", "a".repeat(times))));
     texts.push("ante seta ".repeat(9000));
     for n in [3, 20, 33, 70] {
@@ -753,7 +762,7 @@ fn runs_of_one_character_count_as_often_as_they_occur() {
         let bytes = parts.to_pack();
         let pack = Pack::parse(&bytes).expect("a pack");
         for text in &texts {
-            let said = features.naive_said(text.as_bytes());
+            let said = features.naive_sums(text.as_bytes());
             let values = said.map(|said| parts.scores.naive_values(&[0.0], &said));
             let expected = first_best(values.into_iter(), n);
             for backend in Backend::available() {

@@ -122,7 +122,8 @@ fn violations_of(
     })
 }
 
-/// Vocabularies of up to `most` words: random ones, and one where one word has many others far away.
+/// Vocabularies of up to `most` words: random ones, and one where one word has many others far
+/// away.
 fn vocabularies(rng: &mut PublicRng, random: usize, most: u128) -> Vec<LexiconParts> {
     let crowd = |far: i8, at: i8| {
         let mut vectors = vec![vec![at; 2]; most as usize];
@@ -149,8 +150,8 @@ fn vocabularies(rng: &mut PublicRng, random: usize, most: u128) -> Vec<LexiconPa
     all
 }
 
-/// T1: every pair of words keeps the promise, by the code's own levels and table and with every random bit
-/// counted. No tolerance.
+/// T1: every pair of words keeps the promise, by the code's own levels and table and with every
+/// random bit counted. No tolerance.
 #[test]
 fn no_pair_of_words_exceeds_its_promise() {
     let mut rng = PublicRng::new(0x30d5_0001);
@@ -256,7 +257,8 @@ fn parts() -> impl Strategy<Value = LexiconParts> {
 proptest! {
     #![proptest_config(config(60))]
 
-    /// T2: levels are what the definition says, and going to another word moves each by at most ⌈dist/q⌉.
+    /// T2: levels are those of the definition, and going to another word moves each by at most
+    /// ⌈dist/q⌉.
     #[test]
     fn levels_move_by_at_most_the_distance(parts in parts()) {
         let unit = unit(&parts);
@@ -380,11 +382,12 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
     })
 }
 
-/// A word with the law of the levels: what is drawn is what the definition draws from the same words.
+/// A word with the law of the levels: what is drawn is what the definition draws from the same
+/// words.
 #[test]
 fn drawing_is_selecting_from_the_levels() {
     let mut rng = PublicRng::new(3);
-    // One of so many words that the engine looks at them in parts.
+    // With enough words that the engine reads them in parts.
     let mut row = |_| (0..5).map(|_| rng.next_u32() as i8).collect();
     let long = LexiconParts::of_vectors((0..3000).map(&mut row).collect(), -8);
     for parts in vocabularies(&mut rng, 20, 300).into_iter().chain([long]) {
@@ -563,7 +566,7 @@ fn words_that_are_not_known_count_as_the_fallback() {
     });
 }
 
-/// The words behind the last that is kept have no say.
+/// Words after the last retained one have no effect.
 #[test]
 fn a_full_bag_stays_as_it_is() {
     with(&circle(), |vocabulary| {
@@ -641,7 +644,8 @@ fn draws_are_by_frequency() {
     });
 }
 
-/// How much randomness is used is the same for all words and all bags: the stream goes on at the same place.
+/// How much randomness is used is the same for all words and all bags: the stream goes on at the
+/// same place.
 #[test]
 fn words_consumed_do_not_depend_oword_count() {
     let bags = [
@@ -672,7 +676,7 @@ fn words_consumed_do_not_depend_oword_count() {
     });
 }
 
-/// What is refused depends on public facts, and leaves everything as it was.
+/// Refusals depend on public facts and change nothing.
 #[test]
 fn refusals_write_nothing_and_keep_the_words() {
     let nothing = pack(1, &[]);
@@ -747,7 +751,7 @@ fn refusals_write_nothing_and_keep_the_words() {
             assert_eq!(refused, Err(WordsError::Size { found: len }));
         }
         assert_eq!((out, bag.len()), ([0xee; 600], 1));
-        // The limits themselves are allowed; behind the release nothing is written.
+        // The limits themselves are allowed; after the release nothing is written.
         for size in [1, MAX_BAG_SIZE] {
             bag.push("w00002");
             let written = bag.release(

@@ -11,18 +11,18 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
 
-/// Reads the input as a corpus; its first byte says as which, and where the labels are.
+/// Reads the input as a corpus. The first byte selects the format and the place of the labels.
 ///
-/// Checked: documents, against lines that are split and read as JSON one by one here; that what is refused is
-/// no document, but for what the two JSON readers limit differently.
+/// Checked: documents, against lines that are split and read as JSON one by one here; that what is
+/// refused is no document, but for what the two JSON readers limit differently.
 pub fn corpus_lines_match_json(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
     };
     let json = kind & 1 == 0;
-    // Bytes as they are, compressed here, or said to be compressed.
+    // Raw bytes, compressed here, or declared as compressed.
     let (ending, file, content) = match kind >> 1 & 3 {
-        // The content says whether it is compressed, too.
+        // Compression is also detected from the content.
         0 | 1 if !data.starts_with(&[0x1f, 0x8b]) => ("", data.to_vec(), Some(data.to_vec())),
         2 => {
             let mut file = GzEncoder::new(Vec::new(), Compression::fast());
@@ -36,7 +36,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
             (ending, data.to_vec(), whole.then_some(content))
         }
     };
-    // A label beside the text, another one, and one inside another field unless a field is called so itself.
+    // A label beside the text, another one, and one inside another field unless a field is called
+    // so itself.
     let field = ["label", "topic", "meta.topic"][usize::from(kind >> 3) % 3];
     let folder = tempfile::tempdir().expect("room for a file");
     let name = if json { "c.jsonl" } else { "c.tsv" };
@@ -107,7 +108,7 @@ pub fn corpus_lines_match_json(data: &[u8]) {
 enum Line {
     Document(CorpusDocument),
     Refused,
-    /// No JSON to the reader here, which looks into fields that nobody wants.
+    /// Refused by the reader here, which also parses unused fields.
     Limited,
 }
 
@@ -165,7 +166,7 @@ fn own(fields: &[(String, Box<RawValue>)], name: &str) -> Result<Option<String>,
     }
 }
 
-/// The fields of an object, as often as they are there.
+/// The fields of an object, with repetitions.
 struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Fields {

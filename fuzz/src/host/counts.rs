@@ -9,11 +9,12 @@ use undertone::error::ErrorKind;
 use undertone_core::release::Release;
 use undertone_estimate::counts::{Counter, Counts, Expected, Format};
 
-/// Counts the input as records or lines, or reads it as counts in CSV; its first byte says as which. Not as Parquet, which
-/// a server writes itself.
+/// Counts the input as records or lines, or reads it as counts in CSV, selected by the first byte.
+/// Not as Parquet, which a server writes itself.
 ///
-/// Checked: nothing that a client sends stops the counting; each record is counted or rejected, those are counted that
-/// `Release::from_bytes` reads; counts are the same after they were written and read.
+/// Checked: nothing that a client sends stops the counting; each record is counted or rejected,
+/// those are counted that `Release::from_bytes` reads; counts are the same after they were written
+/// and read.
 pub fn counted_inputs_are_total(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;

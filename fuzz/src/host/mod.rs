@@ -1,4 +1,5 @@
-//! What the command line reads: corpora, encoders, word vectors, candidates, releases to count, and what an interrupted run left.
+//! Inputs of the command line: corpora, encoders, word vectors, candidates, releases to count, and
+//! leftovers of an interrupted run.
 //!
 //! Behind the feature `host`, because the crate `undertone` brings a hundred others.
 

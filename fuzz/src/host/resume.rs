@@ -1,4 +1,4 @@
-//! What an interrupted run left, in whatever state.
+//! Leftovers of an interrupted run, in any state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use undertone::encoder::{Encoder, EncoderIdentity};
 use undertone::files::resume::{Encoding, PartialLines, Run};
 use undertone::progress::Progress;
 
-/// Goes on behind the lines in the input, and gives them their name.
+/// Continues after the lines of the input, under their name.
 ///
-/// Checked: the lines kept are those of the input that are whole, UTF-8 and wanted, up to the first that is not;
-/// the output is these bytes and what was added; another run leaves none of them.
+/// Checked: the lines kept are those of the input that are whole, UTF-8 and wanted, up to the first
+/// that is not; the output is these bytes and what was added; another run leaves none of them.
 pub fn resumed_lines_are_whole(data: &[u8]) {
     let folder = tempfile::tempdir().expect("room for a file");
     let target = folder.path().join("out.jsonl");
-    // What a run may have written, as far as this run can tell.
+    // Lines that a run may have written.
     let wanted = |line: &str| !line.starts_with('#');
     let start = |line: &[u8]| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).to_vec();
     let whole: Vec<&[u8]> = data
@@ -48,7 +48,7 @@ pub fn resumed_lines_are_whole(data: &[u8]) {
     }
 }
 
-/// Where a run without options keeps its lines: the one file in the folder.
+/// The file for the lines of a run without options, the only one in the folder.
 fn beside(target: &Path) -> PathBuf {
     let run = Run::of("fuzz").with("");
     let mut lines = PartialLines::open(target, &run, |_| true).expect("a folder to write to");
@@ -59,7 +59,8 @@ fn beside(target: &Path) -> PathBuf {
     entry.expect("the lines").expect("a readable folder").path()
 }
 
-/// Encodes some sentences, lets the input damage the file in which their vectors are kept, and goes on with it.
+/// Encodes some sentences, lets the input damage the file in which their vectors are kept, and goes
+/// on with it.
 ///
 /// Checked: whatever was done to the file, the vectors are those of the encoder.
 pub fn kept_vectors_are_those_of_the_encoder(data: &[u8]) {
@@ -126,7 +127,7 @@ fn damage_and_go_on(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A vector that tells sentences apart.
+/// A vector that distinguishes sentences.
 fn row(sentence: &str) -> [f32; 2] {
     let number: f32 = sentence.parse().expect("a number");
     [number, -1.0 - number]

@@ -11,8 +11,9 @@ use undertone::files::fields::Fields;
 use undertone::release::lines::UNCLOSED;
 use undertone_tables::{Kind, Table, corpus, releases};
 
-/// Reads the input as CSV, or writes its lines as tables and reads them; its first byte says which. Not as Parquet, which clients
-/// do not send: its reader panics on some files that are damaged, and a test damages one at every seventh byte.
+/// Reads the input as CSV, or writes its lines as tables and reads them, by its first byte. Not as
+/// Parquet, which clients do not send: its reader panics on some damaged files, and a test damages
+/// one at every seventh byte.
 ///
 /// Checked: CSV against the reader of CSV alone; what is written against what is read.
 pub fn tables_are_their_lines(data: &[u8]) {
@@ -26,7 +27,7 @@ pub fn tables_are_their_lines(data: &[u8]) {
 }
 
 fn records(data: &[u8]) {
-    // The content says whether it is compressed, too, or Parquet.
+    // Compression and Parquet are also detected from the content.
     if data.starts_with(&[0x1f, 0x8b]) || data.starts_with(b"PAR1") {
         return;
     }
@@ -124,7 +125,8 @@ fn lines(data: &[u8]) {
         ("t.parquet", &[]),
         ("t.csv", &[]),
     ] {
-        // In CSV a carriage return in a name is taken for the end of a line of old programs, and refused.
+        // In CSV a carriage return in a name is taken for the end of a line of old programs, and
+        // refused.
         let mut names = wanted.iter().flat_map(|(_, own)| own.0.iter());
         if name == "t.csv" && names.any(|(own, _)| own.contains('\r')) {
             continue;

@@ -8,8 +8,8 @@ use undertone_core::lexicon::words;
 
 /// Splits the input into sentences and words, as the command line does.
 ///
-/// Checked: sentences are in order, trimmed, and lose no letter or digit; a message's body has only lines of the
-/// message; a word list has the words of its text.
+/// Checked: sentences are in order, trimmed, and lose no letter or digit; a message's body has only
+/// lines of the message; a word list has the words of its text.
 pub fn text_sentences_lose_nothing(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let speaks = |text: &str| text.contains(char::is_alphanumeric);

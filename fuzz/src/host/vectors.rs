@@ -7,10 +7,10 @@ use std::path::Path;
 use undertone::lexicon::word_vectors::Vectors;
 use undertone_core::pack::Pack;
 
-/// Reads the input as word vectors; its first byte says as which kind of file.
+/// Reads the input as word vectors. The first byte selects the format.
 ///
-/// Checked: shapes and finiteness; that the same vectors are read again from a text file and from a matrix of
-/// NumPy's that are written here; that a lexicon of them accounts for every word.
+/// Checked: shapes and finiteness; that the same vectors are read again from a text file and from a
+/// matrix of NumPy's that are written here; that a lexicon of them accounts for every word.
 pub fn word_vectors_survive_a_rewrite(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -112,7 +112,7 @@ fn again(vectors: &Vectors, path: &Path) {
     assert_eq!(bits(&again), bits(vectors));
 }
 
-/// What a `.npy` file of version 1 starts with.
+/// The head of a `.npy` file of version 1.
 fn npy(dictionary: &[u8]) -> Vec<u8> {
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
     header.extend((dictionary.len() as u16).to_le_bytes());
