@@ -65,10 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for byte in release.to_bytes() {
         print!("{byte:02x}");
     }
-    println!(
-        "\ncandidate {} of {}",
-        release.candidate(),
-        pack.candidate_count()
-    );
+    let count = pack.candidate_count();
+    println!("\n{:?} of {count}", release.outcome(count));
     Ok(())
 }

@@ -34,12 +34,12 @@ use core::ops::Range;
 use zerocopy::little_endian::I16;
 
 use crate::barrier::wipe;
+use crate::checked::{part, part_mut};
 use crate::fixed::{Scale, bucket_input};
 use crate::kernels::{BLOCK, Backend, Boundaries, SPAN, Sums, fits};
 use crate::pack::format::{BOUNDARIES, DEPTH_TAG, DepthHead, MAX_DIRECTIONS, MAX_WIDTH};
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::{Activations, Recoder};
-use crate::rows::Rows;
 use crate::select::{Levels, MAX_CANDIDATES};
 
 pub use crate::pack::format::CODES;
@@ -197,7 +197,7 @@ impl<'a> DepthSection<'a> {
 
 /// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
 /// `[directions][N]`.
-// A call: a recoder needs other buffers.
+// `inline(never)`: callers with other buffers would need the stack for both.
 #[inline(never)]
 pub(crate) fn project<const N: usize>(
     backend: Backend,
@@ -214,26 +214,27 @@ pub(crate) fn project<const N: usize>(
         let mut sentences = 0;
         let embeddings = embeddings.chunks_exact(dimension.max(1));
         for ((x, fixed), embedding) in group.iter_mut().zip(&mut fixed).zip(embeddings) {
-            let chunk = embedding.get(start..end).unwrap_or_default();
+            let chunk = part(embedding, start..end);
             backend.to_fixed(chunk, section.scale.factor(), fixed);
-            *x = fixed.get(..chunk.len()).unwrap_or_default();
+            *x = part(fixed, ..chunk.len());
             sentences += 1;
         }
-        let group = group.get(..sentences).unwrap_or_default();
+        let group = part(&group, ..sentences);
         section.add_projections(backend, start, group, sums, N);
     }
     wipe(fixed.as_flattened_mut());
 }
 
 /// The levels of all candidates of a pack for one document. `K` bounds the number of sentences.
-pub(crate) struct DepthLevels<'a, const K: usize, const P: usize> {
+pub(crate) struct DepthLevels<'a, const K: usize> {
     pub(crate) backend: Backend,
     pub(crate) section: DepthSection<'a>,
-    pub(crate) rows: &'a Rows<P>,
+    /// For each direction and code, the number of sentences at or above it.
+    pub(crate) counts: &'a [[u8; CODES]],
     pub(crate) sentences: u8,
 }
 
-impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
+impl<const K: usize> Levels for DepthLevels<'_, K> {
     /// ⌊K/2⌋ + 1, not ⌊k/2⌋ + 1: the number of sentences is private.
     fn bound(&self) -> usize {
         K / 2 + 1
@@ -243,17 +244,17 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
         self.section.candidate_count() as usize
     }
 
-    // A call: two passes in one frame would take twice the stack.
+    // `inline(never)`: inlined, two passes take twice the stack.
     #[inline(never)]
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         let mut block = [0u8; BLOCK];
         let mut start = range.start;
         while start < range.end {
             let len = BLOCK.min(range.end - start);
-            let depths = block.get_mut(..len).unwrap_or_default();
+            let depths = part_mut(&mut block, ..len);
             depths.fill(u8::MAX);
-            for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {
-                let codes = codes.get(start..start + len).unwrap_or_default();
+            for (codes, at_least) in self.section.codes().zip(self.counts) {
+                let codes = part(codes, start..start + len);
                 self.backend.lower(depths, codes, at_least, self.sentences);
             }
             for depth in depths.iter_mut() {

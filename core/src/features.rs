@@ -331,9 +331,9 @@ impl<'a> Features<'a> {
         self.alone
     }
 
-    /// Adds the weights of the features of a sentence to `sums`, `[candidates]` i32 in bytes, and returns what they are
+    /// Adds the weights of the features of a sentence to `sums`, `[candidates]`, and returns what they are
     /// divided by.
-    pub(crate) fn add(&self, backend: Backend, sentence: &[u8], sums: &mut [[u8; 4]]) -> Divisor {
+    pub(crate) fn add(&self, backend: Backend, sentence: &[u8], sums: &mut [i32]) -> Divisor {
         let mut batch = Batch {
             backend,
             table: &self.table,
@@ -378,7 +378,7 @@ const WAITING: usize = if VECTORS { 256 } else { BATCH };
 struct Batch<'b, 'a> {
     backend: Backend,
     table: &'b Table<'a>,
-    sums: &'b mut [[u8; 4]],
+    sums: &'b mut [i32],
     kinds: FeatureKinds,
     /// Those that wait, and others.
     hashes: [u32; WAITING],
@@ -641,13 +641,12 @@ mod tests {
                 count += 1;
             });
             for backend in Backend::available() {
-                let mut sums = [[0; 4]; 64];
+                let mut sums = [0; 64];
                 let divisor = features.add(backend, &text, &mut sums);
                 let (first, others) = sums.split_at(CANDIDATES);
-                let found: Vec<i32> = first.iter().map(|sum| i32::from_le_bytes(*sum)).collect();
                 let text = String::from_utf8_lossy(&text);
-                assert_eq!(found, expected, "{} {kinds:?} {text}", backend.name());
-                assert_eq!(others, [[0; 4]; 64 - CANDIDATES]);
+                assert_eq!(first, expected, "{} {kinds:?} {text}", backend.name());
+                assert_eq!(others, [0; 64 - CANDIDATES]);
                 assert_eq!(divisor.root, Divisor::new(count).root);
             }
             known += count;

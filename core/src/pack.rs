@@ -18,7 +18,7 @@ use crate::language::ANY_LANGUAGE;
 use crate::lexicon::Lexicon;
 use crate::quality::Quality;
 use crate::recode::Recoder;
-use crate::release::Selector;
+use crate::release::Mechanism;
 use crate::scores::ScoresSection;
 use crate::vector::Projection;
 use format::{ALIGNMENT, Entry, Header};
@@ -197,12 +197,12 @@ impl<'a> Pack<'a> {
 
     /// The mechanism that selects a candidate: scores if the pack has any. `None` without
     /// candidates.
-    pub fn selector(&self) -> Option<Selector> {
-        let scores = self.scores.map(|_| Selector::Scores);
-        scores.or(self.depth.map(|_| Selector::Depth))
+    pub fn mechanism(&self) -> Option<Mechanism> {
+        let scores = self.scores.map(|_| Mechanism::Scores);
+        scores.or(self.depth.map(|_| Mechanism::Depth))
     }
 
-    /// The network between encoder and selector, if the pack has one.
+    /// The network between encoder and mechanism, if the pack has one.
     pub fn recoder(&self) -> Option<Recoder<'a>> {
         self.recoder
     }

@@ -135,6 +135,32 @@ pub enum Shape {
     },
 }
 
+/// The order of a [`Geometry`], as releases hold it: a prime q for hyperplanes, 2k for
+/// [`progressions`](mod@crate::progressions) of k terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Order(u16);
+
+impl Order {
+    /// The order with this number, if some geometry has it.
+    pub fn from_number(number: u16) -> Option<Self> {
+        let even = number.is_multiple_of(2);
+        let exists = is_prime(number) || even && Progressions::are_terms(number / 2);
+        exists.then_some(Self(number))
+    }
+}
+
+impl From<Geometry> for Order {
+    fn from(geometry: Geometry) -> Self {
+        Self(geometry.order())
+    }
+}
+
+impl From<Order> for u16 {
+    fn from(order: Order) -> Self {
+        order.0
+    }
+}
+
 impl Geometry {
     /// The geometry of this order for `outcomes` outcomes: the candidates, and one for "nothing
     /// known".
@@ -150,12 +176,6 @@ impl Geometry {
             }
             _ => Hyperplanes::new(order, outcomes).map(Self::from),
         }
-    }
-
-    /// Whether some number of outcomes has a geometry of this order.
-    pub(crate) fn is_order(order: u16) -> bool {
-        let half = order / 2;
-        is_prime(order) || (order.is_multiple_of(2) && Progressions::are_terms(half))
     }
 
     /// The geometry of a release with this ε. `None` for no outcomes, or 2²⁴ and more.

@@ -36,11 +36,10 @@
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
 //!   Q = 1.
 //!
+//! If a pack has [`features`](crate::features), `n` times their value for c is added to `z_c`. They
+//! are a function of the same sentence, so the proof holds as it is.
 //!
-//! Where a pack has [`features`](crate::features), `n` times what they say for c is added to `z_c`: they look at the same
-//! sentence, so nothing of the proof changes.
-//!
-//! For the whole text the sums of `z_c / n` count, without thresholds: see [`whole_text`](crate::whole_text).
+//! Releases for the [whole text](crate::whole_text) use the sums of `z_c / n`, without thresholds.
 //!
 //! Everything after the conversion of coordinates is integer arithmetic.
 
@@ -52,6 +51,7 @@ use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
+use crate::checked::{part, part_mut};
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
@@ -62,22 +62,16 @@ use crate::pack::format::{
 };
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::Activations;
-use crate::rows::{ROW_BYTES, Rows};
 use crate::select::{Levels, MAX_CANDIDATES, Ratio, Rule};
-use crate::whole_text::sentence_loss;
+pub use crate::state::SUMS_PER_ROW;
+use crate::state::{Layout, ScoreTables, VALUES_PER_ROW};
+use crate::whole_text::whole_text_epsilon;
 
-/// Levels are below this, or below what the pack says if that is less: candidates further from the best count as just
-/// as far.
+/// The largest L: levels are below it. Candidates further from the best count as just as far.
 pub const LEVELS: usize = 160;
 
-/// Candidates whose values take a row of a document's state.
-const VALUES_PER_ROW: usize = ROW_BYTES / 4;
-
-/// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
-/// holds `P` times as many.
-pub const SUMS_PER_ROW: usize = ROW_BYTES / 2;
-
-/// Sentences scored together: each block of weights is read from far once for all. A Cortex-M4 has no cache.
+/// Sentences scored together, so that each block of weights is read from memory once for all. A
+/// Cortex-M4 has no cache.
 pub(crate) const TOGETHER: usize = if cfg!(undertone_kernels = "dsp") {
     1
 } else if cfg!(undertone_kernels = "x86") {
@@ -95,7 +89,7 @@ pub struct ScoresSection<'a> {
     kind: Kind,
     levels: u8,
     candidates: u32,
-    inputs: usize,
+    inputs: NonZero<usize>,
     scale: Scale,
     /// `[inputs]`.
     centre: &'a [I16],
@@ -114,31 +108,16 @@ enum Kind {
     Features,
 }
 
-/// Where a document's state has what of its candidates, in rows: the sums of their scores, the weights of the features
-/// of one sentence, and their values for the whole text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) sums: usize,
-    pub(crate) weights: usize,
-    pub(crate) values: usize,
-}
-
-impl Layout {
-    pub(crate) fn rows(self) -> usize {
-        self.sums + self.weights + self.values
-    }
-}
-
-/// What one sentence is to the candidates, beside its coordinates.
+/// Scoring inputs other than the embedding.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Said {
-    /// What the weights of its features are divided by.
+pub(crate) struct Recognised {
+    /// The divisor of the sentence's feature weights.
     pub(crate) divisor: Divisor,
-    /// All ones if it says something that the pack knows, else 0.
+    /// All ones if the pack recognises the sentence, else 0.
     pub(crate) known: i32,
 }
 
-impl Said {
+impl Recognised {
     pub(crate) fn wipe(&mut self) {
         self.divisor.wipe();
         self.known.zeroize();
@@ -180,15 +159,15 @@ impl<'a> ScoresSection<'a> {
             0 => LEVELS as u32,
             levels => within("number of levels", levels, 2, LEVELS as u32)?,
         };
-        let inputs = inputs as usize;
+        let inputs = NonZero::new(inputs as usize).unwrap_or(NonZero::<usize>::MIN);
         let parsed = Self {
             kind,
             levels: levels as u8,
             candidates,
             inputs,
             scale: scale(head.exponent.get())?,
-            centre: arrays.next(inputs, 1)?,
-            weights: arrays.next(candidates as usize, inputs)?,
+            centre: arrays.next(inputs.get(), 1)?,
+            weights: arrays.next(candidates as usize, inputs.get())?,
             bias: arrays.next(candidates as usize, 1)?,
             thresholds: arrays.next(thresholds as usize, 1)?,
         };
@@ -209,7 +188,7 @@ impl<'a> ScoresSection<'a> {
         }
     }
 
-    /// Whether a sentence gives 1 to its best candidates alone, by comparison, and not a score to each by thresholds.
+    /// Whether a sentence gives 1 to its best candidate and 0 to all others.
     pub fn is_vote(&self) -> bool {
         self.kind == Kind::Vote
     }
@@ -224,8 +203,8 @@ impl<'a> ScoresSection<'a> {
         self.levels.into()
     }
 
-    /// The rows of state that a document of at most `most` rows uses; the values for the whole text are left out if there
-    /// is no room for them.
+    /// The tables in the state of a document with at most `most` rows. Without features, the values
+    /// are left out if they do not fit.
     pub(crate) fn layout(&self, most: usize) -> Layout {
         let candidates = self.candidates as usize;
         let values = candidates.div_ceil(VALUES_PER_ROW);
@@ -239,34 +218,35 @@ impl<'a> ScoresSection<'a> {
         }
     }
 
-    /// The most candidates for which a state of so many rows is enough.
+    /// The largest number of candidates that fit a state of `rows` rows.
     pub(crate) fn limit(&self, rows: usize) -> usize {
-        match self.has_features() {
-            true => rows / 5 * SUMS_PER_ROW + rows % 5 / 3 * VALUES_PER_ROW,
-            false => rows * SUMS_PER_ROW,
+        if self.has_features() {
+            rows / 5 * SUMS_PER_ROW + rows % 5 / 3 * VALUES_PER_ROW
+        } else {
+            rows * SUMS_PER_ROW
         }
     }
 
-    /// And with the values for the whole text.
+    /// The largest number of candidates that fit with their values for the whole text.
     pub(crate) fn whole_text_limit(&self, rows: usize) -> usize {
         let room = rows / 3 * SUMS_PER_ROW + rows % 3 / 2 * VALUES_PER_ROW;
-        // "Nothing known" is one outcome more.
+        // "Nothing known" is another outcome.
         self.limit(rows).min(room).min(MAX_CANDIDATES as usize - 1)
     }
 
     /// The ratio between the weights of neighbouring levels in a release with this ε.
     pub(crate) fn ratio(&self, epsilon: Epsilon) -> Ratio {
-        // Parsing made sure that it is not 0; 255 is the private side.
+        // Parsing refuses 0; 255 would be the private side.
         let steps = NonZero::new(self.largest_score()).unwrap_or(NonZero::<u8>::MAX);
         Ratio::per_step(epsilon, steps)
     }
 
-    /// What a release of at most `sentences` sentences promises where the whole text is exchanged for any other: see
-    /// [`whole_text`](crate::whole_text::sentence_loss).
-    pub fn sentence_loss(&self, epsilon: Epsilon, rule: Rule, sentences: usize) -> Micro {
+    /// The ε of a release of at most `sentences` sentences if the whole text is replaced: see
+    /// [`whole_text_epsilon`].
+    pub fn whole_text_epsilon(&self, epsilon: Epsilon, rule: Rule, sentences: usize) -> Micro {
         let most = sentences.saturating_mul(self.largest_score().into());
         let levels = self.level_count().min(most.saturating_add(1));
-        sentence_loss(rule, self.ratio(epsilon), levels, self.candidates)
+        whole_text_epsilon(rule, self.ratio(epsilon), levels, self.candidates)
     }
 
     /// A coordinate x enters as round(x · 2^exponent).
@@ -274,11 +254,9 @@ impl<'a> ScoresSection<'a> {
         self.scale.exponent()
     }
 
-    /// The weights of each candidate, `[inputs]` integers, for the study of packs: the direction in which a
-    /// sentence scores most.
+    /// The weights of each candidate, `[inputs]` integers, for the study of packs.
     pub fn weights(&self) -> impl Iterator<Item = &'a [i8]> {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
-        self.weights.chunks_exact(self.inputs.max(1))
+        self.weights.chunks_exact(self.inputs.get())
     }
 
     /// The scale of coordinates.
@@ -286,52 +264,50 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds up to [`TOGETHER`] sentences to what `rows` have of the candidates: their scores to the sums, and their values to the
-    /// values.
-    pub(crate) fn add<const P: usize>(
+    /// Adds up to [`TOGETHER`] sentences to the tables: scores to the sums, and whole-text scores to
+    /// the values.
+    pub(crate) fn add(
         &self,
         backend: Backend,
         features: Option<&Features<'_>>,
-        rows: &mut Rows<P>,
+        tables: ScoreTables<'_>,
         sentences: &mut [Activations],
-        said: &[Said],
+        recognised: &[Recognised],
     ) {
         let count = sentences.len();
         let mut each: [Sentence<'_>; TOGETHER] = Default::default();
-        for ((each, sentence), said) in each.iter_mut().zip(sentences).zip(said) {
-            *each = self.sentence(backend, sentence, *said);
+        for ((each, sentence), recognised) in each.iter_mut().zip(sentences).zip(recognised) {
+            *each = self.sentence(backend, sentence, *recognised);
         }
-        let each = each.get_mut(..count).unwrap_or_default();
-        let layout = self.layout(P);
-        let (sums, rest) = rows.split_at_mut_checked(layout.sums).unwrap_or_default();
-        let (weights, values) = rest
-            .split_at_mut_checked(layout.weights)
-            .unwrap_or_default();
-        let sums = sums.as_flattened_mut().as_chunks_mut().0;
-        let weights = weights.as_flattened().as_chunks().0;
-        let values = values.as_flattened_mut().as_chunks_mut().0;
+        let each = part_mut(&mut each, ..count);
+        let ScoreTables {
+            sums,
+            weights,
+            values,
+        } = tables;
         self.for_each_block(backend, each, |sentence, start, outputs| {
+            let Recognised { divisor, known } = sentence.recognised;
+            let norm = sentence.length.norm;
             if let Some(features) = features {
-                let weights = weights.get(start..).unwrap_or_default();
-                let (divisor, norm) = (sentence.said.divisor, sentence.length.norm);
+                let weights = part(weights, start..);
                 for ((candidate, output), sum) in (start..).zip(outputs.iter_mut()).zip(weights) {
-                    let value = features.value(candidate, i32::from_le_bytes(*sum), divisor);
-                    *output += value * norm;
+                    *output += features.value(candidate, *sum, divisor) * norm;
                 }
             }
-            let values = values.get_mut(start..).unwrap_or_default();
-            backend.add_values(values, outputs, &sentence.length, sentence.said.known);
+            if !values.is_empty() {
+                let values = part_mut(values, start..);
+                backend.add_values(values, outputs, &sentence.length, known);
+            }
             if self.kind == Kind::Vote {
                 sentence.votes.count(start, outputs);
-                return;
+            } else {
+                backend.add_scores(part_mut(sums, start..), outputs, self.thresholds, norm);
             }
-            let sums = sums.get_mut(start..).unwrap_or_default();
-            backend.add_scores(sums, outputs, self.thresholds, sentence.length.norm);
         });
         for sentence in each {
             if self.kind == Kind::Vote {
                 for (candidate, sum) in (0..self.candidates).zip(&mut *sums) {
-                    add_score(sum, u16::from(candidate == sentence.votes.winner));
+                    *sum = sum.wrapping_add(u16::from(candidate == sentence.votes.winner));
                 }
             }
             sentence.votes.winner.zeroize();
@@ -343,9 +319,9 @@ impl<'a> ScoresSection<'a> {
         &self,
         backend: Backend,
         sentence: &'s mut Activations,
-        said: Said,
+        recognised: Recognised,
     ) -> Sentence<'s> {
-        let y = sentence.get_mut(..self.inputs).unwrap_or_default();
+        let y = part_mut(sentence, ..self.inputs.get());
         let square = backend.centre(y, self.centre);
         // The square is below 2^10 · 2^30. At the centre itself there is no direction; the biases decide.
         let norm = square_root_40(square).max(1);
@@ -355,14 +331,14 @@ impl<'a> ScoresSection<'a> {
                 norm: norm.into(),
                 reciprocal: reciprocal_40(norm) as i64,
             },
-            said,
+            recognised,
             votes: Votes::default(),
         }
     }
 
-    /// Calls `visit` with each sentence and its `z_c` of every candidate, in order, [`BLOCK`] at a time, and the number of
-    /// the first of them.
-    // A call: there are two of these buffers otherwise.
+    /// Calls `visit` with each sentence, the number of a candidate, and `z_c` of up to [`BLOCK`]
+    /// candidates from that on.
+    // `inline(never)`: inlined, the buffer is on the stack twice.
     #[inline(never)]
     fn for_each_block<'s>(
         &self,
@@ -371,19 +347,18 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
         let mut outputs = [[0i64; BLOCK]; TOGETHER];
-        // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
-        let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
+        let weights = self.weights.chunks(BLOCK * self.inputs.get());
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
             let mut together = [&[][..]; TOGETHER];
             for (y, sentence) in together.iter_mut().zip(&*sentences) {
                 *y = sentence.y;
             }
-            let together = together.get(..sentences.len()).unwrap_or_default();
+            let together = part(&together, ..sentences.len());
             // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
             backend.products(weights, together, outputs.as_flattened_mut(), BLOCK);
             for (sentence, outputs) in sentences.iter_mut().zip(&mut outputs) {
-                let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
+                let outputs = part_mut(outputs, ..bias.len());
                 backend.add_bias(outputs, bias, sentence.length.norm);
                 visit(sentence, start, outputs);
             }
@@ -392,11 +367,7 @@ impl<'a> ScoresSection<'a> {
     }
 }
 
-fn add_score(sum: &mut [u8; 2], score: u16) {
-    *sum = u16::from_le_bytes(*sum).wrapping_add(score).to_le_bytes();
-}
-
-/// Which candidate a sentence votes for.
+/// The candidate that a sentence votes for, so far.
 struct Votes {
     winner: u32,
     best: i64,
@@ -422,25 +393,22 @@ impl Votes {
     }
 }
 
-/// What a sentence is to the candidates.
+/// A sentence that is being scored.
 #[derive(Default)]
 struct Sentence<'s> {
     /// Relative to the centre.
     y: &'s [i16],
     length: Length,
-    said: Said,
+    recognised: Recognised,
     votes: Votes,
 }
 
 impl ScoresSection<'_> {
-    /// The best candidate for the whole text, the first of them; 0 where the state has no room for it.
-    pub(crate) fn best<const P: usize>(&self, rows: &Rows<P>) -> u32 {
-        let layout = self.layout(P);
-        let values = rows.get(layout.sums + layout.weights..).unwrap_or_default();
-        let values = values.as_flattened().as_chunks().0;
+    /// The first of the candidates with the largest value; 0 if there are no values.
+    pub(crate) fn best(&self, values: &[i32]) -> u32 {
         let (mut winner, mut best) = (0u32, i64::MIN);
         for (candidate, value) in (0..self.candidates).zip(values) {
-            let value = i64::from(i32::from_le_bytes(*value));
+            let value = i64::from(*value);
             winner.conditional_assign(&candidate, Choice::from(u8::from(value > best)));
             best = best.max(value);
         }
@@ -450,12 +418,13 @@ impl ScoresSection<'_> {
 }
 
 /// The levels of all candidates of a pack for one document.
-pub(crate) struct ScoreLevels<'a, const P: usize> {
+pub(crate) struct ScoreLevels<'a> {
     pub(crate) section: ScoresSection<'a>,
-    pub(crate) rows: &'a Rows<P>,
+    /// Padded with zeroes; empty before the first sentence.
+    pub(crate) sums: &'a [u16],
 }
 
-impl<const P: usize> Levels for ScoreLevels<'_, P> {
+impl Levels for ScoreLevels<'_> {
     fn bound(&self) -> usize {
         self.section.level_count()
     }
@@ -465,30 +434,21 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
     }
 
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
-        // Sums that belong to no candidate are 0.
-        let mut best: u16 = 0;
-        let rows = self.rows.get(..self.section.layout(P).sums);
-        for row in rows.unwrap_or_default() {
-            let sums = row.as_chunks().0.iter();
-            best = sums.fold(best, |best, sum| best.max(u16::from_le_bytes(*sum)));
-        }
+        let mut best = self.sums.iter().fold(0, |best, sum| (*sum).max(best));
         let mut levels = [0u8; SUMS_PER_ROW];
         let worst = i32::from(self.section.levels) - 1;
-        let mut left = range.len();
-        // Parts start at a multiple of the candidates in a row.
-        let mut rows = self.rows.iter().skip(range.start / SUMS_PER_ROW);
-        while left > 0 {
-            let len = left.min(SUMS_PER_ROW);
-            // Before the first sentence there are no rows, and all levels are 0.
-            let sums = rows.next().map(|row| row.as_chunks().0);
-            for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
-                let distance = best.saturating_sub(u16::from_le_bytes(*sum));
-                // Compilers make a branch of `min`, which takes longer the harder the levels of a document are to
-                // predict.
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + SUMS_PER_ROW);
+            // Without sums all levels are 0.
+            let sums = self.sums.get(start..end).unwrap_or(&[]);
+            for (level, sum) in levels.iter_mut().zip(sums) {
+                let distance = best.saturating_sub(*sum);
+                // Not `min`: compiled to a branch, it takes longer if levels are hard to predict.
                 *level = at_most(i32::from(distance), worst) as u8;
             }
-            visit(levels.get(..len).unwrap_or_default());
-            left -= len;
+            visit(part(&levels, ..end - start));
+            start = end;
         }
         best.zeroize();
         wipe(&mut levels);
@@ -506,7 +466,7 @@ mod tests {
             kind,
             levels: LEVELS as u8,
             candidates,
-            inputs: 1,
+            inputs: NonZero::<usize>::MIN,
             scale: scale(0).unwrap(),
             centre: &[],
             weights: &[],

@@ -32,7 +32,7 @@
 //! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from w₀/(w₀ + (n − 1)·w) over w/(w + (n − 1)·w₀);
 //! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²], from ∫₀¹(1 − t·w)ⁿ⁻¹dt over w·∫₀¹(1 − t)ⁿ⁻¹dt.
 //!
-//! [`sentence_loss`] gives these, with the engine's own w. Both lie between t and t + min(t, ln n), and a pack in which
+//! [`whole_text_epsilon`] gives these, with the engine's own w. Both lie between t and t + min(t, ln n), and a pack in which
 //! one document makes c best and another all others attains them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at
 //! most K sentences; by scores, K sentences make no more than K·Q + 1 levels.
 
@@ -107,7 +107,7 @@ impl Levels for OneBest {
 /// # Cost
 /// One multiplication of 128 bits a level, four functions of doubles.
 #[allow(clippy::float_arithmetic)] // No probability: a statement about one.
-pub fn sentence_loss(rule: Rule, ratio: Ratio, levels: usize, candidates: u32) -> Micro {
+pub fn whole_text_epsilon(rule: Rule, ratio: Ratio, levels: usize, candidates: u32) -> Micro {
     let caps = levels.min(MAX_LEVELS).saturating_sub(1);
     if candidates < 2 || caps == 0 {
         return Micro(0);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn losses_are_those_of_the_page() {
         let ratio = |text: &str| Ratio::per_step(text.parse().unwrap(), 8.try_into().unwrap());
-        let loss = |rule, text, levels, n| sentence_loss(rule, ratio(text), levels, n).0;
+        let loss = |rule, text, levels, n| whole_text_epsilon(rule, ratio(text), levels, n).0;
         let (flip, exponential) = (Rule::PermuteAndFlip, Rule::Exponential);
         // 159/16 is t; then nearly ln 12, and nearly ln 11.
         assert!(loss(flip, "1", 160, 12).abs_diff(12_422_141) <= 2);

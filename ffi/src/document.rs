@@ -273,7 +273,7 @@ pub unsafe extern "C" fn undertone_document_promise(
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
         let loss = match unit {
             // Permute-and-flip loses at least as much as the exponential mechanism.
-            UNDERTONE_UNIT_SENTENCE => document.sentence_loss(epsilon, Rule::PermuteAndFlip).0,
+            UNDERTONE_UNIT_SENTENCE => document.whole_text_epsilon(epsilon, Rule::PermuteAndFlip).0,
             UNDERTONE_UNIT_WHOLE_TEXT => {
                 document.check_whole_text().map_err(refusal)?;
                 epsilon.micro().into()

@@ -93,8 +93,8 @@ pub unsafe extern "C" fn undertone_pack_candidate_count(pack: *const UndertonePa
 pub unsafe extern "C" fn undertone_pack_selector(pack: *const UndertonePack) -> i32 {
     or_zero(|| {
         Ok(checked!(unsafe HandleRef(pack))
-            .selector()
-            .map_or(0, |selector| selector as i32))
+            .mechanism()
+            .map_or(0, |mechanism| mechanism as i32))
     })
 }
 

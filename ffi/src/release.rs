@@ -1,6 +1,6 @@
 //! Reading a release, for servers.
 
-use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::release::{Release, ReleaseFormatError};
 use undertone_core::unit::Unit;
 
 use crate::interface::*;
@@ -11,15 +11,6 @@ use crate::status::{Refusal, report};
 pub(crate) fn unit_of(number: i32) -> Result<Unit, Refusal> {
     let unit = u8::try_from(number).ok().and_then(Unit::from_number);
     unit.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_UNIT))
-}
-
-/// The unit of a release by this mechanism.
-fn unit_under(mechanism: Selector) -> Result<i32, Refusal> {
-    match mechanism {
-        Selector::Depth | Selector::Scores => Ok(UNDERTONE_UNIT_SENTENCE),
-        Selector::WholeText | Selector::Projective => Ok(UNDERTONE_UNIT_WHOLE_TEXT),
-        _ => Err(Refusal(UNDERTONE_STATUS_INTERNAL)),
-    }
 }
 
 pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
@@ -75,15 +66,15 @@ pub unsafe extern "C" fn undertone_release_read(
             Optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()),
         );
         let release = Release::from_bytes(bytes).map_err(refusal)?;
-        let found = unit_under(release.selector())?;
+        let found = release.mechanism().unit();
         // Nothing reads `bytes` any more.
-        give(candidate, release.candidate());
+        give(candidate, release.number());
         give(epsilon, release.epsilon().micro());
         give(rule, release.rule() as i32);
-        give(unit, found);
+        give(unit, found.number().into());
         give(
             order,
-            release.order().map_or(0, |order| u32::from(order.get())),
+            release.order().map_or(0, |order| u16::from(order).into()),
         );
         give(pack_id, release.pack_id());
         Ok(())

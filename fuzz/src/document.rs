@@ -141,7 +141,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
         let forwards = draw(document(&mut sentences.iter()));
         assert_eq!(forwards, draw(document(&mut sentences.iter().rev())));
         if Repeated(&key).works() {
-            let drawn = forwards.expect("working entropy").candidate() as usize;
+            let drawn = forwards.expect("working entropy").number() as usize;
             assert!(drawn < candidates);
             // ε = 1000 counts as about 85, and 1000/11 still does: a worse level has a probability
             // below 2^-40.
@@ -157,7 +157,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let released = document.release_whole_text(grant, &mut Repeated(&key));
     if Repeated(&key).works() {
         // Every other outcome has a probability of 2^-48.
-        assert_eq!(released.ok().map(|release| release.candidate()), best);
+        assert_eq!(released.ok().map(|release| release.number()), best);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
-use undertone_core::release::{Release, Selector, VectorRelease};
+use undertone_core::release::{Release, Mechanism, VectorRelease};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorMechanism};
@@ -272,8 +272,8 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
             continue;
         }
         let release = released.expect("working entropy");
-        assert!(release.candidate() < pack.candidate_count());
-        let by_scores = release.selector() == Selector::Scores;
+        assert!(release.number() < pack.candidate_count());
+        let by_scores = release.mechanism() == Mechanism::Scores;
         assert_eq!(by_scores, pack.scores().is_some());
         assert_eq!(
             (release.epsilon(), release.rule(), release.pack_id()),
@@ -298,9 +298,9 @@ fn use_projective<const K: usize, const P: usize>(
     let grant = Grant::unrecorded(Unit::WholeText, epsilon);
     let released = document.release_projective(grant, &mut Repeated(b"points"));
     let release = released.expect("the whole-text rule has one");
-    assert_eq!(release.selector(), Selector::Projective);
+    assert_eq!(release.mechanism(), Mechanism::Projective);
     assert_eq!(release.order().map(u16::from), Some(geometry.order()));
-    assert!(release.candidate() < geometry.points());
+    assert!(release.number() < geometry.points());
     assert_eq!(Geometry::new(geometry.order(), outcomes), Some(geometry));
     assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
     assert_eq!(document.sentence_count(), 0);
@@ -313,7 +313,7 @@ fn use_whole_text<const K: usize, const P: usize>(
     input: &[u8],
     epsilon: Epsilon,
 ) {
-    let loss = |rule| document.sentence_loss(epsilon, rule).0;
+    let loss = |rule| document.whole_text_epsilon(epsilon, rule).0;
     assert!(loss(Rule::Exponential) <= loss(Rule::PermuteAndFlip));
     let candidates = pack.candidate_count();
     let row = vec![1.0; pack.dimension()];
@@ -324,9 +324,9 @@ fn use_whole_text<const K: usize, const P: usize>(
         document.release_whole_text(Grant::unrecorded(Unit::WholeText, epsilon), &mut entropy);
     match released {
         Ok(release) => {
-            assert!(release.candidate() <= candidates);
+            assert!(release.number() <= candidates);
             assert!(best.is_ok_and(|best| best <= candidates));
-            assert_eq!(release.selector(), Selector::WholeText);
+            assert_eq!(release.mechanism(), Mechanism::WholeText);
             assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
             assert_eq!(hazmat::best(document), Ok(candidates));
             assert_eq!(document.push_encoded(input, &row), Ok(()));

@@ -84,11 +84,11 @@ fn read(bytes: &[u8]) {
     let found = release.map(|release| {
         assert_eq!(release.to_bytes(), *bytes);
         Head {
-            mechanism: release.selector() as u8,
+            mechanism: release.mechanism() as u8,
             rule: release.rule() as u8,
             order: release.order().map_or(0, u16::from),
             micro: release.epsilon().micro(),
-            number: release.candidate(),
+            number: release.number(),
             pack_id: release.pack_id(),
         }
     });

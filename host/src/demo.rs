@@ -163,7 +163,7 @@ pub fn tell(built: &Built, text: &str) -> Result<String> {
                chances             {}\n  \
                worst privacy loss  {loss:.6} of at most {epsilon}, over {} replaced sentences\n",
             hex::encode(release.to_bytes()),
-            release.candidate(),
+            release.number(),
             candidate.id,
             candidate.excerpt,
             likely_topics(&built.candidates, &law),

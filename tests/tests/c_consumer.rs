@@ -359,7 +359,7 @@ fn printed_release(output: &Output, pack: &Path) -> Release {
     let pack = fs::read(pack).expect("the program read it");
     let pack = Pack::parse(&pack).expect("the program used it");
     assert_eq!(release.pack_id(), pack.id());
-    assert!(release.candidate() < pack.candidate_count());
+    assert!(release.number() < pack.candidate_count());
     release
 }
 
@@ -440,7 +440,7 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
             .decode(&release)
             .expect("of this pack")
             .expect("a candidate");
-        let index = release.candidate() as usize;
+        let index = release.number() as usize;
         assert_eq!(*candidate, built.candidates.entries[index]);
         assert_eq!(embedding.len(), encoder.dimension());
     }
@@ -487,7 +487,7 @@ fn whole_texts_reach_the_core() {
                 (
                     epsilon.micro().into(),
                     document
-                        .sentence_loss(epsilon, undertone_core::Rule::PermuteAndFlip)
+                        .whole_text_epsilon(epsilon, undertone_core::Rule::PermuteAndFlip)
                         .0,
                 ),
                 (epsilon.micro().into(), epsilon.micro().into()),
@@ -504,7 +504,7 @@ fn whole_texts_reach_the_core() {
                 let (sentence, whole_text): (u64, u64) = (sentence, whole_text);
                 assert_eq!(lines.next(), Some(&*format!("{sentence} {whole_text}")));
             }
-            let says = match release.candidate() {
+            let says = match release.number() {
                 3 => "nothing known".to_owned(),
                 candidate => candidate.to_string(),
             };

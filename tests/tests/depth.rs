@@ -198,7 +198,7 @@ proptest! {
             let slice = SliceLevels { levels: &levels, bound: 4 };
             let mut words = ChaCha12Rng::from_seed(key);
             let drawn = hazmat::select::<4, _>(&slice, rule, Ratio::new(epsilon), &mut words);
-            prop_assert_eq!(Ok(release.candidate()), drawn);
+            prop_assert_eq!(Ok(release.number()), drawn);
             prop_assert_eq!(release.pack_id(), pack.id());
             // The state is that of a new document.
             prop_assert_eq!(state.sentence_count(), 0);
@@ -339,7 +339,7 @@ fn counts_hold_up_to_every_limit() {
             &mut FixedEntropy::new(&[5; 32]),
         )
     };
-    let drawn = release(RULES[0]).expect("entropy").candidate();
+    let drawn = release(RULES[0]).expect("entropy").number();
     // At the largest ε a candidate that is not best is drawn with probability below 2^-44.
     assert_eq!(levels[drawn as usize], *levels.iter().min().expect("one"));
 

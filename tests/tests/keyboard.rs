@@ -17,7 +17,7 @@ use std::time::Duration;
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Release, Selector};
+use undertone_core::release::{Mechanism, Release};
 use undertone_tests::packs::features_pack;
 
 const DAY: &str = "20000";
@@ -103,10 +103,10 @@ fn text(output: &Output) -> String {
 
 /// How many releases of lines left the device, each of the pack and of this epsilon.
 fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
-    releases_by(Selector::WholeText, shown, pack, epsilon_micro)
+    releases_by(Mechanism::WholeText, shown, pack, epsilon_micro)
 }
 
-fn releases_by(selector: Selector, shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
+fn releases_by(mechanism: Mechanism, shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
     let pack = fs::read(pack).expect("it was just written");
     let pack = Pack::parse(&pack).expect("it was just built");
     let mut count = 0;
@@ -118,7 +118,7 @@ fn releases_by(selector: Selector, shown: &str, pack: &Path, epsilon_micro: u32)
             let release = Release::from_bytes(&bytes).expect("a release leaves, nothing else");
             assert_eq!(release.pack_id(), pack.id());
             assert_eq!(release.epsilon().micro(), epsilon_micro);
-            assert_eq!(release.selector(), selector);
+            assert_eq!(release.mechanism(), mechanism);
             count += 1;
         }
     }
@@ -192,7 +192,7 @@ fn a_line_is_released_as_the_pack_recommends() {
     let pack = setting.pack.with_file_name("recommends.pack");
     let topics = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], true);
     fs::write(&pack, topics).expect("the target folder can be written");
-    for (epsilon, selector) in [(1, Selector::Scores), (3, Selector::WholeText)] {
+    for (epsilon, mechanism) in [(1, Mechanism::Scores), (3, Mechanism::WholeText)] {
         let mut command = Command::new(&setting.program);
         let shown = text(&run(command
             .arg("--pack")
@@ -202,7 +202,7 @@ fn a_line_is_released_as_the_pack_recommends() {
             .args(["--day", DAY, "--epsilon", &epsilon.to_string()])
             .arg(example("typed.txt"))));
         assert!(
-            releases_by(selector, &shown, &pack, epsilon * 1_000_000) >= 3,
+            releases_by(mechanism, &shown, &pack, epsilon * 1_000_000) >= 3,
             "{shown}"
         );
     }
@@ -226,7 +226,7 @@ fn a_letter_is_released_by_the_sentence() {
         .parse()
         .expect("a number");
     assert!(whole_text > 10.0, "{promise}");
-    let count = releases_by(Selector::Scores, &shown, &setting.pack, 3_000_000);
+    let count = releases_by(Mechanism::Scores, &shown, &setting.pack, 3_000_000);
     assert_eq!((count, refusals(&shown)), (3, 1), "{shown}");
 }
 
@@ -369,10 +369,10 @@ fn nothing_leaves_without_its_budget_recorded() {
         // A line may be cut, but only the last one.
         let shown = seen + &typing.kill();
         let whole = shown.rfind('\n').map_or("", |end| &shown[..end]);
-        left_the_device += releases_by(Selector::Scores, whole, &setting.pack, 100_000);
+        left_the_device += releases_by(Mechanism::Scores, whole, &setting.pack, 100_000);
     }
     let shown = text(&run(&mut spending("128")));
-    left_the_device += releases_by(Selector::Scores, &shown, &setting.pack, 100_000);
+    left_the_device += releases_by(Mechanism::Scores, &shown, &setting.pack, 100_000);
     let recorded = ((1000.0 - left(&shown)) * 10.0).round() as usize;
     println!("{left_the_device} releases were seen, {recorded} are recorded, over {kills} kills");
     assert!(

@@ -190,20 +190,20 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "candidates of all blocks add to the first",
         "scores.rs",
-        "sums.get_mut(start..).unwrap_or_default()",
-        "sums.get_mut(0..).unwrap_or_default()",
+        "part_mut(sums, start..)",
+        "part_mut(sums, 0..)",
     ),
     mutant(
         "features of all blocks are those of the first",
         "scores.rs",
-        "weights.get(start..).unwrap_or_default()",
-        "weights.get(0..).unwrap_or_default()",
+        "part(weights, start..)",
+        "part(weights, 0..)",
     ),
     mutant(
         "values of all blocks add to the first",
         "scores.rs",
-        "values.get_mut(start..).unwrap_or_default()",
-        "values.get_mut(0..).unwrap_or_default()",
+        "part_mut(values, start..)",
+        "part_mut(values, 0..)",
     ),
     mutant(
         "a vote is compared with the candidate before",
@@ -214,14 +214,14 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "the best sum is looked for in the first row",
         "scores.rs",
-        "rows.unwrap_or_default()",
-        "rows.unwrap_or_default().get(..1).unwrap_or_default()",
+        "self.sums.iter().fold(0,",
+        "self.sums.iter().take(SUMS_PER_ROW).fold(0,",
     ),
     mutant(
         "levels of every part are those of the first",
         "scores.rs",
-        "self.rows.iter().skip(range.start / SUMS_PER_ROW)",
-        "self.rows.iter().skip(0)",
+        "self.sums.get(start..end)",
+        "self.sums.get(start - range.start..end - range.start)",
     ),
     mutant(
         "levels wrap at 256",
@@ -238,7 +238,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "what says nothing counts for the whole text",
         "scores.rs",
-        "backend.add_values(values, outputs, &sentence.length, sentence.said.known);",
+        "backend.add_values(values, outputs, &sentence.length, known);",
         "backend.add_values(values, outputs, &sentence.length, -1);",
     ),
     mutant(
@@ -262,8 +262,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "codes of every block are those of the first",
         "depth.rs",
-        "codes.get(start..start + len).unwrap_or_default()",
-        "codes.get(range.start..range.start + len).unwrap_or_default()",
+        "part(codes, start..start + len)",
+        "part(codes, range.start..range.start + len)",
     ),
     mutant(
         "coordinates after the first few meet the first directions",
@@ -279,47 +279,48 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "the first row is not cleared",
-        "document.rs",
-        "for row in &mut self.rows {
+        "state.rs",
+        "for Row(row) in &mut self.0 {
             wipe(row);
         }",
-        "for row in self.rows.iter_mut().skip(1) {
+        "for Row(row) in self.0.iter_mut().skip(1) {
             wipe(row);
         }",
     ),
     mutant(
         "what is known stays",
-        "document.rs",
+        "document/mod.rs",
         "self.known.zeroize();",
         "{}",
     ),
     mutant(
         "the number of sentences stays",
-        "document.rs",
+        "document/mod.rs",
         "self.sentences.zeroize();",
         "{}",
     ),
     mutant(
         "only the last sentence is known",
-        "document.rs",
-        "self.known |= said.known;",
-        "self.known = said.known;",
+        "document/push.rs",
+        "self.known |= recognised.known;",
+        "self.known = recognised.known;",
     ),
     mutant(
         "sentences after the hundredth count twice, as texts",
-        "document.rs",
-        "self.add(&mut vector, divisor);",
-        "{
-            let mut again = vector;
-            self.add(&mut vector, divisor);
-            if self.sentence_count() >= 100 {
-                self.add(&mut again, divisor);
-            }
+        "document/push.rs",
+        "self.add_sentence(&mut coordinates, divisor);
+        wipe(&mut coordinates);
+        divisor.wipe();",
+        "let mut again = coordinates;
+        self.add_sentence(&mut coordinates, divisor);
+        if self.sentence_count() > 100 {
+            self.add_sentence(&mut again, divisor);
+            self.sentences -= 1;
         }",
     ),
     mutant(
         "the same, pushed one by one",
-        "document.rs",
+        "document/push.rs",
         "self.push_all(embedding).map(|_| ())",
         "{
             if self.sentence_count() >= 100 {
@@ -332,7 +333,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "features of the sentence before count",
-        "document.rs",
+        "document/push.rs",
         "wipe(weights);",
         "{}",
     ),
@@ -514,15 +515,18 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "ε is rounded in releases",
-        "release/head.rs",
-        "self.epsilon.micro().to_le_bytes()",
-        "(self.epsilon.micro() / 1000 * 1000).to_le_bytes()",
+        "release/mod.rs",
+        "U32::new(epsilon.micro())",
+        "U32::new(epsilon.micro() / 1000 * 1000)",
     ),
     mutant(
         "a release names the pack by half of its number",
-        "release/head.rs",
-        "*to = *from;",
-        "*to = from & 0xf7;",
+        "release/mod.rs",
+        "transmute!(header)",
+        "{
+            let bytes: [u8; Self::BYTES] = transmute!(header);
+            bytes.map(|byte| byte & 0xf7)
+        }",
     ),
     mutant(
         "a grant is issued for an entry that is not on storage",

@@ -10,7 +10,7 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::projective::{Geometry, Shape};
-use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
@@ -555,20 +555,20 @@ fn documents_release_the_points_of_their_best_outcome() {
                 let release = document
                     .release_projective(grant(), &mut FixedEntropy::new(&key))
                     .expect("entropy");
-                assert_eq!(release.selector(), Selector::Projective);
+                assert_eq!(release.mechanism(), Mechanism::Projective);
                 assert_eq!(release.rule(), Rule::Exponential);
                 assert_eq!(release.epsilon(), epsilon(micro));
                 assert_eq!(release.pack_id(), pack.id());
                 assert_eq!(release.order().map(u16::from), Some(geometry.order()));
-                assert!(release.candidate() < geometry.points());
+                assert!(release.number() < geometry.points());
                 // So much ε that chance hardly moves it.
                 if micro >= 28_000_000 {
-                    assert!(geometry.contains(best as u32, release.candidate()));
+                    assert!(geometry.contains(best as u32, release.number()));
                 }
                 let bytes = release.to_bytes();
                 assert_eq!(bytes[4..6], [8, 2]);
                 assert_eq!(bytes[6..8], geometry.order().to_le_bytes());
-                assert_eq!(bytes[12..16], release.candidate().to_le_bytes());
+                assert_eq!(bytes[12..16], release.number().to_le_bytes());
                 assert_eq!(Release::from_bytes(&bytes), Ok(release));
                 assert_eq!(document.sentence_count(), 0);
                 assert_eq!(hazmat::best(&document), Ok(n as u32), "wiped");

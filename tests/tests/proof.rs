@@ -678,7 +678,7 @@ fn releases_of_long_lists_are_those_of_their_levels() {
                 let mut words = ChaCha12Rng::from_seed(key);
                 let drawn = hazmat::select::<256, _>(&levels, rule, ratio, &mut words);
                 assert_eq!(
-                    release.map(|r| r.candidate()).ok(),
+                    release.map(|r| r.number()).ok(),
                     drawn.ok(),
                     "{rule:?} {seed}"
                 );

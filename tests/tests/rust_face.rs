@@ -433,7 +433,7 @@ fn a_day_of_a_keyboard() {
     assert_eq!(drawn.to_bytes().len(), 24);
     assert_eq!(drawn.epsilon(), epsilon(3));
     assert_eq!(drawn.rule(), Rule::PermuteAndFlip);
-    assert!(drawn.order().is_none() && drawn.candidate() < 200);
+    assert!(drawn.order().is_none() && drawn.number() < 200);
     assert_eq!(drawn.pack_id(), 0x16f4_b645_59f9_0996_u64.to_be_bytes());
     assert_eq!(document.sentence_count(), 0);
     step("second_release");

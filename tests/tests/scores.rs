@@ -14,7 +14,7 @@ use undertone_core::hazmat;
 use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::LEVELS;
@@ -350,9 +350,9 @@ proptest! {
             let mut words = ChaCha12Rng::from_seed(key);
             let ratio = per_step(micro, parts.largest_score());
             let drawn = hazmat::select::<160, _>(&slice, rule, ratio, &mut words);
-            prop_assert_eq!(Ok(release.candidate()), drawn);
+            prop_assert_eq!(Ok(release.number()), drawn);
             prop_assert_eq!(release.pack_id(), pack.id());
-            prop_assert_eq!(release.selector(), Selector::Scores);
+            prop_assert_eq!(release.mechanism(), Mechanism::Scores);
             prop_assert_eq!(release.epsilon(), epsilon(micro));
             // The state is that of a new document.
             prop_assert_eq!(state.sentence_count(), 0);
@@ -872,7 +872,7 @@ fn sums_hold_up_to_every_limit() {
         )
         .expect("entropy");
     // ε/255 a level is about 4: the others are further than 500 away.
-    assert_eq!(release.candidate(), 0);
+    assert_eq!(release.number(), 0);
     assert_eq!(levels_of(&document), [0; 6]);
 }
 
@@ -940,8 +940,8 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
             &mut FixedEntropy::new(&[1; 32]),
         );
         let release = release.expect("entropy");
-        assert_eq!(release.selector(), Selector::Scores);
-        assert_eq!(release.candidate(), 0);
+        assert_eq!(release.mechanism(), Mechanism::Scores);
+        assert_eq!(release.number(), 0);
         assert_eq!(release.to_bytes()[4], 2);
     }
     // The golden pack has depth only.
@@ -952,7 +952,7 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
         RULES[0],
         &mut FixedEntropy::new(&[1; 32]),
     );
-    assert_eq!(release.map(|r| r.selector()), Ok(Selector::Depth));
+    assert_eq!(release.map(|r| r.mechanism()), Ok(Mechanism::Depth));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use undertone_core::pack::format::{
 };
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::quality::Quality;
-use undertone_core::release::{BagRelease, Release, ReleaseFormatError, Selector, VectorRelease};
+use undertone_core::release::{BagRelease, Mechanism, Release, ReleaseFormatError, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
@@ -161,7 +161,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
                         &mut FixedEntropy::new(&[1; 32]),
                     )
                     .expect("entropy");
-                assert!(release.candidate() < candidates);
+                assert!(release.number() < candidates);
             }
         }
     }
@@ -200,7 +200,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
         let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
         match document.release_whole_text(grant, &mut FixedEntropy::new(&[1; 32])) {
             Ok(release) => {
-                assert!(scored && allowed == Ok(()) && release.candidate() <= candidates);
+                assert!(scored && allowed == Ok(()) && release.number() <= candidates);
                 assert_eq!(document.sentence_count(), 0);
                 assert_eq!(hazmat::best(document), Ok(candidates));
             }
@@ -218,7 +218,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
         assert!(released.is_ok_and(|release| release.order().is_some()) || allowed.is_err());
     }
     for rule in RULES {
-        let bound = document.sentence_loss(Epsilon::MAX, rule);
+        let bound = document.whole_text_epsilon(Epsilon::MAX, rule);
         assert!(bound.0 <= 2 * 255 * 1_000_000_000);
     }
 }
@@ -1228,11 +1228,11 @@ fn a_pack_says_what_was_written() {
     assert_eq!(parsed.id(), parsed.digest()[..8]);
     assert_eq!(&bytes[32..64], parsed.digest());
     assert_eq!(parsed.encoder_name(), name);
-    assert_eq!(parsed.selector(), Some(Selector::Scores));
+    assert_eq!(parsed.mechanism(), Some(Mechanism::Scores));
     let found = parsed.projection().expect("a projection");
     assert_eq!((found.exponent(), found.bound_exponent()), (-3, 5));
     let alone = projection(0, 0).to_pack();
-    assert_eq!(Pack::parse(&alone).expect("a pack").selector(), None);
+    assert_eq!(Pack::parse(&alone).expect("a pack").mechanism(), None);
 
     for (exponent, bound) in [(1, 0), (-25, 0), (0, 25), (0, -25)] {
         let refused = Pack::parse(&projection(exponent, bound).to_pack()).err();

@@ -12,7 +12,7 @@ use undertone_core::hazmat;
 use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Release, Selector};
+use undertone_core::release::{Mechanism, Release};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::LEVELS;
@@ -387,8 +387,8 @@ fn releases_have_their_law_exactly() {
                 let mut entropy = FixedEntropy::new(&entropy);
                 let release = document.release_whole_text(grant, &mut entropy);
                 let release = release.expect("entropy");
-                assert_eq!(Ok(release.candidate()), drawn, "{what}");
-                assert_eq!(release.selector(), Selector::WholeText);
+                assert_eq!(Ok(release.number()), drawn, "{what}");
+                assert_eq!(release.mechanism(), Mechanism::WholeText);
                 assert_eq!(release.rule(), Rule::Exponential);
                 assert_eq!(release.pack_id(), pack.id());
                 assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
@@ -515,9 +515,9 @@ fn whole_text_bounds_of_scores_hold_and_are_attained() {
             assert_eq!(alone.iter().any(|l| usize::from(*l) == cap), n > 1);
             for (micro, rule) in EPSILONS.iter().flat_map(|e| RULES.map(|rule| (*e, rule))) {
                 let what = format!("n {n} Q {largest} L {levels} ε {micro}e-6 {rule:?}");
-                let bound = document.sentence_loss(epsilon(micro), rule).0;
+                let bound = document.whole_text_epsilon(epsilon(micro), rule).0;
                 assert!(
-                    bound <= document.sentence_loss(epsilon(micro), RULES[0]).0,
+                    bound <= document.whole_text_epsilon(epsilon(micro), RULES[0]).0,
                     "{what}"
                 );
                 let [alone, behind, tied] = [&alone, &behind, &tied]
@@ -548,7 +548,7 @@ fn whole_text_bounds_hold_for_many_candidates() {
             let document = Document::<'_>::new(&pack).expect("candidates");
             let [alone, behind] = [0, 1].map(|kind| opposed_levels(&parts, kind));
             for (micro, rule) in EPSILONS.iter().flat_map(|e| RULES.map(|rule| (*e, rule))) {
-                let bound = document.sentence_loss(epsilon(micro), rule).0 as f64;
+                let bound = document.whole_text_epsilon(epsilon(micro), rule).0 as f64;
                 let ratio = document.ratio(epsilon(micro));
                 let [a, b] = [&alone, &behind]
                     .map(|levels| undertone_audit::Law::new(levels.clone(), ratio, rule));
@@ -621,7 +621,7 @@ fn climbers_do_not_exceed_the_bound() {
                 (pair, best, laws) = (moved, loss, found);
             }
         }
-        let bound = document.sentence_loss(epsilon(micro), rule).0;
+        let bound = document.whole_text_epsilon(epsilon(micro), rule).0;
         let what = format!("{rule:?} L {levels} Q {largest} {table:?} {pair:?}");
         assert!(
             laws[0].within_factor(&laws[1], &exp(bound, MICRO)),
@@ -647,7 +647,7 @@ fn a_cap_off_by_one_is_caught() {
             .flat_map(|e| RULES.map(|r| (*e, r)))
         {
             let ratio = document.ratio(epsilon(micro));
-            let bound = exp(document.sentence_loss(epsilon(micro), rule).0, MICRO);
+            let bound = exp(document.whole_text_epsilon(epsilon(micro), rule).0, MICRO);
             let laws = |levels: usize, parts: &ScoreParts| {
                 [0, 1].map(|kind| {
                     let sums = parts.naive_sums(&vec![parts.one_hot(kind); 128]);
@@ -695,7 +695,7 @@ fn depth_bound_is_attained<const K: usize>() {
         let behind = levels([150.0, 250.0]);
         assert_eq!(usize::from(alone[1].abs_diff(alone[0])), K / 2);
         for (micro, rule) in EPSILONS.iter().flat_map(|e| RULES.map(|rule| (*e, rule))) {
-            let bound = document.sentence_loss(epsilon(micro), rule).0;
+            let bound = document.whole_text_epsilon(epsilon(micro), rule).0;
             let [a, b] = [&alone, &behind].map(|l| law(l, rule, document.ratio(epsilon(micro))));
             let what = format!("K {K} n {n} ε {micro}e-6 {rule:?}");
             assert!(a.within_factor(&b, &exp(bound, MICRO)), "{what}");
@@ -717,7 +717,7 @@ fn whole_text_bounds_of_depth_hold_and_are_attained() {
     let bytes = depth_parts(3).to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let document = Document::<'_, 1, 1>::with_limits(&pack).expect("candidates");
-    assert_eq!(document.sentence_loss(Epsilon::MAX, RULES[0]).0, 0);
+    assert_eq!(document.whole_text_epsilon(Epsilon::MAX, RULES[0]).0, 0);
 }
 
 /// Runs of one character are looked up once a sentence and count once for each occurrence, on every

@@ -24,7 +24,7 @@ pub(super) fn add_features(
     hashes: &[u32],
     times: Option<&[u8]>,
     most: u32,
-    sums: &mut [[u8; 4]],
+    sums: &mut [i32],
 ) -> u32 {
     let bytes = table.row_bytes();
     let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
@@ -361,7 +361,7 @@ pub(super) fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]) {
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
+pub(super) fn add_scores(sums: &mut [u16], outputs: &[i64], thresholds: &[I32], norm: i64) {
     let ((sums, rest), (outputs, rest_outputs)) = portable::in_step::<8, _, _>(sums, outputs);
     let all = vdupq_n_s16(thresholds.len() as i16);
     for (sums, outputs) in sums.iter_mut().zip(outputs) {

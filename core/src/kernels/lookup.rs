@@ -196,13 +196,7 @@ impl<'a> Table<'a> {
 
 /// Adds the weights of one row: one for each bit that is set in the first `count` bytes. A kernel.
 #[inline(always)]
-pub(crate) fn add_row(
-    bitmap: &[u8],
-    count: usize,
-    weights: &[i8],
-    times: u8,
-    sums: &mut [[u8; 4]],
-) {
+pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], times: u8, sums: &mut [i32]) {
     // Without vectors each is looked up as often as it occurs.
     let times = if VECTORS { i32::from(times) } else { 1 };
     let mut weights = weights.iter();
@@ -213,15 +207,11 @@ pub(crate) fn add_row(
         {
             // Parsing made sure that a bit has a candidate.
             if let Some(sum) = sums.get_mut(used.trailing_zeros() as usize) {
-                add_weight(sum, times * i32::from(*weight));
+                *sum = sum.wrapping_add(times * i32::from(*weight));
             }
             used &= used - 1;
         }
     }
-}
-
-fn add_weight(sum: &mut [u8; 4], weight: i32) {
-    *sum = i32::from_le_bytes(*sum).wrapping_add(weight).to_le_bytes();
 }
 
 /// The bucket and the key of a feature: the highest bits of its hash, and the next sixteen.
@@ -453,10 +443,9 @@ mod tests {
                     expected.resize(candidates.next_multiple_of(64), 0);
                     let batch: Vec<u32> = batch.iter().map(|(hash, _)| *hash).collect();
                     for backend in Backend::available() {
-                        let mut sums = vec![[0; 4]; candidates.next_multiple_of(64)];
+                        let mut sums = vec![0; candidates.next_multiple_of(64)];
                         let count =
                             backend.add_features(&table, &batch, Some(&each), most, &mut sums);
-                        let sums: Vec<i32> = sums.into_iter().map(i32::from_le_bytes).collect();
                         assert_eq!((count, &sums), (most - left, &expected));
                     }
                 }

@@ -41,7 +41,7 @@ macro_rules! as_portable {
         as_portable! { @each $features, $scope,
             fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
             fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
-            fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32);
+            fn add_values(values: &mut [i32], outputs: &[i64], length: &Length, known: i32);
             fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
             fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
             $($own)*
@@ -298,7 +298,7 @@ impl Backend {
         hashes: &[u32],
         times: Option<&[u8]>,
         most: u32,
-        sums: &mut [[u8; 4]],
+        sums: &mut [i32],
     ) -> u32 {
         run!(self, add_features(table, hashes, times, most, sums))
     }
@@ -402,7 +402,7 @@ impl Backend {
     #[inline]
     pub(crate) fn add_values(
         self,
-        values: &mut [[u8; 4]],
+        values: &mut [i32],
         outputs: &[i64],
         length: &Length,
         known: i32,
@@ -420,7 +420,7 @@ impl Backend {
     #[inline]
     pub(crate) fn add_scores(
         self,
-        sums: &mut [[u8; 2]],
+        sums: &mut [u16],
         outputs: &[i64],
         thresholds: &[I32],
         norm: i64,

@@ -37,7 +37,7 @@ pub(super) fn add_features(
     hashes: &[u32],
     times: Option<&[u8]>,
     most: u32,
-    sums: &mut [[u8; 4]],
+    sums: &mut [i32],
 ) -> u32 {
     let bytes = table.row_bytes();
     let position = |keys: &[U16; FEW_KEYS], count, key| among(keys, count, key);
@@ -403,21 +403,19 @@ pub(super) fn add_bias(products: &mut [i64], bias: &[I32], norm: i64) {
 }
 
 #[inline(always)]
-pub(super) fn add_values(values: &mut [[u8; 4]], outputs: &[i64], length: &Length, known: i32) {
+pub(super) fn add_values(values: &mut [i32], outputs: &[i64], length: &Length, known: i32) {
     let most = MOST * length.norm;
     for (value, z) in values.iter_mut().zip(outputs) {
         // |z| ≤ 2^22·norm, and reciprocal ≤ 2^40/norm: no overflow.
         let z = at_least(at_most(*z, most), -most);
         let added = ((z * length.reciprocal) >> 40) as i32;
         // 255 sentences of at most 2^22: no overflow.
-        *value = i32::from_le_bytes(*value)
-            .wrapping_add(added & known)
-            .to_le_bytes();
+        *value = value.wrapping_add(added & known);
     }
 }
 
 #[inline(always)]
-pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I32], norm: i64) {
+pub(super) fn add_scores(sums: &mut [u16], outputs: &[i64], thresholds: &[I32], norm: i64) {
     // Few enough for vector registers.
     for (sums, outputs) in sums.chunks_mut(32).zip(outputs.chunks(32)) {
         let mut scores = [0i64; 32];
@@ -430,9 +428,7 @@ pub(super) fn add_scores(sums: &mut [[u8; 2]], outputs: &[i64], thresholds: &[I3
         }
         for (sum, score) in sums.iter_mut().zip(scores) {
             // 255 sentences of at most 255: no overflow.
-            *sum = u16::from_le_bytes(*sum)
-                .wrapping_add(score as u16)
-                .to_le_bytes();
+            *sum = sum.wrapping_add(score as u16);
         }
         wipe(&mut scores);
     }

@@ -495,7 +495,7 @@ fn scores_are_the_same() {
                 let outputs: Vec<i64> = (0..len)
                     .map(|i| at(i) - i64::from(rng.next_u32() % 3) + 1)
                     .collect();
-                let mut expected = vec![[7, 1]; len];
+                let mut expected = vec![263u16; len];
                 let mut found = expected.clone();
                 portable::add_scores(&mut expected, &outputs, &thresholds, norm);
                 backend.add_scores(&mut found, &outputs, &thresholds, norm);
@@ -541,7 +541,7 @@ fn centred_sentences_and_values_are_the_same() {
             backend.add_bias(&mut products, &bias, length.norm);
             assert_eq!(products, biased, "{backend:?} {len}");
             for known in [0, -1] {
-                let mut expected = vec![[9, 250, 255, 3]; len];
+                let mut expected = vec![0x03ff_fa09; len];
                 let mut found = expected.clone();
                 portable::add_values(&mut expected, &biased, &length, known);
                 backend.add_values(&mut found, &biased, &length, known);

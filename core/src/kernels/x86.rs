@@ -78,7 +78,7 @@ pub(super) mod avx2 {
         hashes: &[u32],
         times: Option<&[u8]>,
         most: u32,
-        sums: &mut [[u8; 4]],
+        sums: &mut [i32],
     ) -> u32 {
         let bytes = table.row_bytes();
         let position = |keys: &[U16; FEW_KEYS], _, key: u16| {
@@ -540,7 +540,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn add_scores(
-        sums: &mut [[u8; 2]],
+        sums: &mut [u16],
         outputs: &[i64],
         thresholds: &[I32],
         norm: i64,
@@ -733,7 +733,7 @@ pub(super) mod avx512 {
         hashes: &[u32],
         times: Option<&[u8]>,
         most: u32,
-        sums: &mut [[u8; 4]],
+        sums: &mut [i32],
     ) -> u32 {
         let bytes = table.row_bytes();
         let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
@@ -807,7 +807,7 @@ pub(super) mod avx512 {
     /// Adds words of 16 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn add_words(sums: &mut [[u8; 4]; 32], more: __m512i) {
+    fn add_words(sums: &mut [i32; 32], more: __m512i) {
         let [low, high]: [__m256i; 2] = transmute!(more);
         let [first, second]: [__m512i; 2] = transmute!(*sums);
         let first = _mm512_add_epi32(first, _mm512_cvtepi16_epi32(low));
@@ -1557,7 +1557,7 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512dq")]
     pub(in super::super) fn add_values(
-        values: &mut [[u8; 4]],
+        values: &mut [i32],
         outputs: &[i64],
         length: &Length,
         known: i32,
@@ -1580,7 +1580,7 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn add_scores(
-        sums: &mut [[u8; 2]],
+        sums: &mut [u16],
         outputs: &[i64],
         thresholds: &[I32],
         norm: i64,

@@ -1,4 +1,6 @@
-use super::head::{Head, ReleaseFormatError};
+use zerocopy::IntoBytes;
+
+use super::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
 
@@ -59,7 +61,7 @@ pub struct BagRelease<'a> {
 impl<'a> BagRelease<'a> {
     /// The length of the byte form of a release of `size` words.
     pub const fn bytes(size: u16) -> usize {
-        Head::BYTES + 2 * size as usize
+        Header::BYTES + 2 * size as usize
     }
 
     /// The words, by their index in the lexicon of the pack, ascending. In a release that was not made with
@@ -97,17 +99,11 @@ impl<'a> BagRelease<'a> {
             WordMechanism::Selection(rule) => (BY_SELECTION, rule as u8),
             WordMechanism::LaplaceNearest => (BY_LAPLACE_NEAREST, 0),
         };
-        let head = Head {
-            mechanism,
-            rule,
-            order: 0,
-            epsilon,
-            number: words.len() as u32,
-            pack_id,
-        };
+        let header = Header::new(mechanism, rule, epsilon, words.len() as u32, pack_id);
         // A lexicon has at most 2^16 words.
         let words = words.iter().flat_map(|word| (*word as u16).to_le_bytes());
-        for (to, from) in out.iter_mut().zip(head.to_bytes().into_iter().chain(words)) {
+        let bytes = header.as_bytes().iter().copied().chain(words);
+        for (to, from) in out.iter_mut().zip(bytes) {
             *to = from;
         }
     }
@@ -117,26 +113,20 @@ impl<'a> BagRelease<'a> {
     /// # Errors
     /// [`ReleaseFormatError`] names the first field that is wrong.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, ReleaseFormatError> {
-        let (head, rest) = Head::read(bytes)?;
-        let refuse = |name, found: u8| {
-            Err(ReleaseFormatError::Field {
-                name,
-                found: found.into(),
-            })
-        };
-        let mechanism = match (head.mechanism, Rule::from_number(head.rule), head.rule) {
+        let (header, epsilon, rest) = Header::read(bytes)?;
+        let refuse = |name, found: u8| Err(ReleaseFormatError::field(name, found));
+        let rule = Rule::from_number(header.rule);
+        let mechanism = match (header.mechanism, rule, header.rule) {
             (BY_SELECTION, Some(rule), _) => WordMechanism::Selection(rule),
             (BY_LAPLACE_NEAREST, _, 0) => WordMechanism::LaplaceNearest,
             (BY_SELECTION | BY_LAPLACE_NEAREST, _, other) => return refuse("rule", other),
             (other, ..) => return refuse("mechanism", other),
         };
-        if !(1..=u32::from(MAX_BAG_SIZE)).contains(&head.number) {
-            return Err(ReleaseFormatError::Field {
-                name: "number of words",
-                found: head.number,
-            });
+        let number = header.number.get();
+        if !(1..=u32::from(MAX_BAG_SIZE)).contains(&number) {
+            return Err(ReleaseFormatError::field("number of words", number));
         }
-        let expected = Self::bytes(head.number as u16);
+        let expected = Self::bytes(number as u16);
         let (words, rest) = rest.as_chunks::<2>();
         if bytes.len() != expected || !rest.is_empty() {
             return Err(ReleaseFormatError::Length {
@@ -146,18 +136,15 @@ impl<'a> BagRelease<'a> {
         }
         let release = Self {
             mechanism,
-            epsilon: head.epsilon,
-            pack_id: head.pack_id,
+            epsilon,
+            pack_id: header.pack_id,
             words,
         };
         // Any other order could tell the order of the text.
         let mut before = 0;
         for word in release.words() {
             if word < before {
-                return Err(ReleaseFormatError::Field {
-                    name: "word after a larger one",
-                    found: word,
-                });
+                return Err(ReleaseFormatError::field("word after a larger one", word));
             }
             before = word;
         }

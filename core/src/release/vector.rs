@@ -1,7 +1,7 @@
-use zerocopy::FromBytes;
-use zerocopy::little_endian::I32;
+use zerocopy::little_endian::{I32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::head::{Head, ReleaseFormatError};
+use super::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 
@@ -32,8 +32,17 @@ pub struct VectorRelease<'a> {
     coordinates: &'a [I32],
 }
 
-/// What precedes the coordinates.
-const FIXED_BYTES: usize = Head::BYTES + 12;
+/// The fields between the header and the coordinates.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Grid {
+    /// In units of 2⁻³².
+    sensitivity: U64,
+    exponent: I32,
+}
+
+/// The length of everything before the coordinates.
+const FIXED_BYTES: usize = Header::BYTES + size_of::<Grid>();
 
 impl<'a> VectorRelease<'a> {
     /// The length of the byte form of a vector of `dimension` coordinates.
@@ -91,20 +100,16 @@ impl<'a> VectorRelease<'a> {
         pack_id: [u8; 8],
         out: &'o mut [u8],
     ) -> &'o mut [I32] {
-        let head = Head {
-            mechanism: laplace.noise() as u8,
-            rule: 0,
-            order: 0,
-            epsilon: laplace.epsilon(),
-            number: laplace.dimension(),
-            pack_id,
+        let (noise, epsilon) = (laplace.noise() as u8, laplace.epsilon());
+        let header = Header::new(noise, 0, epsilon, laplace.dimension(), pack_id);
+        let grid = Grid {
+            sensitivity: U64::new(laplace.sensitivity().units()),
+            exponent: I32::new(laplace.grid_exponent()),
         };
-        let grid = laplace.sensitivity().units().to_le_bytes();
-        let fixed = head.to_bytes().into_iter().chain(grid);
-        let fixed = fixed.chain(laplace.grid_exponent().to_le_bytes());
-        let (before, coordinates) = out.split_at_mut_checked(FIXED_BYTES).unwrap_or_default();
-        for (to, from) in before.iter_mut().zip(fixed) {
-            *to = from;
+        let (fixed, coordinates) = out.split_at_mut_checked(FIXED_BYTES).unwrap_or_default();
+        let bytes = header.as_bytes().iter().chain(grid.as_bytes());
+        for (to, from) in fixed.iter_mut().zip(bytes) {
+            *to = *from;
         }
         <[I32]>::mut_from_bytes(coordinates).unwrap_or_default()
     }
@@ -114,46 +119,46 @@ impl<'a> VectorRelease<'a> {
     /// # Errors
     /// [`ReleaseFormatError`] names the first field that is wrong.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, ReleaseFormatError> {
-        let (head, rest) = Head::read(bytes)?;
+        let (header, epsilon, rest) = Header::read(bytes)?;
         let refuse = |name, found| Err(ReleaseFormatError::Field { name, found });
-        let Some(noise) = Noise::from_number(head.mechanism) else {
-            return refuse("mechanism", head.mechanism.into());
+        let number = header.number.get();
+        let Some(noise) = Noise::from_number(header.mechanism) else {
+            return refuse("mechanism", header.mechanism.into());
         };
-        if head.rule != 0 {
-            return refuse("rule", head.rule.into());
+        if header.rule != 0 {
+            return refuse("rule", header.rule.into());
         }
-        if head.number == 0 || head.number as usize > MAX_DIMENSION {
-            return refuse("number of coordinates", head.number);
+        if number == 0 || number as usize > MAX_DIMENSION {
+            return refuse("number of coordinates", number);
         }
         let length = ReleaseFormatError::Length {
             found: bytes.len(),
-            expected: Self::bytes(head.number),
+            expected: Self::bytes(number),
         };
-        let (units, rest) = rest.split_first_chunk::<8>().ok_or(length)?;
-        let (grid, rest) = rest.split_first_chunk::<4>().ok_or(length)?;
+        let (grid, rest) = Grid::ref_from_prefix(rest).map_err(|_| length)?;
         let coordinates =
-            <[I32]>::ref_from_bytes_with_elems(rest, head.number as usize).map_err(|_| length)?;
-        let units = u64::from_le_bytes(*units);
+            <[I32]>::ref_from_bytes_with_elems(rest, number as usize).map_err(|_| length)?;
+        let units = grid.sensitivity.get();
         let Some(sensitivity) = Sensitivity::from_units(units) else {
             return refuse(
                 "sensitivity in units of 2^-12",
                 (units >> 20).min(u32::MAX.into()) as u32,
             );
         };
-        let laplace = match Laplace::with_noise(noise, head.number, head.epsilon, sensitivity) {
+        let laplace = match Laplace::with_noise(noise, number, epsilon, sensitivity) {
             Ok(laplace) => laplace,
             Err(LaplaceError::Epsilon { found }) => {
                 return refuse("epsilon in micro-units", found.micro());
             }
-            Err(_) => return refuse("number of coordinates", head.number),
+            Err(_) => return refuse("number of coordinates", number),
         };
-        let grid = i32::from_le_bytes(*grid);
-        if grid != laplace.grid_exponent() {
-            return refuse("grid exponent, as a 32-bit number,", grid as u32);
+        let exponent = grid.exponent.get();
+        if exponent != laplace.grid_exponent() {
+            return refuse("grid exponent, as a 32-bit number,", exponent as u32);
         }
         Ok(Self {
             laplace,
-            pack_id: head.pack_id,
+            pack_id: header.pack_id,
             coordinates,
         })
     }

@@ -21,7 +21,7 @@ use undertone_estimate::shares::Confidence;
 use crate::arguments::{self, Name, listed};
 use crate::document::Release;
 use crate::errors::{argument, quietly, raised, short};
-use crate::pack::{Pack, lent, selector_name};
+use crate::pack::{Pack, lent, mechanism_name};
 use crate::question::Question;
 use crate::work;
 
@@ -105,7 +105,7 @@ impl Candidates {
     /// of a point, which names no candidate.
     fn decode(&self, release: &Release) -> PyResult<Option<u32>> {
         let decoded = raised(self.0.decode(&release.0))?;
-        Ok(decoded.map(|_| release.0.candidate()))
+        Ok(decoded.map(|_| release.0.number()))
     }
 
     fn __len__(&self) -> usize {
@@ -347,7 +347,7 @@ impl Counts {
         let columns = PyDict::new(py);
         let of = |row: &undertone_estimate::counts::Row<'_>| hex::encode(row.kind.pack_id());
         columns.set_item("pack", rows.iter().map(of).collect::<Vec<_>>())?;
-        let names = rows.iter().map(|row| selector_name(row.kind.selector()));
+        let names = rows.iter().map(|row| mechanism_name(row.kind.mechanism()));
         columns.set_item("mechanism", names.collect::<Vec<_>>())?;
         let rules = rows
             .iter()

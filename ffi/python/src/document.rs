@@ -17,7 +17,7 @@ use undertone_estimate::counts::Kind;
 use crate::arguments::{self, Name, Text, type_name};
 use crate::errors::{argument, quietly, raise};
 use crate::ledger::Ledger;
-use crate::pack::{Loaded, Pack, selector_name};
+use crate::pack::{Loaded, Pack, mechanism_name};
 
 self_cell!(
     /// A document and the pack it is under.
@@ -199,7 +199,7 @@ impl Release {
     /// "scores" or "depth" (for a sentence), "whole-text" or "projective" (for the whole text).
     #[getter]
     fn mechanism(&self) -> &'static str {
-        selector_name(self.0.selector())
+        mechanism_name(self.0.mechanism())
     }
 
     /// "permute-and-flip" or "exponential".
@@ -212,13 +212,13 @@ impl Release {
     /// it is a point, which names no candidate.
     #[getter]
     fn candidate(&self) -> u32 {
-        self.0.candidate()
+        self.0.number()
     }
 
     /// The order of the geometry of "projective" releases; 0 for others.
     #[getter]
     fn order(&self) -> u16 {
-        self.0.order().map_or(0, |order| order.get())
+        self.0.order().map_or(0, u16::from)
     }
 
     /// The identifier of the pack: 16 hexadecimal digits.

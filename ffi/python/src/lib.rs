@@ -48,7 +48,7 @@ mod _undertone {
     use crate::words::Obfuscator;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use undertone_core::release::Selector;
+    use undertone_core::release::Mechanism;
     use undertone_core::select::Rule;
 
     #[pymodule_init]
@@ -57,8 +57,8 @@ mod _undertone {
         // The names of the numbers that releases have.
         let (mechanisms, rules) = (PyDict::new(module.py()), PyDict::new(module.py()));
         for number in 0..=u8::MAX {
-            if let Some(selector) = Selector::from_number(number) {
-                mechanisms.set_item(number, crate::pack::selector_name(selector))?;
+            if let Some(mechanism) = Mechanism::from_number(number) {
+                mechanisms.set_item(number, crate::pack::mechanism_name(mechanism))?;
             }
             if let Some(rule) = Rule::from_number(number) {
                 rules.set_item(number, crate::document::rule_name(rule))?;

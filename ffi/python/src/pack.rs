@@ -13,7 +13,7 @@ use undertone::error::{Cause, Error};
 use undertone::release::document::{self, epsilon_f64};
 use undertone_core::epsilon::MICRO;
 use undertone_core::pack::Pack as CorePack;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
@@ -117,7 +117,7 @@ impl Pack {
     /// What sentence releases are selected by: "scores", "depth", or None for a pack without candidates.
     #[getter]
     fn selector(&self) -> Option<&'static str> {
-        self.own().selector().map(selector_name)
+        self.own().mechanism().map(mechanism_name)
     }
 
     /// The word vectors that the pack carries, or None.
@@ -139,7 +139,7 @@ impl Pack {
         let sentence = epsilon_f64(epsilon);
         let whole = match method {
             document::Method::Sentence(rule) => {
-                let micro = document.sentence_loss(epsilon, rule).0;
+                let micro = document.whole_text_epsilon(epsilon, rule).0;
                 micro as f64 / f64::from(MICRO)
             }
             _ => {
@@ -196,12 +196,12 @@ impl Pack {
     }
 }
 
-pub(crate) fn selector_name(selector: Selector) -> &'static str {
-    match selector {
-        Selector::Depth => "depth",
-        Selector::Scores => "scores",
-        Selector::WholeText => "whole-text",
-        Selector::Projective => "projective",
+pub(crate) fn mechanism_name(mechanism: Mechanism) -> &'static str {
+    match mechanism {
+        Mechanism::Depth => "depth",
+        Mechanism::Scores => "scores",
+        Mechanism::WholeText => "whole-text",
+        Mechanism::Projective => "projective",
         _ => "unknown",
     }
 }

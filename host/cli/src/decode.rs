@@ -15,7 +15,7 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
-use undertone_core::release::Selector;
+use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
 use crate::files::{json, nameless};
@@ -133,9 +133,9 @@ impl Packs {
             out.extend_from_slice(value.get().as_bytes());
             out.push(b',');
         }
-        let (epsilon, id, candidate) = (release.epsilon(), &pack.id, release.candidate());
-        let unit = match release.selector() {
-            Selector::WholeText => "whole text",
+        let (epsilon, id, candidate) = (release.epsilon(), &pack.id, release.number());
+        let unit = match release.mechanism().unit() {
+            Unit::WholeText => "whole text",
             _ => "sentence",
         };
         let members = match found {

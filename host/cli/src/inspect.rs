@@ -83,7 +83,7 @@ fn promises(pack: &Pack<'_>) -> String {
     let Ok(document) = document::empty(pack) else {
         return String::new();
     };
-    let loss = document.sentence_loss(one, Rule::PermuteAndFlip);
+    let loss = document.whole_text_epsilon(one, Rule::PermuteAndFlip);
     let mut text = format!(
         "promises    at epsilon 1, the sentence exchanged: 1; the whole text exchanged: {loss}\n"
     );

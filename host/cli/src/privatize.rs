@@ -185,7 +185,7 @@ fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String
     match method {
         Method::Sentence(rule) => format!(
             "rule: by sentence. Promised: {epsilon} for one sentence exchanged for another, {} for the whole text",
-            document.sentence_loss(epsilon, rule)
+            document.whole_text_epsilon(epsilon, rule)
         ),
         Method::WholeText => {
             format!(

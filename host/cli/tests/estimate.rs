@@ -14,7 +14,7 @@ use undertone::pack::candidates::Candidates;
 use undertone::release::law::Law;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::projective::Geometry;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::select::Ratio;
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
@@ -96,11 +96,11 @@ impl World {
         self.folder.path()
     }
 
-    fn kind(&self, mechanism: Selector, epsilon: &str) -> Kind {
+    fn kind(&self, mechanism: Mechanism, epsilon: &str) -> Kind {
         let epsilon: Epsilon = epsilon.parse().unwrap();
         let (rule, order) = match mechanism {
-            Selector::Projective => (2, Geometry::best(4, epsilon).unwrap().order()),
-            Selector::WholeText => (2, 0),
+            Mechanism::Projective => (2, Geometry::best(4, epsilon).unwrap().order()),
+            Mechanism::WholeText => (2, 0),
             _ => (1, 0),
         };
         Kind::from_fields(
@@ -165,7 +165,7 @@ impl World {
                 text += &format!(
                     "{},{},{},{},{},{day},{outcome},{count}\n",
                     hex::encode(kind.pack_id()),
-                    kind.selector() as u8,
+                    kind.mechanism() as u8,
                     kind.to_bytes(0)[5],
                     kind.epsilon(),
                     kind.order()
@@ -184,10 +184,10 @@ impl World {
         let mut groups = Vec::new();
         for (day, shares) in days {
             for (mechanism, epsilon) in [
-                (Selector::Scores, "1"),
-                (Selector::WholeText, "1"),
-                (Selector::WholeText, "3"),
-                (Selector::Projective, "0.5"),
+                (Mechanism::Scores, "1"),
+                (Mechanism::WholeText, "1"),
+                (Mechanism::WholeText, "3"),
+                (Mechanism::Projective, "0.5"),
             ] {
                 let kind = self.kind(mechanism, epsilon);
                 groups.push((day, kind, self.released(kind, shares, 20_000.0)));
@@ -397,7 +397,7 @@ fn what_cannot_be_answered_is_said() {
     let world = World::new();
     let path = world.path();
     world.all_kinds();
-    let kind = world.kind(Selector::WholeText, "1");
+    let kind = world.kind(Mechanism::WholeText, "1");
     fs::write(path.join("empty.jsonl"), "").unwrap();
     fs::write(path.join("forged.jsonl"), "{}\nnothing\n").unwrap();
     refuse(
@@ -438,7 +438,7 @@ fn what_cannot_be_answered_is_said() {
     // Values of ε that somebody made up.
     let made_up: Vec<_> = (1..=33)
         .map(|epsilon| {
-            let kind = world.kind(Selector::Scores, &format!("0.{epsilon:02}"));
+            let kind = world.kind(Mechanism::Scores, &format!("0.{epsilon:02}"));
             ("2026-11-01", kind, BTreeMap::from([(1, 9)]))
         })
         .collect();
@@ -501,8 +501,8 @@ fn what_cannot_be_answered_is_said() {
 #[test]
 fn no_intervals_where_they_would_be_wrong() {
     let world = World::new();
-    let sentences = world.kind(Selector::Scores, "3");
-    let whole = world.kind(Selector::WholeText, "3");
+    let sentences = world.kind(Mechanism::Scores, "3");
+    let whole = world.kind(Mechanism::WholeText, "3");
     // Nearly all are of "nothing known", which none of the public texts is.
     world.count(
         "strange.csv",
@@ -560,8 +560,8 @@ fn packs_without_public_texts_say_what_they_take() {
     let mut candidates = world.candidates.clone();
     candidates.calibration = None;
     candidates.write(&path.join("bare.safetensors")).unwrap();
-    let sentences = world.kind(Selector::Scores, "1");
-    let whole = world.kind(Selector::WholeText, "1");
+    let sentences = world.kind(Mechanism::Scores, "1");
+    let whole = world.kind(Mechanism::WholeText, "1");
     let [one, two] =
         [sentences, whole].map(|kind| ("1", kind, world.released(kind, [0.4, 0.4, 0.2], 5000.0)));
     world.count("sentences.csv", std::slice::from_ref(&one));
@@ -830,7 +830,7 @@ fn names_and_values_are_only_text() {
     ];
     let world = World::of(0, labels);
     let path = world.path();
-    let kind = world.kind(Selector::WholeText, "1");
+    let kind = world.kind(Mechanism::WholeText, "1");
     let values = [
         "\u{1b}[2Jdown",
         "SE\nall: 9 releases",
@@ -919,7 +919,7 @@ fn packs_are_not_mixed_up() {
     }
     let shares = [0.5, 0.3, 0.2];
     let groups = [&world, &same, &other].map(|own| {
-        let kind = own.kind(Selector::WholeText, "2");
+        let kind = own.kind(Mechanism::WholeText, "2");
         ("1", kind, own.released(kind, shares, 10_000.0))
     });
     world.count("three.csv", &groups);

@@ -18,7 +18,7 @@ use undertone::pack::candidates::Candidates as HostCandidates;
 use undertone::release::document::{self, HostDocument, OsEntropy};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Release, Selector};
+use undertone_core::release::Release;
 use undertone_core::select::Rule as CoreRule;
 use undertone_core::unit::Unit as CoreUnit;
 use undertone_ffi::{
@@ -344,8 +344,8 @@ impl Candidates {
 
     fn decode(&self, release: &[u8]) -> Result<Decoded> {
         let release = Release::from_bytes(release).map_err(Problem::Release)?;
-        let unit = match release.selector() {
-            Selector::WholeText | Selector::Projective => Unit::WholeText,
+        let unit = match release.mechanism().unit() {
+            CoreUnit::WholeText => Unit::WholeText,
             _ => Unit::Sentence,
         };
         let epsilon = release.epsilon().to_string();
@@ -353,7 +353,7 @@ impl Candidates {
             return Ok(Decoded {
                 unit,
                 nothing_known: true,
-                candidate: release.candidate(),
+                candidate: release.number(),
                 name: String::new(),
                 label: String::new(),
                 excerpt: String::new(),
@@ -364,7 +364,7 @@ impl Candidates {
         Ok(Decoded {
             unit,
             nothing_known: false,
-            candidate: release.candidate(),
+            candidate: release.number(),
             name: candidate.id.clone(),
             label: candidate.label.clone().unwrap_or_default(),
             excerpt: candidate.excerpt.clone(),

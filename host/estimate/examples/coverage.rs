@@ -277,7 +277,7 @@ impl World {
                 let geometry = Geometry::best(answers, epsilon).ok_or("too many candidates")?;
                 (8, 2, geometry.order(), Some(geometry))
             }
-            _ => (test.selector as u8, 1, 0, None),
+            _ => (test.mechanism as u8, 1, 0, None),
         };
         let kind = Kind::from_fields(pack.id(), mechanism, number, epsilon, order)?;
         let channel = Channel::new(kind, pack.candidate_count())?;

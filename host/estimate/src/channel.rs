@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use undertone::error::Result;
 use undertone_core::projective::Geometry;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::counts::Kind;
@@ -35,13 +35,13 @@ impl Channel {
     pub fn new(kind: Kind, candidates: u32) -> Result<Option<Self>> {
         let answers = candidates + 1;
         // The weights that devices draw by, and how many outcomes there are, are preferred, and are shared.
-        let (first, rest, sizes, geometry) = match kind.selector() {
-            Selector::WholeText => {
+        let (first, rest, sizes, geometry) = match kind.mechanism() {
+            Mechanism::WholeText => {
                 let weights = Ratio::per_unit(kind.epsilon(), 1).weights(Rule::Exponential);
                 let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
                 (weights[0], weights[1], [answers, 1, 0], None)
             }
-            Selector::Projective => {
+            Mechanism::Projective => {
                 let geometry = Geometry::new(kind.order(), answers).ok_or_else(|| {
                     refused(format!(
                         "there are releases of order {}, which no device with {candidates} candidates makes; take \

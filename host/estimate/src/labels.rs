@@ -28,7 +28,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Ratio;
@@ -240,11 +240,11 @@ impl<'a> Laws<'a> {
     pub fn new(kind: Kind, calibration: &'a Calibration) -> Result<Self> {
         let candidates = calibration.candidates as u32;
         let channel = Channel::new(kind, candidates)?;
-        if channel.is_none() && kind.selector() != calibration.selector {
+        if channel.is_none() && kind.mechanism() != calibration.mechanism {
             return Err(refused(format!(
                 "{kind} was not released by the pack of the calibration, which selects by {}",
-                match calibration.selector {
-                    Selector::Scores => "scores",
+                match calibration.mechanism {
+                    Mechanism::Scores => "scores",
                     _ => "depth",
                 }
             )));
@@ -274,7 +274,7 @@ impl<'a> Laws<'a> {
         for (text, label) in of_texts.iter().enumerate() {
             match channel {
                 // What the debiased votes are about: the best candidate itself.
-                Some(channel) if kind.selector() == Selector::Projective => {
+                Some(channel) if kind.mechanism() == Mechanism::Projective => {
                     debug_assert_eq!(channel.answers(), outcomes);
                     laws[(text, calibration.best[text] as usize)] = 1.0;
                 }
@@ -304,7 +304,7 @@ impl<'a> Laws<'a> {
             means.row_mut(label).scale_mut(1.0 / count);
         }
         let spread = DVector::from_fn(outcomes, |outcome, _| match channel {
-            Some(_) if kind.selector() == Selector::Projective => 1.0,
+            Some(_) if kind.mechanism() == Mechanism::Projective => 1.0,
             Some(channel) => channel.own() - channel.other(),
             None => laws.column(outcome).max() - laws.column(outcome).min(),
         });
@@ -319,7 +319,7 @@ impl<'a> Laws<'a> {
             means,
             of_texts,
             texts,
-            channel: channel.filter(|_| kind.selector() == Selector::Projective),
+            channel: channel.filter(|_| kind.mechanism() == Mechanism::Projective),
             spread,
         })
     }

@@ -8,7 +8,7 @@ use undertone::error::Result;
 use undertone::pack::calibration::Calibration;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::projective::Geometry;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
@@ -26,23 +26,23 @@ pub const MOST_DEVICES: f64 = 1e10;
 pub fn kinds(
     pack: [u8; 8],
     candidates: u32,
-    sentences_by: Selector,
+    sentences_by: Mechanism,
     epsilon: Epsilon,
 ) -> Result<Vec<Kind>> {
-    let kind = |mechanism: Selector, rule, order| {
+    let kind = |mechanism: Mechanism, rule, order| {
         Kind::from_fields(pack, mechanism as u8, rule, epsilon, order)
             .map_err(|problem| refused(problem.to_string()))
     };
     let mut kinds = vec![kind(sentences_by, 1, 0)?];
     // A best candidate is one by scores.
-    if sentences_by == Selector::Scores {
-        kinds.push(kind(Selector::WholeText, 2, 0)?);
+    if sentences_by == Mechanism::Scores {
+        kinds.push(kind(Mechanism::WholeText, 2, 0)?);
         let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
             refused(format!(
                 "{candidates} candidates are too many for releases of points"
             ))
         })?;
-        kinds.push(kind(Selector::Projective, 2, geometry.order())?);
+        kinds.push(kind(Mechanism::Projective, 2, geometry.order())?);
     }
     Ok(kinds)
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use undertone::error::Result;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
@@ -330,7 +330,10 @@ const HALF: f64 = 0.5;
 
 /// Whether the promise of these releases is for the whole text.
 pub fn is_whole_text(kind: Kind) -> bool {
-    matches!(kind.selector(), Selector::WholeText | Selector::Projective)
+    matches!(
+        kind.mechanism(),
+        Mechanism::WholeText | Mechanism::Projective
+    )
 }
 
 /// How the shares of two sets of releases differ, the second less the first: both with the confidence that the difference

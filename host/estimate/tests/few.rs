@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use undertone::pack::calibration::Calibration;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_estimate::channel::Channel;
@@ -80,7 +80,7 @@ fn public(says: &Says, texts: usize, rng: &mut PublicRng) -> Calibration {
     let said = |label: &u32| chosen(&says[*label as usize], rng) as u32;
     Calibration {
         labels: ["red", "green", "blue"].map(str::to_owned).to_vec(),
-        selector: Selector::Scores,
+        mechanism: Mechanism::Scores,
         steps: 8,
         candidates: says[0].len() - 1,
         best: of_texts.iter().map(said).collect(),

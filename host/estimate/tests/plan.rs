@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
 use undertone_core::epsilon::Epsilon;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
@@ -23,7 +23,7 @@ fn calibration(m: usize, texts: usize) -> Calibration {
     let mut rng = PublicRng::new(7);
     let mut own = Calibration {
         labels: ["red", "green", "blue"].map(str::to_owned).to_vec(),
-        selector: Selector::Scores,
+        mechanism: Mechanism::Scores,
         steps: 8,
         candidates: m,
         of_texts: Vec::new(),
@@ -52,7 +52,7 @@ fn uniform(rng: &mut PublicRng) -> f64 {
 
 /// The chances of outcomes of sentence releases, added up: of each text, for those that a kind of releases needs.
 fn laws(kind: Kind, texts: &Calibration) -> Vec<Vec<f64>> {
-    if kind.selector() != Selector::Scores {
+    if kind.mechanism() != Mechanism::Scores {
         return Vec::new();
     }
     let ratio = Ratio::per_step(kind.epsilon(), texts.steps.try_into().unwrap());
@@ -150,7 +150,7 @@ fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
 fn forecast_errors_of_labels_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 1000);
-    let kinds = ["1", "3"].map(|text| kinds(PACK, 12, Selector::Scores, epsilon(text)).unwrap());
+    let kinds = ["1", "3"].map(|text| kinds(PACK, 12, Mechanism::Scores, epsilon(text)).unwrap());
     // At once: each has random numbers of its own.
     kinds.concat().into_par_iter().for_each(|kind| {
         let mut rng = PublicRng::new(11);
@@ -191,10 +191,10 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
     for (text, answer) in texts.best.iter().enumerate() {
         best[*answer as usize] += truth[text % 3] / 100.0;
     }
-    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_candidates(kind, 12, &best).unwrap();
         let Some(forecast) = forecast else {
-            assert_eq!(kind.selector(), Selector::Scores);
+            assert_eq!(kind.mechanism(), Mechanism::Scores);
             continue;
         };
         let mut rng = PublicRng::new(5);
@@ -218,7 +218,7 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
 fn devices_are_as_many_as_the_precision_takes() {
     let texts = calibration(12, 400);
     let third = [1.0 / 3.0; 3];
-    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
         let devices = forecast.releases(0.03).unwrap().expect("it can be reached");
         let error = forecast.largest(devices as f64).unwrap();
@@ -226,7 +226,7 @@ fn devices_are_as_many_as_the_precision_takes() {
         // The public texts are finitely many.
         assert_eq!(forecast.releases(1e-4).unwrap(), None);
     }
-    let whole = kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap()[1];
+    let whole = kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap()[1];
     let forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
     let channel = Channel::new(whole, 12).unwrap().unwrap();
     let devices = forecast.releases(0.01).unwrap().unwrap() as f64;
@@ -240,7 +240,7 @@ fn devices_are_as_many_as_the_precision_takes() {
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let texts = calibration(12, 40);
-    let kind = kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap()[0];
+    let kind = kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap()[0];
     let planned = |shares: &[f64]| Forecast::of_labels(kind, &texts, shares);
     for (shares, problem) in [
         (&[0.5, 0.5][..], "2 shares are guessed for 3 labels"),
@@ -269,7 +269,7 @@ fn what_cannot_be_planned_is_refused() {
         "{error}"
     );
     // A pack without scores has no whole-text releases.
-    let depth = kinds(PACK, 12, Selector::Depth, epsilon("1")).unwrap();
+    let depth = kinds(PACK, 12, Mechanism::Depth, epsilon("1")).unwrap();
     assert_eq!(depth.len(), 1);
 }
 
@@ -278,7 +278,7 @@ fn what_cannot_be_planned_is_refused() {
 fn labels_of_one_device_are_anything() {
     let texts = calibration(12, 40);
     let outcomes = BTreeMap::from([(3, 1)]);
-    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let laws = Laws::new(kind, &texts).unwrap();
         let sample = Sample {
             laws: &laws,
@@ -297,7 +297,7 @@ fn labels_of_one_device_are_anything() {
 #[test]
 fn a_forged_release_moves_what_is_said() {
     let texts = calibration(12, 100);
-    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let mut rng = PublicRng::new(3);
         let laws = laws(kind, &texts);
         let outcomes = released(kind, &texts, &laws, &[0.5, 0.3, 0.2], 4000, &mut rng);

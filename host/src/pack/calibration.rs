@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 
 use crate::encoder::embeddings::Encoded;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub struct Calibration {
     /// The labels.
     pub labels: Vec<String>,
     /// What sentence releases are selected by.
-    pub selector: Selector,
+    pub mechanism: Mechanism,
     /// A level is worth ε divided by this.
     pub steps: u8,
     /// Candidates of the pack, m.
@@ -45,13 +45,13 @@ impl Calibration {
     /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack has no candidates.
     pub fn new(pack: &Pack<'_>, labels: Vec<String>) -> Result<Self> {
         document::empty(pack)?;
-        let (selector, steps) = match pack.scores() {
-            Some(scores) => (Selector::Scores, scores.largest_score()),
-            None => (Selector::Depth, 1),
+        let (mechanism, steps) = match pack.scores() {
+            Some(scores) => (Mechanism::Scores, scores.largest_score()),
+            None => (Mechanism::Depth, 1),
         };
         Ok(Self {
             labels,
-            selector,
+            mechanism,
             steps,
             candidates: pack.candidate_count() as usize,
             of_texts: Vec::new(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
-use undertone_core::release::{Release, Selector};
+use undertone_core::release::{Mechanism, Outcome, Release};
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
@@ -86,13 +86,13 @@ impl Candidates {
                 candidates: hex::encode(self.pack_id()),
             }));
         }
-        if release.order().is_some() {
+        if release.mechanism() == Mechanism::Projective {
             return Err(Error::from(Cause::NamesAPoint));
         }
-        let index = release.candidate() as usize;
-        if release.selector() == Selector::WholeText && index == self.entries.len() {
-            return Ok(None);
-        }
+        let index = match release.outcome(self.entries.len() as u32) {
+            Some(Outcome::NothingKnown) => return Ok(None),
+            _ => release.number() as usize,
+        };
         match (
             self.entries.get(index),
             self.embeddings.chunks_exact(self.dimension).nth(index),
@@ -145,7 +145,7 @@ impl Candidates {
             documents: Cow::Borrowed(&self.entries),
             calibration: self.calibration.as_ref().map(|own| CalibrationDescription {
                 labels: Cow::Borrowed(&own.labels),
-                mechanism: own.selector as u8,
+                mechanism: own.mechanism as u8,
                 steps: own.steps,
             }),
         };
@@ -282,11 +282,11 @@ fn calibration(
         let numbers = data(name, Dtype::U32)?.as_chunks().0.iter();
         Ok(numbers.map(|x| u32::from_le_bytes(*x)).collect())
     };
-    let selector = Selector::from_number(description.mechanism);
-    let selector = selector.filter(|own| matches!(own, Selector::Depth | Selector::Scores));
+    let mechanism = Mechanism::from_number(description.mechanism);
+    let mechanism = mechanism.filter(|own| matches!(own, Mechanism::Depth | Mechanism::Scores));
     let calibration = Calibration {
         labels: description.labels.into_owned(),
-        selector: selector.ok_or("its calibration is of an unknown mechanism")?,
+        mechanism: mechanism.ok_or("its calibration is of an unknown mechanism")?,
         steps: description.steps,
         candidates: m,
         of_texts: numbers(LABELS)?,

@@ -7,7 +7,7 @@
 //!
 //! - A sentence: releases by the sentence, and those by the whole text, because a text with another sentence is another text.
 //! - The whole text: releases by the whole text. One by the sentence promises a text only what its pack allows
-//!   ([`Document::sentence_loss`](undertone_core::Document::sentence_loss)), so it counts if its pack is known, and otherwise
+//!   ([`Document::whole_text_epsilon`](undertone_core::Document::whole_text_epsilon)), so it counts if its pack is known, and otherwise
 //!   there is no number.
 //! - Words and vectors: ε is for a distance of 1. At distance W it is W times as much, and ρ is W² times as much.
 //!   Distances include what the mechanism adds to each, q for selected words and τ for vectors, and of several releases the
@@ -281,7 +281,7 @@ impl Budget {
                 add(Unit::Sentence, Cost::of_rule(rule, micro))?;
                 match known {
                     Known::Pack(pack) => {
-                        let loss = document::empty(pack)?.sentence_loss(epsilon, rule);
+                        let loss = document::empty(pack)?.whole_text_epsilon(epsilon, rule);
                         add(Unit::WholeText, Cost::pure(loss.0))?;
                     }
                     Known::Nothing | Known::Candidates(_) => next.unbounded |= releases > 0,
@@ -696,7 +696,7 @@ mod tests {
             .add_of_pack(&pack, sentence, epsilon("0.5"), 2)
             .unwrap();
         let document = document::empty(&pack).unwrap();
-        let loss = document.sentence_loss(epsilon("0.5"), rule).0;
+        let loss = document.whole_text_epsilon(epsilon("0.5"), rule).0;
         assert_eq!(
             budget.total(Unit::WholeText, 3).unwrap().epsilon().0,
             6 * loss

@@ -436,7 +436,7 @@ impl Sentences for CoreSentences<'_> {
     }
 
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
-        self.empty().sentence_loss(epsilon, rule).0 as f64 / 1e6
+        self.empty().whole_text_epsilon(epsilon, rule).0 as f64 / 1e6
     }
 
     fn document(&self, sentences: &[Vec<f32>]) -> Document {

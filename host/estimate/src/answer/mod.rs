@@ -12,7 +12,7 @@ use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 
 use crate::channel::Channel;
 use crate::counts::{Counted, Expected, Kind, MOST};
@@ -626,13 +626,13 @@ fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
     let by_scores = source
         .calibration
         .as_ref()
-        .is_none_or(|own| own.selector == Selector::Scores);
+        .is_none_or(|own| own.mechanism == Mechanism::Scores);
     if is_whole_text(kind) {
         let problem = "the pack has no scores, so it knows no best candidate";
         return (!by_scores).then(|| problem.to_owned());
     }
-    let selector = source.calibration.as_ref()?.selector;
-    (selector != kind.selector()).then(|| "the pack selects by another mechanism".to_owned())
+    let mechanism = source.calibration.as_ref()?.mechanism;
+    (mechanism != kind.mechanism()).then(|| "the pack selects by another mechanism".to_owned())
 }
 
 /// The places of slices to compare.

@@ -270,7 +270,7 @@ pub(crate) fn write_csv(counts: &Counts, file: impl Write) -> std::io::Result<()
         let kind = row.kind;
         let before = [
             hex::encode(kind.pack_id()),
-            (kind.selector() as u8).to_string(),
+            (kind.mechanism() as u8).to_string(),
             (kind.rule() as u8).to_string(),
             kind.epsilon().to_string(),
             kind.order().to_string(),
@@ -364,7 +364,7 @@ fn write_parquet(counts: &Counts, file: &mut AtomicFile) -> std::result::Result<
         texts(&mut group, packs.iter().map(String::as_str))?;
         short(
             &mut group,
-            rows.iter().map(|row| row.kind.selector() as i32),
+            rows.iter().map(|row| row.kind.mechanism() as i32),
         )?;
         short(&mut group, rows.iter().map(|row| row.kind.rule() as i32))?;
         long(

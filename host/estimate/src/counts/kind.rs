@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::projective::Geometry;
-use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
 use undertone_core::select::Rule;
 
 /// What releases that are counted together have in common: everything of their bytes but the outcome.
@@ -15,7 +15,7 @@ use undertone_core::select::Rule;
 #[derive(Clone, Copy)]
 pub struct Kind {
     head: Head,
-    selector: Selector,
+    mechanism: Mechanism,
     rule: Rule,
     epsilon: Epsilon,
 }
@@ -84,7 +84,7 @@ impl Kind {
         let (head, outcome) = Head::split(record);
         let kind = Self {
             head,
-            selector: release.selector(),
+            mechanism: release.mechanism(),
             rule: release.rule(),
             epsilon: release.epsilon(),
         };
@@ -96,7 +96,7 @@ impl Kind {
         let (head, outcome) = Head::split(&release.to_bytes());
         let kind = Self {
             head,
-            selector: release.selector(),
+            mechanism: release.mechanism(),
             rule: release.rule(),
             epsilon: release.epsilon(),
         };
@@ -134,8 +134,8 @@ impl Kind {
     }
 
     /// What outcomes are selected by: the mechanism.
-    pub fn selector(&self) -> Selector {
-        self.selector
+    pub fn mechanism(&self) -> Mechanism {
+        self.mechanism
     }
 
     /// How they are drawn.
@@ -159,18 +159,18 @@ impl Kind {
     pub fn outcomes(&self, candidates: u32) -> u64 {
         // One more than the candidates stands for "nothing known".
         let answers = u64::from(candidates) + 1;
-        match self.selector {
-            Selector::Projective => {
+        match self.mechanism {
+            Mechanism::Projective => {
                 let answers = u32::try_from(answers).unwrap_or(u32::MAX);
                 Geometry::new(self.order(), answers).map_or(0, |own| own.points().into())
             }
-            Selector::WholeText => answers,
+            Mechanism::WholeText => answers,
             _ => candidates.into(),
         }
     }
 
     fn key(&self) -> ([u8; 8], u8, u8, u16, u32) {
-        let numbers = (self.selector as u8, self.rule as u8);
+        let numbers = (self.mechanism as u8, self.rule as u8);
         let epsilon = self.epsilon.micro();
         (self.pack_id(), numbers.0, numbers.1, self.order(), epsilon)
     }
@@ -186,18 +186,18 @@ impl fmt::Debug for Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pack = hex::encode(self.pack_id());
-        match self.selector {
-            Selector::Depth => write!(f, "pack {pack}, depth")?,
-            Selector::Scores => write!(f, "pack {pack}, scores")?,
-            Selector::WholeText => write!(f, "pack {pack}, whole text")?,
-            Selector::Projective => write!(f, "pack {pack}, projective")?,
+        match self.mechanism {
+            Mechanism::Depth => write!(f, "pack {pack}, depth")?,
+            Mechanism::Scores => write!(f, "pack {pack}, scores")?,
+            Mechanism::WholeText => write!(f, "pack {pack}, whole text")?,
+            Mechanism::Projective => write!(f, "pack {pack}, projective")?,
             other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
         }
-        match (self.selector, self.rule) {
-            (Selector::Depth | Selector::Scores, Rule::PermuteAndFlip) => {
+        match (self.mechanism, self.rule) {
+            (Mechanism::Depth | Mechanism::Scores, Rule::PermuteAndFlip) => {
                 f.write_str(", permute-and-flip")?;
             }
-            (Selector::Depth | Selector::Scores, Rule::Exponential) => {
+            (Mechanism::Depth | Mechanism::Scores, Rule::Exponential) => {
                 f.write_str(", exponential")?
             }
             _ => {}

@@ -10,7 +10,7 @@ use undertone::pack::candidates::Candidates;
 use undertone::release::budget::{Budget, Mechanism, Total, Unit, number};
 use undertone::release::document::{Method, epsilon_f64};
 use undertone_core::epsilon::{Epsilon, Micro};
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism as Drawn;
 use undertone_core::select::Rule;
 
 use crate::channel::Channel;
@@ -207,7 +207,7 @@ impl Asked {
     fn plan(&self, candidates: &Candidates, texts: &[(Option<u16>, Calibration)]) -> Result<Plan> {
         let m = candidates.entries.len() as u32;
         let calibration = texts.first().map(|(_, own)| own);
-        let selector = calibration.map_or(Selector::Scores, |own| own.selector);
+        let mechanism = calibration.map_or(Drawn::Scores, |own| own.mechanism);
         let mut names: Vec<&str> = candidates
             .entries
             .iter()
@@ -236,8 +236,8 @@ impl Asked {
             );
         }
         for epsilon in &self.epsilon {
-            plan.months.push(month(*epsilon, selector, m)?);
-            for kind in kinds(candidates.pack_id(), m, selector, *epsilon)? {
+            plan.months.push(month(*epsilon, mechanism, m)?);
+            for kind in kinds(candidates.pack_id(), m, mechanism, *epsilon)? {
                 if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
                     let mut way = self.way(Of::Candidates, kind, None, &own)?;
                     way.published = self.published(&way, m)?;
@@ -425,12 +425,12 @@ impl Asked {
 }
 
 /// What a release each day costs in a month, by each kind that devices with such a pack can make.
-fn month(epsilon: Epsilon, sentences_by: Selector, candidates: u32) -> Result<Month> {
+fn month(epsilon: Epsilon, sentences_by: Drawn, candidates: u32) -> Result<Month> {
     let mut methods = vec![
         (Method::Sentence(Rule::PermuteAndFlip), Unit::Sentence),
         (Method::Sentence(Rule::Exponential), Unit::Sentence),
     ];
-    if sentences_by == Selector::Scores {
+    if sentences_by == Drawn::Scores {
         methods.push((Method::WholeText, Unit::WholeText));
         methods.push((Method::Projective, Unit::WholeText));
     }

@@ -1,7 +1,7 @@
 //! A plan, as it is printed.
 
 use undertone::release::budget::{Unit, rounded};
-use undertone_core::release::Selector;
+use undertone_core::release::Mechanism;
 use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
@@ -233,9 +233,9 @@ pub(super) fn short(of: Of) -> &'static str {
 }
 
 fn unit(kind: Kind) -> &'static str {
-    match kind.selector() {
-        Selector::WholeText => "whole-text releases (privatize --rule whole-text)",
-        Selector::Projective => {
+    match kind.mechanism() {
+        Mechanism::WholeText => "whole-text releases (privatize --rule whole-text)",
+        Mechanism::Projective => {
             "projective releases of the whole text (privatize --rule projective)"
         }
         _ => "sentence releases",
@@ -243,9 +243,9 @@ fn unit(kind: Kind) -> &'static str {
 }
 
 pub(super) fn unit_short(kind: Kind) -> &'static str {
-    match kind.selector() {
-        Selector::WholeText => "whole text",
-        Selector::Projective => "projective",
+    match kind.mechanism() {
+        Mechanism::WholeText => "whole text",
+        Mechanism::Projective => "projective",
         _ => "sentence",
     }
 }

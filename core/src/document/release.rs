@@ -1,0 +1,275 @@
+//! Releases of a document, each under a fresh key, and the laws that they are drawn by.
+
+use core::num::NonZero;
+use core::ops::Range;
+
+use rand_core::Rng;
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+
+use super::{Candidates, Document, DocumentError};
+use crate::depth::DepthLevels;
+use crate::epsilon::{Epsilon, Micro};
+use crate::ledger::Grant;
+use crate::projective::Geometry;
+use crate::release::{DrawnBy, Release};
+use crate::rng::{Entropy, ReleaseStream};
+use crate::scores::{LEVELS, ScoreLevels, ScoresSection};
+use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+use crate::unit::Unit;
+use crate::whole_text::{OneBest, whole_text_epsilon};
+
+impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
+    /// Draws a candidate by the sentence rule and forgets all sentences.
+    ///
+    /// [`Document`] states the guarantee, its premises and its leaks. A document without sentences
+    /// releases a uniformly random candidate.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unit`] for a grant that is not for sentences; [`DocumentError::Entropy`] if
+    /// the source failed or returned nothing but zeroes; [`DocumentError::Selection`] never with a
+    /// parsed pack. Nothing was drawn, the sentences remain, the grant is spent.
+    ///
+    /// # Cost
+    /// One pass over the m·p codes of the candidates, or over their m sums, and one over a quarter
+    /// of them; 32 bytes of entropy; [`Rule::random_word_count`]`(m)` words of ChaCha12.
+    pub fn release<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        rule: Rule,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::Sentence).map_err(DocumentError::Unit)?;
+        self.release_drawn(epsilon, entropy, |document, stream| {
+            let drawn_by = match document.candidates {
+                Candidates::Depth(_) => DrawnBy::Depth(rule),
+                Candidates::Scores(_) => DrawnBy::Scores(rule),
+            };
+            let (levels, ratio) = (document.levels(), document.ratio(epsilon));
+            let candidate = select_on::<LEVELS, _>(document.backend, &levels, rule, ratio, stream)
+                .map_err(DocumentError::Selection)?;
+            Ok((drawn_by, candidate))
+        })
+    }
+
+    /// Draws an outcome for the whole text and forgets all sentences.
+    ///
+    /// The choice between this and other releases must depend neither on the text nor on its
+    /// length.
+    ///
+    /// # Guarantee
+    /// ε-DP for the **whole text**: any two documents whatever, of any number of sentences, give
+    /// every release with probabilities within a factor e^ε of each other. There is no δ. See
+    /// [`whole_text`](crate::whole_text) for the proof.
+    ///
+    /// # Leaks
+    /// As [`Document`]; the work is the same whatever the sentences, and whether or not the pack
+    /// recognises any.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoScores`] for a pack that selects by depth;
+    /// [`DocumentError::TooManyCandidates`] if the state has no room for their values;
+    /// [`DocumentError::Unit`] for a grant that is not for whole texts; [`DocumentError::Entropy`]
+    /// and [`DocumentError::Selection`] as for [`release`](Document::release). The sentences
+    /// remain, the grant is spent.
+    ///
+    /// # Cost
+    /// Two passes over the candidates; 32 bytes of entropy.
+    ///
+    /// # Source
+    /// Randomised response: Warner 1965; Kairouz, Bonawitz and Ramage 2016.
+    pub fn release_whole_text<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        self.release_drawn(epsilon, entropy, |document, stream| {
+            let outcome = document.draw_whole_text(epsilon, stream)?;
+            Ok((DrawnBy::WholeText, outcome))
+        })
+    }
+
+    /// Draws a point by projective geometry response and forgets all sentences.
+    ///
+    /// The promise is that of [`release_whole_text`](Document::release_whole_text), and estimated
+    /// shares err less if there are many candidates. The point stands for many candidates at once,
+    /// so one release says little: use it to count many.
+    ///
+    /// The choice between this and other releases must depend neither on the text nor on its
+    /// length.
+    ///
+    /// # Guarantee
+    /// ε-DP for the **whole text**: any two documents whatever, of any number of sentences, give
+    /// every release with probabilities within a factor e^ε of each other. There is no δ. See
+    /// [`projective`](crate::projective) for the proof.
+    ///
+    /// # Leaks
+    /// As [`Document`]; the work is the same whatever the sentences, and whether or not the pack
+    /// recognises any.
+    ///
+    /// # Errors
+    /// As [`release_whole_text`](Document::release_whole_text).
+    ///
+    /// # Cost
+    /// One pass over the candidates, [`Geometry::best`], and about 5·t products of coordinates; 32
+    /// bytes of entropy.
+    ///
+    /// # Source
+    /// Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
+    pub fn release_projective<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        self.release_drawn(epsilon, entropy, |document, stream| {
+            let (geometry, point) = document.draw_projective(epsilon, stream)?;
+            Ok((DrawnBy::Projective(geometry.into()), point))
+        })
+    }
+
+    /// Draws under a fresh key, clears the document and states the facts that the release holds.
+    /// If `draw` fails, the sentences remain.
+    fn release_drawn<E: Entropy + ?Sized>(
+        &mut self,
+        epsilon: Epsilon,
+        entropy: &mut E,
+        draw: impl FnOnce(&Self, &mut ReleaseStream) -> Result<(DrawnBy, u32), DocumentError>,
+    ) -> Result<Release, DocumentError> {
+        let mut stream =
+            ReleaseStream::open(self.backend, entropy).map_err(|_| DocumentError::Entropy)?;
+        // A document without sentences may have no rows yet.
+        self.fill();
+        let (drawn_by, number) = draw(self, &mut stream)?;
+        self.clear();
+        Ok(Release {
+            drawn_by,
+            number,
+            epsilon,
+            pack_id: self.pack_id,
+        })
+    }
+
+    /// The levels that a release for sentences is drawn from.
+    pub(crate) fn levels(&self) -> DocumentLevels<'_, K> {
+        match self.candidates {
+            Candidates::Depth(section) => DocumentLevels::Depth(DepthLevels {
+                backend: self.backend,
+                section,
+                counts: self.state.counts(),
+                sentences: self.sentences,
+            }),
+            Candidates::Scores(section) => DocumentLevels::Scores(ScoreLevels {
+                section,
+                sums: self.state.sums(section.layout(P)),
+            }),
+        }
+    }
+
+    /// The ratio between the weights of neighbouring levels in [`release`](Document::release).
+    /// Public, because it depends on ε and the pack only.
+    pub fn ratio(&self, epsilon: Epsilon) -> Ratio {
+        match self.candidates {
+            Candidates::Depth(_) => Ratio::per_step(epsilon, NonZero::<u8>::MIN),
+            Candidates::Scores(section) => section.ratio(epsilon),
+        }
+    }
+
+    /// The ε of [`release`](Document::release) if the whole text is replaced. Public, because it
+    /// depends on ε, the rule and the pack only. See [`whole_text`](crate::whole_text).
+    pub fn whole_text_epsilon(&self, epsilon: Epsilon, rule: Rule) -> Micro {
+        match self.candidates {
+            Candidates::Depth(section) => {
+                let ratio = self.ratio(epsilon);
+                whole_text_epsilon(rule, ratio, K / 2 + 1, section.candidate_count())
+            }
+            Candidates::Scores(section) => section.whole_text_epsilon(epsilon, rule, K),
+        }
+    }
+
+    /// Checks that the pack and the state allow releases for the whole text, so that nobody spends
+    /// a budget on a refusal. The result depends on the pack only.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoScores`] and [`DocumentError::TooManyCandidates`].
+    pub fn check_whole_text(&self) -> Result<(), DocumentError> {
+        self.whole_text_scores().map(|_| ())
+    }
+
+    /// The scores of a pack whose values for the whole text fit the state.
+    fn whole_text_scores(&self) -> Result<ScoresSection<'p>, DocumentError> {
+        let Candidates::Scores(section) = self.candidates else {
+            return Err(DocumentError::NoScores);
+        };
+        let (found, limit) = (section.candidate_count(), section.whole_text_limit(P));
+        if found as usize > limit {
+            return Err(DocumentError::TooManyCandidates { found, limit });
+        }
+        Ok(section)
+    }
+
+    /// The best outcome for the whole text: a candidate, or their number for "nothing known".
+    pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
+        let section = self.whole_text_scores()?;
+        let nothing_known = section.candidate_count();
+        let best = section.best(self.state.values(section.layout(P)));
+        Ok(OneBest {
+            best: u32::conditional_select(&nothing_known, &best, !self.known.ct_eq(&0)),
+            outcomes: nothing_known + 1,
+        })
+    }
+
+    /// Draws an outcome by the whole-text rule; the sentences remain.
+    pub(crate) fn draw_whole_text<R: Rng + ?Sized>(
+        &self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, DocumentError> {
+        let levels = self.best()?;
+        let ratio = OneBest::ratio(epsilon);
+        select_on::<{ OneBest::BOUND }, R>(self.backend, &levels, OneBest::RULE, ratio, rng)
+            .map_err(DocumentError::Selection)
+    }
+
+    /// Draws a point by projective geometry response; the sentences remain.
+    pub(crate) fn draw_projective<R: Rng + ?Sized>(
+        &self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<(Geometry, u32), DocumentError> {
+        let best = self.best()?;
+        let found = best.outcomes;
+        let geometry = Geometry::best(found, epsilon)
+            .ok_or(DocumentError::Selection(SelectError::Candidates { found }))?;
+        Ok((geometry, geometry.draw(best.best, epsilon, rng)))
+    }
+}
+
+/// The levels of all candidates, by the mechanism of the pack.
+pub(crate) enum DocumentLevels<'a, const K: usize> {
+    Depth(DepthLevels<'a, K>),
+    Scores(ScoreLevels<'a>),
+}
+
+impl<const K: usize> Levels for DocumentLevels<'_, K> {
+    fn bound(&self) -> usize {
+        match self {
+            Self::Depth(levels) => levels.bound(),
+            Self::Scores(levels) => levels.bound(),
+        }
+    }
+
+    fn candidate_count(&self) -> usize {
+        match self {
+            Self::Depth(levels) => levels.candidate_count(),
+            Self::Scores(levels) => levels.candidate_count(),
+        }
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8])) {
+        match self {
+            Self::Depth(levels) => levels.for_each_block_of(range, visit),
+            Self::Scores(levels) => levels.for_each_block_of(range, visit),
+        }
+    }
+}
