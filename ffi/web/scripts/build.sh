@@ -13,17 +13,25 @@ mv "$library" dist/undertone.wasm
 rmdir dist/.wasm
 cp "$root/LICENSE-MIT" "$root/LICENSE-APACHE" dist
 
-bundle() { npx esbuild "src/$1" --outfile="dist/$2" --bundle --log-level=warning --target=es2022 "$3" "$4"; }
+bundle() {
+    from=src/$1 to=dist/$2
+    shift 2
+    npx esbuild "$from" --outfile="$to" --bundle --log-level=warning --target=es2022 "$@"
+}
 bundle bare.ts bare.js --format=esm --platform=browser
 bundle browser.ts browser.js --format=esm --external:./bare.js
-bundle node.ts node.cjs --format=cjs --platform=node
-# Programs that import and ones that require get the same objects.
+# For `require`, and for `importScripts` and <script>, which get a global `undertone`.
+bundle bare.ts cjs/bare.js --format=iife --global-name=undertone --platform=browser \
+    --footer:js='if (typeof module === "object") module.exports = undertone;'
+# A program that a bundler made of ES modules has no `require`.
+bundle node.ts node.cjs --format=cjs --platform=node --banner:js='var require = process.getBuiltinModule ?? require;'
+# Programs that import and programs that require get the same objects.
 node -e '
     const names = Object.keys(require("./dist/node.cjs")).join(", ");
     console.log(`import undertone from "./node.cjs";\n\nexport const { ${names} } = undertone;`);
 ' >dist/node.mjs
 
 npx tsc
-# TypeScript takes types for those of a CommonJS module by the package.json above them.
-cp -r dist/types dist/types-cjs
-echo '{ "type": "commonjs" }' >dist/types-cjs/package.json
+# The types of a CommonJS module have a package.json above them that says so.
+cp dist/types/*.d.ts dist/cjs
+echo '{ "type": "commonjs" }' >dist/cjs/package.json

@@ -1,4 +1,4 @@
-import { staticText } from "./wasm.js";
+import { staticText } from "./calls.js";
 
 export { Document, Release, type Promised, type Rule } from "./document.js";
 export { Grant, type Unit } from "./grant.js";
@@ -6,7 +6,8 @@ export { Ledger } from "./ledger.js";
 export { Pack } from "./pack.js";
 export { finishedSentences, sentences } from "./sentences.js";
 export { VectorMechanism, VectorRelease, type Noise, type VectorOptions } from "./vector.js";
-export { type Code, type Handle, UndertoneError } from "./wasm.js";
+export { type Code, UndertoneError } from "./errors.js";
+export { type Handle } from "./handle.js";
 export { Bag, BagRelease, Vocabulary, type WordMethod } from "./words.js";
 
 /** The version of the library. */

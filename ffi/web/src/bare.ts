@@ -1,34 +1,48 @@
-// The package for browsers and workers, without the module: for pages that may fetch nothing, or load it in a way of their own.
+// The package for browsers and workers, without the module, which `start` gets: for service workers, bundles that move files,
+// and pages that may fetch nothing.
 
-import { storeIn } from "./ledger.js";
+import { isBuffer } from "./arguments.js";
+import { UndertoneError } from "./errors.js";
 import { indexedDb } from "./indexeddb.js";
-import { install, installed, shim, UndertoneError } from "./wasm.js";
+import { storeIn } from "./ledger.js";
+import { install, installed } from "./module.js";
 
 export * from "./api.js";
 
 storeIn(indexedDb);
 
-/** What a server has sent: the module, or something else, such as a page that says that it is not there. */
+/** The bytes of a response, or an error if they are not the module: a server may answer with a page that it is not there. */
 async function received(response: Response): Promise<BufferSource> {
     const bytes = new Uint8Array(await response.arrayBuffer());
     const magic = [0x00, 0x61, 0x73, 0x6d];
-    if (response.ok && magic.every((byte, i) => bytes[i] === byte)) return bytes;
-    const what = response.ok ? "no WebAssembly" : `status ${response.status}`;
+    const ok = response.ok ?? true;
+    if (ok && magic.every((byte, i) => bytes[i] === byte)) return bytes;
+    const what = ok ? "no WebAssembly" : `status ${response.status}`;
     throw new UndertoneError(
         "NOT_STARTED",
-        `${response.url || "what was fetched"} is not undertone.wasm (${what}); serve that file of the package there, and keep bundlers from moving the package away from it`,
+        `${response.url || "what was given"} is not undertone.wasm (${what}); serve that file of the package there, and keep bundlers from moving the package away from it`,
     );
+}
+
+type Given = WebAssembly.Module | BufferSource | Response | Blob;
+
+async function compiled(given: Given): Promise<WebAssembly.Module> {
+    // By what it is, not by `instanceof`: it may come from another window or context.
+    if (Object.prototype.toString.call(given) === "[object WebAssembly.Module]") return given as WebAssembly.Module;
+    if (isBuffer(given) || ArrayBuffer.isView(given)) return WebAssembly.compile(given as BufferSource);
+    if (typeof (given as Response | undefined)?.arrayBuffer === "function") {
+        return WebAssembly.compile(await received(given as Response));
+    }
+    throw new TypeError("start takes undertone.wasm: its bytes, a Response or Blob with them, or a WebAssembly.Module");
 }
 
 /**
  * Makes the package usable. Later calls do nothing.
  *
- * @param module the bytes of undertone.wasm, or a response with them
+ * @param module undertone.wasm: its bytes, a response or blob with them, or the compiled module
  * @throws {UndertoneError} NOT_STARTED if a response is not that file
  */
-export async function start(module: BufferSource | Response | Promise<Response>): Promise<void> {
+export async function start(module: Given | Promise<Given>): Promise<void> {
     if (installed()) return;
-    const bytes = module instanceof ArrayBuffer || ArrayBuffer.isView(module) ? module : await received(await module);
-    const { instance } = await WebAssembly.instantiate(bytes, {});
-    install(instance, shim());
+    install(await WebAssembly.instantiate(await compiled(await module), {}));
 }

@@ -1,10 +1,10 @@
 import { RELEASE_BYTES, RULE_EXPONENTIAL, RULE_PERMUTE_AND_FLIP } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import {
-    Handle, call, epsilonMicro, expect, handleMemory, hex, i32, micro, number, numberOf, out, source, u32,
-    withCopy, withFloats, withText, wordOf, written,
-} from "./wasm.js";
+import { expect, hex, numberOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
+import { call, epsilonMicro, i32, micro, number, out, u32, written } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { source } from "./module.js";
 
 /** How a candidate is drawn. */
 export type Rule = "permute-and-flip" | "exponential";

@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 
 import { LEDGER_IMAGE_BYTES } from "./numbers.js";
 import type { Ledgers } from "./storage.js";
-import { UndertoneError } from "./wasm.js";
+import { UndertoneError } from "./errors.js";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 

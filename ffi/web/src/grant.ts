@@ -1,5 +1,8 @@
 import { UNIT_SENTENCE, UNIT_VECTOR, UNIT_WHOLE_TEXT, UNIT_WORD } from "./numbers.js";
-import { Handle, Region, call, epsilonMicro, handleMemory, numberOf } from "./wasm.js";
+import { numberOf } from "./arguments.js";
+import { call, epsilonMicro } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { Region } from "./memory.js";
 
 /** What an epsilon protects: what may be replaced in the text without changing the chances by more than e^epsilon. */
 export type Unit = "sentence" | "whole-text" | "word" | "vector";

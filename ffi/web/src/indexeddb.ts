@@ -1,7 +1,8 @@
 // Ledgers in a browser: one entry for each in IndexedDB, under a Web Lock of the same name, so that tabs take turns.
 
 import type { Ledgers, Storage } from "./storage.js";
-import { UndertoneError } from "./wasm.js";
+import { isBytes } from "./arguments.js";
+import { UndertoneError } from "./errors.js";
 
 const DATABASE = "undertone";
 const STORE = "ledgers";
@@ -37,7 +38,7 @@ async function transact<T>(mode: IDBTransactionMode, use: (store: IDBObjectStore
 function read(name: string): Promise<Uint8Array | undefined> {
     return transact("readonly", async (store) => {
         const found: unknown = await done(store.get(name));
-        if (found === undefined || found instanceof Uint8Array) return found;
+        if (found === undefined || isBytes(found)) return found;
         // Somebody else's: no ledger.
         return new Uint8Array();
     });
@@ -89,7 +90,7 @@ export const indexedDb: Ledgers = {
             async write(offset, record) {
                 await transact("readwrite", async (store) => {
                     const stored: unknown = await done(store.get(name));
-                    if (!(stored instanceof Uint8Array)) throw missing(name);
+                    if (!isBytes(stored)) throw missing(name);
                     const image = Uint8Array.from(stored);
                     image.set(record, offset);
                     await done(store.put(image, name));

@@ -1,11 +1,11 @@
 import { LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
-import {
-    type Region, Handle, call, check, epsilonMicro, handleMemory, micro, natural,
-    numberOf, out, shown, source, status,
-    u32, withBytes, withCopy, written,
-} from "./wasm.js";
+import { natural, numberOf, shown, withCopy } from "./arguments.js";
+import { call, check, epsilonMicro, micro, out, status, u32, written } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { type Region, withBytes } from "./memory.js";
+import { source } from "./module.js";
 
 let platform: Ledgers;
 

@@ -1,11 +1,11 @@
 import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_ID_BYTES } from "./numbers.js";
-import {
-    Handle, Region, bytes, call, handleMemory, hex, number, out, withBytes, withText, wordOf,
-    written,
-} from "./wasm.js";
+import { hex, isBytes, withText } from "./arguments.js";
+import { call, number, out, written } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { bytes, Region, withBytes } from "./memory.js";
 
 function init(data: Uint8Array): [Region, Region] {
-    if (!(data instanceof Uint8Array)) throw new TypeError("the pack is not a Uint8Array");
+    if (!isBytes(data)) throw new TypeError("the pack is not a Uint8Array");
     const content = new Region(data.length);
     content.bytes.set(data);
     try {

@@ -1,4 +1,6 @@
-import { bytes, call, out, u32, withText } from "./wasm.js";
+import { withText } from "./arguments.js";
+import { call, out, u32 } from "./calls.js";
+import { bytes } from "./memory.js";
 
 /** How many units of UTF-16 begin in these bytes of UTF-8: a continuation is none, the first of four bytes is a pair. */
 const units = (utf8: Uint8Array) => utf8.reduce((sum, byte) => sum + (byte >> 6 === 2 ? 0 : byte >= 0xf0 ? 2 : 1), 0);

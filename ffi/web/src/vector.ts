@@ -1,10 +1,10 @@
 import { MAX_VECTOR_DIMENSION, NOISE_DISCRETE_LAPLACE, NOISE_LAPLACE } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import {
-    Handle, call, epsilonMicro, expect, handleMemory, i32, natural, number, numberOf, out, shown, source, u32, withCopy,
-    withFloats, wordOf, written,
-} from "./wasm.js";
+import { expect, natural, numberOf, shown, withCopy, withFloats, wordOf } from "./arguments.js";
+import { call, epsilonMicro, i32, number, out, u32, written } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { source } from "./module.js";
 
 /** Laplace noise in n dimensions, or on each coordinate with integers only: no delta, for about 1.5 times the noise. */
 export type Noise = "laplace" | "discrete-laplace";

@@ -3,10 +3,11 @@ import {
 } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import {
-    Handle, bytes, call, expect, handleMemory, i32, natural, number, numberOf, out, source, u32, withCopy, withText,
-    wordOf, written,
-} from "./wasm.js";
+import { expect, natural, numberOf, withCopy, withText, wordOf } from "./arguments.js";
+import { call, i32, number, out, u32, written } from "./calls.js";
+import { Handle, handleMemory } from "./handle.js";
+import { bytes } from "./memory.js";
+import { source } from "./module.js";
 
 /** How a private word is replaced by another. */
 export type WordMethod = "permute-and-flip" | "exponential" | "laplace-nearest";

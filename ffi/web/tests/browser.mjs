@@ -13,7 +13,18 @@ const FILES = {
     "/day.mjs": ["text/javascript", readFileSync(new URL("day.mjs", import.meta.url))],
     "/golden-scores.pack": ["application/octet-stream", golden("golden-scores.pack")],
 };
-for (const name of ["bare.js", "browser.js", "undertone.wasm"]) {
+// A service worker has no XMLHttpRequest and may not await at its top level; a classic one may not import.
+const WORKER = `
+    const started = undertone.start(fetch("/undertone.wasm"));
+    onmessage = async ({ data: { pack, text }, ports: [port] }) => {
+        await started;
+        const document = new undertone.Document(new undertone.Pack(pack));
+        document.pushText(text);
+        port.postMessage(document.release(undertone.Grant.unrecorded("sentence", 1)).bytes.length);
+    };`;
+FILES["/classic.js"] = ["text/javascript", `importScripts("/cjs/bare.js"); ${WORKER}`];
+FILES["/module.js"] = ["text/javascript", `import * as undertone from "/bare.js"; ${WORKER}`];
+for (const name of ["bare.js", "browser.js", "cjs/bare.js", "undertone.wasm"]) {
     const type = name.endsWith(".js") ? "text/javascript" : "application/wasm";
     FILES[`/${name}`] = [type, readFileSync(new URL(`../dist/${name}`, import.meta.url))];
 }
@@ -21,8 +32,9 @@ for (const name of ["bare.js", "browser.js", "undertone.wasm"]) {
 let server, browser, address;
 before(async () => {
     server = createServer(({ url }, response) => {
-        const [type, content] = FILES[url] ?? ["text/plain", ""];
-        response.writeHead(url in FILES ? 200 : 404, { "Content-Type": type }).end(content);
+        const [path] = url.split("?");
+        const [type, content] = FILES[path] ?? ["text/plain", ""];
+        response.writeHead(path in FILES ? 200 : 404, { "Content-Type": type }).end(content);
     });
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     address = `http://127.0.0.1:${server.address().port}/`;
@@ -98,6 +110,38 @@ test("what is not the module does not start", async () => {
         return [await code("/nowhere"), await code("/golden-scores.pack"), await code("/undertone.wasm")];
     });
     assert.deepEqual(codes, ["NOT_STARTED", "NOT_STARTED", "started"]);
+    await page.close();
+});
+
+test("service workers release, whichever kind they are", async () => {
+    const page = await browser.newPage();
+    await page.goto(address);
+    for (const type of ["classic", "module"]) {
+        const length = await page.evaluate(async (type) => {
+            const { active, installing, waiting } = await navigator.serviceWorker.register(`/${type}.js`, { type });
+            const pack = new Uint8Array(await (await fetch("/golden-scores.pack")).arrayBuffer());
+            const { port1, port2 } = new MessageChannel();
+            const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+            (installing ?? waiting ?? active).postMessage({ pack, text: "It snows." }, [port2]);
+            return answer;
+        }, type);
+        assert.equal(length, 24, type);
+    }
+    await page.close();
+});
+
+test("bytes and the module of an iframe are taken", async () => {
+    const page = await browser.newPage();
+    await page.goto(address);
+    const count = await page.evaluate(async () => {
+        const frame = document.body.appendChild(document.createElement("iframe")).contentWindow;
+        const { Pack, start } = await import("/bare.js?frame");
+        const fetched = async (name) => frame.Uint8Array.from(new Uint8Array(await (await fetch(name)).arrayBuffer()));
+        await start((await fetched("/undertone.wasm")).buffer);
+        const bytes = await fetched("/golden-scores.pack");
+        return [bytes instanceof Uint8Array, new Pack(bytes).candidateCount > 1];
+    });
+    assert.deepEqual(count, [false, true]);
     await page.close();
 });
 

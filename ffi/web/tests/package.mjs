@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -45,4 +45,53 @@ test("what a registry would get", () =>
         // It loads the module, which a bundler that drops what nobody names would drop.
         assert.match(bundled, /undertone\.wasm/);
         assert.doesNotMatch(bundled, /node:/);
+    
+        // Every way to name a part of the package, in Node and in tools that read no exports.
+        const resolve = (code) => runIn(user, process.execPath, "--input-type=module", "-e", code).trim();
+        const required = (name) =>
+            resolve(`import { createRequire } from "node:module"; console.log(createRequire("${user}/x").resolve("${name}"))`);
+        const imported = (name) => resolve(`console.log(import.meta.resolve("${name}"))`);
+        const parts = { "": "node", "/bare": "bare", "/undertone.wasm": "undertone.wasm", "/package.json": "package.json" };
+        for (const [part, found] of Object.entries(parts)) {
+            for (const at of [required(`undertone${part}`), imported(`undertone${part}`)]) {
+                assert(at.includes("/node_modules/undertone/") && at.includes(`/${found}`), `undertone${part}: ${at}`);
+            }
+        }
+        const old = JSON.parse(installed("bare/package.json"));
+        for (const named of [old.main, old.types]) assert(installed(`bare/${named}`).length > 0, named);
+
+        // `undertone/bare` by require, with its types.
+        writeFileSync(`${user}/bare.cjs`, `
+            const { start, Pack } = require("undertone/bare");
+            const wasm = require("node:fs").readFileSync(require.resolve("undertone/undertone.wasm"));
+            start(wasm).then(() => console.log(typeof Pack));`);
+        assert.equal(runIn(user, process.execPath, "bare.cjs").trim(), "function");
+        writeFileSync(`${user}/c.cts`, `import { start } from "undertone/bare"; void start(new Uint8Array());`);
+        runIn(user, tool("tsc"), ...strict, "--lib", "es2022,dom", "--module", "nodenext", "c.cts");
+
+        // A bundle for servers has another folder, and as ES modules neither `require` nor `__dirname`.
+        writeFileSync(`${user}/server.ts`, `import { version } from "undertone"; console.log(version());`);
+        const empty = path("empty");
+        for (const [format, name] of [["esm", "out.mjs"], ["cjs", "out.cjs"]]) {
+            const bundle = [`--format=${format}`, "--bundle", "--platform=node", "--log-level=error"];
+            runIn(user, tool("esbuild"), "server.ts", ...bundle, `--outfile=build/${name}`);
+            const version = runIn(user, process.execPath, `build/${name}`).trim();
+            assert.match(version, /^\d+\.\d+\.\d+$/, "it finds the installed package");
+            // Alone it says what is missing, and the module beside it is enough.
+            rmSync(empty, { recursive: true, force: true });
+            mkdirSync(empty);
+            copyFileSync(`${user}/build/${name}`, `${empty}/${name}`);
+            const { stderr } = spawnSync(process.execPath, [`${empty}/${name}`], { encoding: "utf8" });
+            assert.match(stderr, /NOT_STARTED/);
+            assert.match(stderr, /undertone\.wasm is not beside the program: copy it there/);
+            copyFileSync(`${user}/node_modules/undertone/dist/undertone.wasm`, `${empty}/undertone.wasm`);
+            assert.equal(runIn(empty, process.execPath, name).trim(), version);
+        }
+
+        // A server that takes the part for browsers cannot fetch the module, and says so.
+        const wrong = ["--bundle", "--format=esm", "--platform=browser", "--target=es2022", "--outfile=build/wrong.mjs"];
+        runIn(user, tool("esbuild"), "server.ts", ...wrong, "--log-level=error");
+        const { stderr } = spawnSync(process.execPath, [`${user}/build/wrong.mjs`], { encoding: "utf8" });
+        assert.match(stderr, /NOT_STARTED/);
+        assert.match(stderr, /import undertone\/bare, and call start/);
     }));
