@@ -1,13 +1,11 @@
-//! Candidates, counts of releases, and what they say.
+//! Counts of releases, and estimates from them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use undertone::pack::candidates::Candidates as HostCandidates;
 use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Release as CoreRelease;
@@ -19,107 +17,11 @@ use undertone_estimate::planning::{Asked, Plan};
 use undertone_estimate::shares::Confidence;
 
 use crate::arguments::{self, Name, listed};
-use crate::document::Release;
+use crate::candidates::Candidates;
 use crate::errors::{argument, quietly, raised, short};
-use crate::pack::{Pack, lent, mechanism_name};
+use crate::pack::{Pack, mechanism_name};
 use crate::question::Question;
 use crate::work;
-
-/// What a server keeps to read releases of one pack: the names of its candidates, their embeddings, and public texts for estimates. `Candidates(data)` takes
-/// the bytes of its file, which are untrusted: any bytes either parse or raise `UndertoneError`.
-#[pyclass(frozen, module = "undertone")]
-pub(crate) struct Candidates(pub(crate) Arc<HostCandidates>);
-
-#[pymethods]
-impl Candidates {
-    #[new]
-    fn new(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Self> {
-        let bytes = data.as_bytes().to_vec();
-        let name = Path::new("the candidates");
-        let read = py.detach(|| quietly(|| HostCandidates::from_bytes(&bytes, name)));
-        Ok(Self(Arc::new(raised(read)?)))
-    }
-
-    /// What `save` writes.
-    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_bytes())
-    }
-
-    fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>,) {
-        (self.__bytes__(py),)
-    }
-
-    /// Reads the file that was written beside a pack, `.candidates.safetensors`. Raises `UndertoneError`.
-    #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| quietly(|| HostCandidates::read(&path)));
-        Ok(Self(Arc::new(raised(read)?)))
-    }
-
-    /// Writes the file, which appears whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        raised(py.detach(|| quietly(|| self.0.write(&path))))
-    }
-
-    /// The identifier of the pack: 16 hexadecimal digits.
-    #[getter]
-    fn pack_id(&self) -> String {
-        hex::encode(self.0.pack_id())
-    }
-
-    /// The name of each: a label, or the number of a cluster.
-    #[getter]
-    fn names(&self) -> Vec<&str> {
-        self.0.entries.iter().map(|own| own.id.as_str()).collect()
-    }
-
-    /// The label of each, or None.
-    #[getter]
-    fn labels(&self) -> Vec<Option<&str>> {
-        self.0
-            .entries
-            .iter()
-            .map(|own| own.label.as_deref())
-            .collect()
-    }
-
-    /// A public sentence that is typical of each.
-    #[getter]
-    fn excerpts(&self) -> Vec<&str> {
-        self.0
-            .entries
-            .iter()
-            .map(|own| own.excerpt.as_str())
-            .collect()
-    }
-
-    /// Their embeddings, `[candidates, dimension]` of float32: a view without a copy, which cannot be written to.
-    #[getter]
-    fn embeddings<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray2<f32>> {
-        let own = &slf.get().0;
-        // SAFETY: the candidates of a frozen object do not change, and live as long as it.
-        unsafe { lent(slf, &own.embeddings, own.dimension) }
-    }
-
-    /// The number of the candidate that a release names; None for "nothing known". Raises `UndertoneError` for a release of another pack, a forged one, or one
-    /// of a point, which names no candidate.
-    fn decode(&self, release: &Release) -> PyResult<Option<u32>> {
-        let decoded = raised(self.0.decode(&release.0))?;
-        Ok(decoded.map(|_| release.0.number()))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.entries.len()
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "Candidates(pack_id={:?}, names={})",
-            self.pack_id(),
-            self.__len__()
-        )
-    }
-}
 
 /// How often each outcome was released.
 #[pyclass(frozen, module = "undertone._undertone")]

@@ -6,6 +6,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod arguments;
+mod candidates;
 mod counts;
 mod document;
 mod encoder;
@@ -25,7 +26,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _undertone {
     #[pymodule_export]
-    use crate::counts::{Answer, Candidates, Counts, PlanAnswer, count_files, count_records, plan};
+    use crate::candidates::Candidates;
+    #[pymodule_export]
+    use crate::counts::{Answer, Counts, PlanAnswer, count_files, count_records, plan};
     #[pymodule_export]
     use crate::document::{Document, Release};
     #[pymodule_export]

@@ -13,7 +13,7 @@ use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
 
 use crate::arguments::{Name, Text};
-use crate::counts::Candidates;
+use crate::candidates::Candidates;
 use crate::encoder::Encoder;
 use crate::errors::{argument, quietly, raised};
 use crate::pack::Pack;

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
-
-if TYPE_CHECKING:
-    from ._releases import Releases
-
+from typing import Any
 
 #: Characters of a message at most: paths and names of columns may have megabytes.
 _MOST = 4000
@@ -26,7 +22,8 @@ class UndertoneError(Exception):
     what was paid for, of the first texts, whatever exception it is.
     """
 
-    releases: Optional[Releases] = None
+    #: The ``Releases`` that a ledger paid for, or None. ``_releases`` imports this module, so the type is not named here.
+    releases: Any = None
 
     def __init__(self, message: str, kind: str = "internal") -> None:
         super().__init__(short(message, _MOST), kind)
