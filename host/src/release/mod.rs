@@ -2,7 +2,8 @@
 
 pub mod budget;
 pub mod document;
-pub mod law;
 pub mod ledger;
 pub mod lines;
 pub mod words;
+
+pub use undertone_law as law;

@@ -1,22 +1,10 @@
-//! The chances of every release of a text, for the playground: the law that the crate `undertone` computes, of the levels
-//! that `undertone-core` gives the text.
+//! The probability of every release of a text, for the playground: `undertone-law`, with the levels
+//! that `undertone-core` computes.
 //!
-//! **For whoever wrote the text.** What this computes is private and no release.
+//! **Only for the author of the text.** The results are private; they are no release.
 //!
-//! A page writes bytes where [`laws_input`] says, calls a function that takes them, and reads numbers where it says.
-
-pub mod document {
-    //! What the law wants of the crate `undertone`, which has engines and tokenizers that a page does without.
-
-    use undertone_core::document::Document;
-
-    /// The document of `undertone::release::document`.
-    pub type HostDocument<'p> = Document<'p, 128, 100>;
-}
-
-// The file itself: a law is written once.
-#[path = "../../../../host/src/release/law.rs"]
-pub mod law;
+//! A page writes bytes at [`laws_input`], calls a function that reads them, and reads numbers at
+//! [`laws_output`].
 
 use std::cell::RefCell;
 
@@ -25,29 +13,30 @@ use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::unit::Unit;
+use undertone_law::{Law, levels};
 
-use crate::document::HostDocument;
-use crate::law::Law;
+/// The document of the C interface.
+type Document<'p> = undertone_core::document::Document<'p, 128, 100>;
 
-/// What is kept of a text: all that a law depends on, and no word.
+/// The parts of a text that its law depends on; no words.
 struct Text {
     levels: Vec<u8>,
     /// The best outcome for the whole text, if the pack has such releases.
     best: Option<u32>,
 }
 
-/// A pack, and what it says of two texts that may be compared.
+/// A pack, and two texts to compare.
 struct Playground {
-    document: Box<HostDocument<'static>>,
+    document: Box<Document<'static>>,
     texts: [Option<Text>; 2],
 }
 
 impl Playground {
-    /// The pack stays as long as the page.
+    /// Leaks the bytes: the pack lives as long as the page.
     fn new(bytes: Vec<u8>) -> Option<Self> {
         let pack = Pack::parse(Box::leak(bytes.into_boxed_slice())).ok()?;
         Some(Self {
-            document: Box::new(HostDocument::new(&pack).ok()?),
+            document: Box::new(Document::new(&pack).ok()?),
             texts: [None, None],
         })
     }
@@ -58,7 +47,7 @@ impl Playground {
             self.document.push_sentence_lossy(sentence).ok()?;
         }
         *self.texts.get_mut(slot)? = Some(Text {
-            levels: law::levels(&self.document),
+            levels: levels(&self.document),
             best: hazmat::best(&self.document).ok(),
         });
         self.document.clear();
@@ -72,7 +61,7 @@ impl Playground {
                 let ratio = self.document.ratio(epsilon);
                 (text.levels.clone(), ratio, Rule::PermuteAndFlip)
             }
-            // The best outcome is one level better than all others: the rule for whole texts.
+            // The rule for whole texts: the best outcome is one level better than all others.
             Unit::WholeText => {
                 let mut levels = vec![1; text.levels.len() + 1];
                 *levels.get_mut(text.best? as usize)? = 0;
@@ -96,7 +85,7 @@ thread_local! {
     static PLAYGROUND: RefCell<Option<Playground>> = const { RefCell::new(None) };
 }
 
-/// Where the page writes `length` bytes for the next call.
+/// The address at which the page writes `length` bytes for the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn laws_input(length: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -106,7 +95,7 @@ pub extern "C" fn laws_input(length: usize) -> *mut u8 {
     })
 }
 
-/// Takes the input as a pack. Returns 1, or 0 if it is none or has no candidates.
+/// Reads a pack from the input. Returns 1, or 0 if it is invalid or has no candidates.
 #[unsafe(no_mangle)]
 pub extern "C" fn laws_open() -> u32 {
     let made = Playground::new(INPUT.take());
@@ -115,8 +104,8 @@ pub extern "C" fn laws_open() -> u32 {
     opened
 }
 
-/// Takes the input as so many sentences in UTF-8 with a zero after each, and keeps what the pack says of them as text number
-/// `slot`, 0 or 1. Returns 1, or 0 if there is no pack that reads text, or more than 128 sentences.
+/// Reads `sentence_count` sentences from the input, in UTF-8 with a zero after each, as text number
+/// `slot`, 0 or 1. Returns 1; 0 without a pack that reads text, or for more than 128 sentences.
 #[unsafe(no_mangle)]
 pub extern "C" fn laws_read(slot: usize, sentence_count: usize) -> u32 {
     let input = INPUT.take();
@@ -128,10 +117,11 @@ pub extern "C" fn laws_read(slot: usize, sentence_count: usize) -> u32 {
     read.is_some().into()
 }
 
-/// Computes the probability of each outcome: a candidate, and for the whole text last "nothing known". Returns how many
-/// there are, where [`laws_output`] says; 0 if there is no such law.
+/// Computes the probability of each candidate, and for the whole text also of "nothing known", the
+/// last. Returns their number, 0 if there is no such law. They lie at [`laws_output`].
 ///
-/// `unit` and `epsilon_micro` are those of the C interface; by the sentence the rule is permute-and-flip.
+/// `unit` and `epsilon_micro` are numbers of the C interface. By the sentence, the rule is
+/// permute-and-flip.
 #[unsafe(no_mangle)]
 pub extern "C" fn laws_of_text(slot: usize, unit: u8, epsilon_micro: u32) -> usize {
     let law = PLAYGROUND.with_borrow(|all| {
@@ -147,7 +137,7 @@ pub extern "C" fn laws_of_text(slot: usize, unit: u8, epsilon_micro: u32) -> usi
     })
 }
 
-/// Where [`laws_of_text`] wrote the probabilities. They stay until its next call.
+/// The address of the probabilities that [`laws_of_text`] computed last.
 #[unsafe(no_mangle)]
 pub extern "C" fn laws_output() -> *const f64 {
     OUTPUT.with_borrow(Vec::as_ptr)

@@ -165,7 +165,7 @@ impl Seen {
         let logarithms = settings
             .iter()
             .map(|setting| {
-                let law = Law::of_table(levels.clone(), &setting.table, setting.rule);
+                let law = Law::from_table(levels.clone(), &setting.table, setting.rule);
                 law.logarithms()
             })
             .collect();

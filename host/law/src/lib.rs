@@ -1,21 +1,22 @@
 //! The law of a selection by sentences, computed, not sampled.
+//!
+//! A crate of its own, because the playground in a browser needs it without the rest of `undertone`.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use gauss_quad::GaussLegendre;
+use undertone_core::document::Document;
 use undertone_core::hazmat;
 use undertone_core::select::{Ratio, Rule};
-
-use super::document::HostDocument;
 
 /// The law of one selection: the probability of each candidate.
 ///
 /// It is computed from the integer weights that the device uses. Permute-and-flip's probabilities
-/// p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt are integrals of polynomials of degree m − 1. Up to 64 candidates, Gauss–Legendre
-/// quadrature with ⌈m/2⌉ nodes is exact; beyond, the range is cut where the product has fallen by about e⁻⁴, and
-/// 32 nodes for each part leave less than rounding does. What remains is rounding in double precision, far
-/// below 10⁻⁹ relative. All terms are positive.
+/// p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt are integrals of polynomials of degree m − 1. Up to 64 candidates,
+/// Gauss–Legendre quadrature with ⌈m/2⌉ nodes is exact. Beyond, the range is cut where the product
+/// has fallen by about e⁻⁴, and 32 nodes for each part err less than rounding does. The error is
+/// that of double precision, far below 10⁻⁹ relative, because all terms are positive.
 #[derive(Clone, Debug)]
 pub struct Law {
     levels: Vec<u8>,
@@ -23,13 +24,13 @@ pub struct Law {
     probability: Vec<f64>,
 }
 
-/// Candidates of one level: the level, p, and how many they are.
+/// Candidates of one level: the level, p, and their number.
 type Occupied = (usize, f64, f64);
 
 /// A quadrature has at most this many nodes.
 const NODES: usize = 32;
 
-/// Nodes and weights on 0..1, for 1, 2, ... of them.
+/// Nodes and weights on 0..1, for 1, 2, ... nodes.
 static QUADRATURES: LazyLock<Vec<Vec<(f64, f64)>>> = LazyLock::new(|| {
     (1..=NODES)
         .filter_map(NonZeroUsize::new)
@@ -43,18 +44,18 @@ static QUADRATURES: LazyLock<Vec<Vec<(f64, f64)>>> = LazyLock::new(|| {
 });
 
 impl Law {
-    /// The law for these levels of 1 to 65536 candidates; empty for none. `ratio`: that of the document
-    /// at some ε.
+    /// The law for these levels of 1 to 65536 candidates; empty without candidates. `ratio` is that
+    /// of the document at some ε.
     pub fn new(levels: Vec<u8>, ratio: Ratio, rule: Rule) -> Self {
         let range = levels.iter().max().zip(levels.iter().min());
         let span = range.map_or(0, |(worst, best)| usize::from(worst - best) + 1);
         let table: Vec<u128> = ratio.weights(rule).take(span).collect();
-        Self::of_table(levels, &table, rule)
+        Self::from_table(levels, &table, rule)
     }
 
-    /// The law for these levels, with the weights of relative levels 0, 1, ...; levels after the last one have
+    /// The law for these levels, with the weights of relative levels 0, 1, ...; further levels have
     /// the last weight.
-    pub fn of_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
+    pub fn from_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
         let mut bins = vec![
             0u32;
             levels
@@ -134,14 +135,15 @@ fn flip(occupied: &[Occupied], candidates: usize, probability: &mut [f64]) {
         let mut area = 0.0;
         for (x, weight) in &QUADRATURES[nodes - 1] {
             let (t, weight) = (start + width * x, width * weight);
-            // ∏ over everybody, in logarithms: m factors may underflow. t < 1, so none is 0.
+            // The product over all candidates, in logarithms, as m factors may underflow; t < 1, so
+            // no factor is 0.
             let mut all = 0.0;
             for (log, (_, p, n)) in logs.iter_mut().zip(occupied) {
                 *log = (-t * p).ln_1p();
                 all += n * *log;
             }
             area += weight * all.exp();
-            // Over everybody else.
+            // The product over all others.
             for (log, (level, p, _)) in logs.iter().zip(occupied) {
                 probability[*level] += weight * p * (all - log).exp();
             }
@@ -159,7 +161,7 @@ fn flip(occupied: &[Occupied], candidates: usize, probability: &mut [f64]) {
             log += n * (-start * p).ln_1p();
             slope += n * p / (1.0 - start * p);
         }
-        // What is left of any of the integrals is at most this.
+        // An upper bound on the rest of each integral.
         if log.exp() <= 1e-18 * area {
             break;
         }
@@ -169,14 +171,14 @@ fn flip(occupied: &[Occupied], candidates: usize, probability: &mut [f64]) {
     }
 }
 
-/// The probability that a release names one of the `deep` candidates out of `candidates` that are `lead`
-/// levels better than all others: table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions for deep
-/// candidates"), where it is at least 0.95 for m = 5000 and (ε, b, j*) = (3, 55, 5), (6, 25, 3),
-/// (10, 5, 2), (23, 1, 1).
+/// The probability that a release names one of the `deep` candidates out of `candidates` that are
+/// `lead` levels better than all others: table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions
+/// for deep candidates"), where it is at least 0.95 for m = 5000 and (ε, b, j*) = (3, 55, 5),
+/// (6, 25, 3), (10, 5, 2), (23, 1, 1).
 ///
 /// # Shapes
 /// `candidates` m: `1..=65536`; `deep` b: `0..=m`; `lead` j*, in levels: in sentences for depth, in
-/// Q-ths of a sentence for scores. `ratio`: that of the document at some ε.
+/// Q-ths of a sentence for scores. `ratio` is that of the document at some ε.
 ///
 /// # Panics
 /// If `deep` exceeds `candidates`.
@@ -185,14 +187,16 @@ pub fn deep_candidate(candidates: usize, deep: usize, lead: u8, ratio: Ratio, ru
     let mut levels = vec![lead; candidates];
     levels[..deep].fill(0);
     let law = Law::new(levels, ratio, rule);
-    match deep {
-        0 => 0.0,
-        _ => deep as f64 * law.probability(0),
+    if deep == 0 {
+        return 0.0;
     }
+    deep as f64 * law.probability(0)
 }
 
 /// The levels of all candidates for the document as it is now. Private data.
-pub fn levels(document: &HostDocument<'_>) -> Vec<u8> {
+pub fn levels<const SENTENCES: usize, const DIRECTIONS: usize>(
+    document: &Document<'_, SENTENCES, DIRECTIONS>,
+) -> Vec<u8> {
     let mut levels = Vec::new();
     hazmat::levels(document, |block| levels.extend_from_slice(block));
     levels
@@ -257,7 +261,7 @@ mod tests {
             for text in ["0.000001", "0.01", "1", "10", "1000"] {
                 let levels: Vec<u8> = (0..3000).map(shape).collect();
                 let table: Vec<u128> = ratio(text).weights(Rule::PermuteAndFlip).take(41).collect();
-                let law = Law::of_table(levels.clone(), &table, Rule::PermuteAndFlip);
+                let law = Law::from_table(levels.clone(), &table, Rule::PermuteAndFlip);
                 let p = |level: u8| table[usize::from(level)] as f64 / 2f64.powi(64);
                 let mut expected = vec![0.0; 41];
                 let mut bins = [0.0; 41];
