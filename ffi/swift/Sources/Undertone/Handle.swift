@@ -13,37 +13,12 @@ public enum UndertoneError: Error, Equatable, CustomStringConvertible {
     /// What is wrong and what to do. No text is quoted.
     public var description: String {
         switch self {
-        case .refused(let status):
-            return names.reduce(String(cString: undertone_status_message(status))) { text, name in
-                text.replacingOccurrences(of: name.key, with: name.value)
-            }
+        case .refused(let status): return String(cString: undertone_status_message(status))
         case .system(let error): return "the system refused to read or write a file: \(String(cString: strerror(error)))"
         case .closed: return "the object was closed; make a new one"
         }
     }
 }
-
-/// What the library's texts, which are about C, name otherwise than this package.
-private let names: KeyValuePairs<String, String> = [
-    "undertone_document_push_encoded": "Document.push(sentence:embedding:)",
-    "undertone_ledger_begin_anew": "Ledger.beginAnew",
-    "undertone_ledger_remaining": "Ledger.remaining(in:)",
-    "undertone_ledger_reserve_epsilon": "Ledger.spend",
-    "undertone_ledger_grant": "Ledger.spend",
-    "UNDERTONE_LEDGER_IMAGE_BYTES": "\(UNDERTONE_LEDGER_IMAGE_BYTES)",
-    "UNDERTONE_MAX_DIRECTIONS": "\(UNDERTONE_MAX_DIRECTIONS)",
-    "UNDERTONE_MAX_FEATURED_CANDIDATES": "\(UNDERTONE_MAX_FEATURED_CANDIDATES)",
-    "UNDERTONE_MAX_RELEASED_WORDS": "\(UNDERTONE_MAX_RELEASED_WORDS)",
-    "UNDERTONE_MAX_SCORED_CANDIDATES": "\(UNDERTONE_MAX_SCORED_CANDIDATES)",
-    "UNDERTONE_MAX_SENTENCES": "\(UNDERTONE_MAX_SENTENCES)",
-    "UNDERTONE_MAX_VECTOR_DIMENSION": "\(UNDERTONE_MAX_VECTOR_DIMENSION)",
-    "UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES": "\(UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES)",
-    "UNDERTONE_RELEASE_BYTES": "\(UNDERTONE_RELEASE_BYTES)",
-    "UNDERTONE_UNIT_": "PrivacyUnit",
-    // Advice that only C needs.
-    "; do not count a terminating zero": "",
-    ", and count floats, not bytes": "",
-]
 
 func check(_ status: Int32) throws {
     if status != UNDERTONE_STATUS_OK { throw UndertoneError.refused(status) }
