@@ -4,6 +4,8 @@ use core::fmt;
 use core::num::NonZeroU32;
 use core::str::FromStr;
 
+use thiserror::Error;
+
 /// A privacy parameter ε in `0.000001..=1000`, held exactly as whole micro-units.
 ///
 /// A value that exists is valid. Text is parsed exactly and rounded **down** (more private, never
@@ -150,28 +152,19 @@ impl fmt::Display for Micro {
 }
 
 /// Why a value is not an ε. It depends on the parameter only, never on private data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EpsilonError {
     /// Not a decimal number.
+    #[error("epsilon is not a decimal number; write for example 10 or 0.5")]
     NotANumber,
     /// Zero, negative, or below one micro-unit.
+    #[error("epsilon is below 0.000001; it must lie in 0.000001..=1000")]
     TooSmall,
     /// Above 1000.
+    #[error("epsilon is above 1000; it must lie in 0.000001..=1000")]
     TooLarge,
 }
-
-impl fmt::Display for EpsilonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotANumber => "epsilon is not a decimal number; write for example 10 or 0.5",
-            Self::TooSmall => "epsilon is below 0.000001; it must lie in 0.000001..=1000",
-            Self::TooLarge => "epsilon is above 1000; it must lie in 0.000001..=1000",
-        })
-    }
-}
-
-impl core::error::Error for EpsilonError {}
 
 #[cfg(test)]
 mod tests {

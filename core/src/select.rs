@@ -45,6 +45,7 @@ use core::ops::Range;
 
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use thiserror::Error;
 use zerocopy::transmute;
 
 use crate::barrier::wipe;
@@ -593,15 +594,17 @@ fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
 }
 
 /// Why nothing was selected. It depends on public sizes only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SelectError {
     /// No candidates, or more than [`MAX_CANDIDATES`].
+    #[error("{found} candidates; a selection takes 1 to {MAX_CANDIDATES}")]
     Candidates {
         /// The number of candidates.
         found: u32,
     },
     /// The bound on levels is zero or above the capacity of the histogram.
+    #[error("level bound {found}; it must lie in 1..={limit}")]
     LevelBound {
         /// The bound.
         found: usize,
@@ -609,24 +612,6 @@ pub enum SelectError {
         limit: usize,
     },
 }
-
-impl fmt::Display for SelectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Candidates { found } => {
-                write!(
-                    f,
-                    "{found} candidates; a selection takes 1 to {MAX_CANDIDATES}"
-                )
-            }
-            Self::LevelBound { found, limit } => {
-                write!(f, "level bound {found}; it must lie in 1..={limit}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SelectError {}
 
 #[cfg(test)]
 mod tests {

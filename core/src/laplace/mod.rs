@@ -81,9 +81,10 @@ pub(crate) mod fixed;
 pub(crate) mod gaussian;
 mod grid;
 
-use core::{fmt, iter};
+use core::iter;
 
 use rand_core::Rng;
+use thiserror::Error;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
@@ -370,20 +371,25 @@ impl FixedPoint {
 }
 
 /// Why parameters were refused. It depends on public facts only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaplaceError {
     /// A dimension outside 1..=1024.
+    #[error("{found} coordinates; noise is drawn for 1 to {MAX_DIMENSION}")]
     Dimension {
         /// The dimension.
         found: u32,
     },
     /// ε below 0.1.
+    #[error("epsilon {found} for a vector; it must lie in {MIN_EPSILON}..=1000")]
     Epsilon {
         /// The ε.
         found: Epsilon,
     },
     /// A box too large or too small for the grid.
+    #[error(
+        "bound 2^{found} on the coordinates; for this noise it must lie in 2^{least}..=2^{most}"
+    )]
     Bound {
         /// log₂ of the bound.
         found: i32,
@@ -393,6 +399,7 @@ pub enum LaplaceError {
         most: i32,
     },
     /// A vector of the wrong length.
+    #[error("a vector of {found} coordinates, but {expected} are needed")]
     Length {
         /// The length needed.
         expected: usize,
@@ -400,37 +407,6 @@ pub enum LaplaceError {
         found: usize,
     },
 }
-
-impl fmt::Display for LaplaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dimension { found } => {
-                write!(
-                    f,
-                    "{found} coordinates; noise is drawn for 1 to {MAX_DIMENSION}"
-                )
-            }
-            Self::Epsilon { found } => {
-                write!(
-                    f,
-                    "epsilon {found} for a vector; it must lie in {MIN_EPSILON}..=1000"
-                )
-            }
-            Self::Bound { found, least, most } => write!(
-                f,
-                "bound 2^{found} on the coordinates; for this noise it must lie in 2^{least}..=2^{most}"
-            ),
-            Self::Length { expected, found } => {
-                write!(
-                    f,
-                    "a vector of {found} coordinates, but {expected} are needed"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for LaplaceError {}
 
 #[cfg(test)]
 mod tests {
