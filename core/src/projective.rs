@@ -287,14 +287,6 @@ impl Geometry {
         }
     }
 
-    /// The points that `outcome` prefers, each once, in no order; none if there is no such outcome.
-    /// Not for private numbers.
-    pub fn preferred_points(self, outcome: u32) -> impl Iterator<Item = u32> {
-        let known = outcome < self.outcomes();
-        let indices = if known { self.preferred() } else { 0 };
-        (0..indices).map(move |index| self.point(outcome, Choice::from(1), index))
-    }
-
     /// The outcomes that prefer `point`, each once, in no order; none if there is no such point.
     /// Ignore the outcomes without a candidate. Not for private numbers.
     ///

@@ -32,6 +32,19 @@ pub struct DepthParts {
 }
 
 impl DepthParts {
+    /// Candidates with these codes on one direction of one coordinate, where a projection is its own
+    /// code.
+    pub fn on_one_direction(codes: Vec<u8>) -> Self {
+        Self {
+            dimension: 1,
+            exponent: 0,
+            shift: 0,
+            directions: vec![vec![1]],
+            boundaries: vec![(1..=255).collect()],
+            codes: vec![codes],
+        }
+    }
+
     /// A pack with this section only.
     pub fn to_pack(&self) -> Vec<u8> {
         pack(self.dimension as u32, &[self.to_section()])

@@ -242,17 +242,8 @@ proptest! {
 /// the bounds, so the tests above could fail.
 #[test]
 fn the_bounds_are_nearly_attained_by_documents() {
-    // On one direction where a projection is its own code, candidate 0 has three of six sentences
-    // above it and candidate 1 none.
-    let parts = DepthParts {
-        dimension: 1,
-        exponent: 0,
-        shift: 0,
-        directions: vec![vec![1]],
-        boundaries: vec![(1..=255).collect()],
-        codes: vec![vec![100, 200]],
-    };
-    let bytes = parts.to_pack();
+    // Candidate 0 has three of six sentences above it and candidate 1 none.
+    let bytes = DepthParts::on_one_direction(vec![100, 200]).to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let ratio = Ratio::new(Epsilon::from_micro(10_000_000).expect("an epsilon"));
     for rule in RULES {

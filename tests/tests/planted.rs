@@ -244,26 +244,33 @@ fn across(before: &str, sentence: &str) -> String {
     }
 }
 
+/// The methods of [`Engine`] that a planted bug does not change.
+macro_rules! public_facts_of_the_engine_inside {
+    () => {
+        fn name(&self) -> String {
+            self.0.name()
+        }
+
+        fn candidates(&self) -> usize {
+            self.0.candidates()
+        }
+
+        fn bound(&self) -> usize {
+            self.0.bound()
+        }
+
+        fn steps(&self) -> NonZero<u8> {
+            self.0.steps()
+        }
+
+        fn exponent(&self) -> i32 {
+            self.0.exponent()
+        }
+    };
+}
+
 impl Engine for Planted<'_> {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn candidates(&self) -> usize {
-        self.0.candidates()
-    }
-
-    fn bound(&self) -> usize {
-        self.0.bound()
-    }
-
-    fn steps(&self) -> NonZero<u8> {
-        self.0.steps()
-    }
-
-    fn exponent(&self) -> i32 {
-        self.0.exponent()
-    }
+    public_facts_of_the_engine_inside!();
 
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
         let first = rule.first_weight();
@@ -900,25 +907,7 @@ fn words_that_are_passed_through_or_not_drawn_anew_are_found() {
     struct PlantedWords<'p>(CoreWords<'p>, WordBug);
 
     impl Engine for PlantedWords<'_> {
-        fn name(&self) -> String {
-            self.0.name()
-        }
-
-        fn candidates(&self) -> usize {
-            self.0.candidates()
-        }
-
-        fn bound(&self) -> usize {
-            self.0.bound()
-        }
-
-        fn steps(&self) -> NonZero<u8> {
-            self.0.steps()
-        }
-
-        fn exponent(&self) -> i32 {
-            self.0.exponent()
-        }
+        public_facts_of_the_engine_inside!();
 
         fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
             self.0.table(epsilon, rule)

@@ -1029,6 +1029,33 @@ fn exponent_error(found: i32) -> PackError {
     }
 }
 
+/// Checks that a section is refused if it is cut, too long, there twice, or has a byte other than 0 at
+/// `padding`. Its head has `head` bytes.
+fn check_lengths(section: &Section, head: usize, padding: usize) {
+    let expect = |sections: &[Section], reason| {
+        let tag = section.0;
+        assert_eq!(
+            error(&pack(2, sections)),
+            PackError::Section { tag, reason }
+        );
+    };
+    for length in 0..section.1.len() {
+        let reason = if length < head {
+            "is too short for its head"
+        } else {
+            "is too short for its arrays"
+        };
+        expect(&[(section.0, section.1[..length].to_vec())], reason);
+    }
+    let mut longer = section.clone();
+    longer.1.push(0);
+    expect(&[longer], "is longer than its arrays");
+    let mut padded = section.clone();
+    padded.1[padding] = 1;
+    expect(&[padded], "has padding that is not zero");
+    expect(&[section.clone(), section.clone()], "appears twice");
+}
+
 #[test]
 fn fields_of_scores_outside_their_ranges_are_refused() {
     let graded = ScoreParts::of_table(&[vec![1, 0, 2], vec![2, 2, 2]], 2).to_section();
@@ -1083,32 +1110,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
             let expected = if levels == 0 { 160 } else { levels as usize };
             assert_eq!(scores.expect("scores").level_count(), expected);
         }
-        for length in 0..16 {
-            let cut = (section.0, section.1[..length].to_vec());
-            assert_eq!(error(&pack(2, &[cut])), short("is too short for its head"));
-        }
-        for length in 16..section.1.len() {
-            let cut = (section.0, section.1[..length].to_vec());
-            assert_eq!(
-                error(&pack(2, &[cut])),
-                short("is too short for its arrays")
-            );
-        }
-        let mut longer = section.clone();
-        longer.1.push(0);
-        assert_eq!(
-            error(&pack(2, &[longer])),
-            short("is longer than its arrays")
-        );
-        assert_eq!(
-            error(&with(63, &[1])),
-            short("has padding that is not zero")
-        );
-        // Twice.
-        assert_eq!(
-            error(&pack(2, &[section.clone(), section.clone()])),
-            short("appears twice")
-        );
+        check_lengths(section, 16, 63);
     }
     for largest in [0u16, 256, u16::MAX] {
         assert_eq!(
@@ -1243,31 +1245,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
         error(&with(40, &[1])),
         field("reserved recoder field", 1, 0, 0)
     );
-    for length in 0..44 {
-        let cut = (section.0, section.1[..length].to_vec());
-        assert_eq!(error(&pack(2, &[cut])), short("is too short for its head"));
-    }
-    for length in 44..section.1.len() {
-        let cut = (section.0, section.1[..length].to_vec());
-        assert_eq!(
-            error(&pack(2, &[cut])),
-            short("is too short for its arrays")
-        );
-    }
-    let mut longer = section.clone();
-    longer.1.push(0);
-    assert_eq!(
-        error(&pack(2, &[longer])),
-        short("is longer than its arrays")
-    );
-    assert_eq!(
-        error(&with(44, &[1])),
-        short("has padding that is not zero")
-    );
-    assert_eq!(
-        error(&pack(2, &[section.clone(), section.clone()])),
-        short("appears twice")
-    );
+    check_lengths(&section, 44, 44);
     // As wide as may be on either side, and wider.
     let wide = |d: usize, outputs: usize| {
         RecoderParts {
