@@ -650,7 +650,7 @@ impl<const N: usize> fmt::Debug for Bag<'_, N> {
 #[non_exhaustive]
 pub enum WordsError {
     /// The pack has no lexicon.
-    #[error("the pack has no lexicon, so no vocabulary; build one with `undertone vocabulary`")]
+    #[error("the pack has no lexicon, so no vocabulary")]
     NoLexicon,
     /// A release of no words, or of more than [`MAX_BAG_SIZE`].
     #[error("a release of {found} words; it must have 1 to {MAX_BAG_SIZE}")]

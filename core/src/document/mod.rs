@@ -6,6 +6,7 @@
 use core::fmt;
 use core::num::NonZero;
 
+use thiserror::Error;
 use zeroize::Zeroize;
 
 use crate::depth::{DepthSection, MAX_SENTENCES};
@@ -223,14 +224,17 @@ impl<const K: usize, const P: usize> fmt::Debug for Document<'_, K, P> {
 
 /// Why a document refused. Depends on sizes, the pack and the entropy source, never on the content
 /// of a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// The pack has no candidates.
+    #[error("the pack has no candidates")]
     NoCandidates,
     /// The pack has no lexicon.
+    #[error("the pack has no lexicon; push embeddings, or use a pack with a lexicon as encoder")]
     NoLexicon,
     /// The pack has more projection directions than this document type holds.
+    #[error("the pack has {found} projection directions, this document holds {limit}")]
     TooManyDirections {
         /// Directions in the pack.
         found: usize,
@@ -238,17 +242,21 @@ pub enum DocumentError {
         limit: usize,
     },
     /// The pack has more candidates for scores than this document type holds.
+    #[error("the pack scores {found} candidates, this document holds {limit}")]
     TooManyCandidates {
         /// Candidates in the pack.
         found: u32,
-        /// The limit: `128 · P`; about a third of that for the whole-text rule, a fifth with features.
+        /// The limit: `128 · P`; about a third of it for the whole-text rule, a fifth with features.
         limit: usize,
     },
-    /// The pack has features, and an embedding alone does not tell them.
+    /// The pack has features of texts, which an embedding does not contain.
+    #[error("the pack has features of texts; push the text of each sentence with its embedding")]
     NeedsText,
     /// The pack selects by depth, and the whole-text rule needs scores.
+    #[error("the pack selects by depth; the whole-text rule needs a pack with scores")]
     NoScores,
     /// An embedding of the wrong length.
+    #[error("an embedding of {found} coordinates, but the pack was built for {expected}")]
     Dimension {
         /// The length needed.
         expected: usize,
@@ -256,50 +264,20 @@ pub enum DocumentError {
         found: usize,
     },
     /// The document holds as many sentences as it can.
+    #[error(
+        "the document already has {limit} sentences, its limit; release it or leave the rest out"
+    )]
     Full {
         /// The limit `K`.
         limit: usize,
     },
     /// A grant for another unit.
+    #[error("not the right grant: {0}")]
     Unit(WrongUnit),
-    /// The entropy source failed or returned nothing but zeroes.
+    /// The entropy source failed or returned only zeroes.
+    #[error("the entropy source failed; nothing was released, try again with a new grant")]
     Entropy,
     /// The candidates cannot be selected from.
+    #[error(transparent)]
     Selection(SelectError),
 }
-
-impl fmt::Display for DocumentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCandidates => {
-                f.write_str("the pack has no candidates; build it with `undertone pack`")
-            }
-            Self::NoLexicon => f.write_str(
-                "the pack has no lexicon; push embeddings, or build the pack with a lexicon as encoder",
-            ),
-            Self::TooManyDirections { found, limit } => {
-                write!(f, "the pack has {found} projection directions, this document holds {limit}")
-            }
-            Self::TooManyCandidates { found, limit } => {
-                write!(f, "the pack scores {found} candidates, this document holds {limit}")
-            }
-            Self::NeedsText => f.write_str(
-                "the pack has features of texts; push the text of a sentence, too",
-            ),
-            Self::NoScores => f.write_str(
-                "the pack selects by depth; the whole-text rule needs a pack with scores",
-            ),
-            Self::Dimension { expected, found } => {
-                write!(f, "an embedding of {found} coordinates, but the pack was built for {expected}")
-            }
-            Self::Full { limit } => {
-                write!(f, "the document already has {limit} sentences, its limit; release it or leave the rest out")
-            }
-            Self::Unit(error) => write!(f, "not the right grant: {error}"),
-            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again with a new grant"),
-            Self::Selection(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for DocumentError {}

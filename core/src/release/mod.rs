@@ -1,7 +1,6 @@
 //! Everything that leaves the device: a fixed header, and what follows it.
 
-use core::fmt;
-
+use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
 
@@ -286,10 +285,11 @@ impl Header {
 }
 
 /// The reason why bytes are not a release that this version reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReleaseFormatError {
     /// The number of bytes is not that of the release.
+    #[error("{found} bytes, but a release has {expected}")]
     Length {
         /// Bytes given.
         found: usize,
@@ -297,13 +297,19 @@ pub enum ReleaseFormatError {
         expected: usize,
     },
     /// The bytes do not start with the magic number.
+    #[error("not a release: the first three bytes are not \"UTR\"")]
     NotARelease,
     /// A version that this reader does not know.
+    #[error(
+        "release version {found}, but this library reads version {VERSION}; \
+         update the older of the two"
+    )]
     Version {
         /// The release's version.
         found: u8,
     },
     /// A field with a value that is not allowed.
+    #[error("the {name} of the release is {found}, which is not allowed")]
     Field {
         /// The name of the field.
         name: &'static str,
@@ -320,28 +326,3 @@ impl ReleaseFormatError {
         }
     }
 }
-
-impl fmt::Display for ReleaseFormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { found, expected } => {
-                write!(f, "{found} bytes, but a release has {expected}")
-            }
-            Self::NotARelease => {
-                f.write_str("not a release: the first three bytes are not \"UTR\"")
-            }
-            Self::Version { found } => {
-                write!(
-                    f,
-                    "release version {found}, but this library reads version {VERSION}; update the older of the two"
-                )
-            }
-            Self::Field { name, found } => write!(
-                f,
-                "the {name} of the release is {found}, which is not allowed"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for ReleaseFormatError {}
