@@ -1282,6 +1282,38 @@ fn the_device_passes() {
     }
 }
 
+/// A pack that has only features, as our ready ones, takes texts and no embeddings.
+#[test]
+fn the_device_passes_an_audit_of_features() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let program = build_device("device-features", &["-O2"]);
+    let options = Options {
+        mechanisms: vec![
+            Mechanism::Sentences,
+            Mechanism::WholeText,
+            Mechanism::Projective,
+        ],
+        epsilons: vec![two()],
+        rules: RULES.to_vec(),
+        neighbours: 300,
+        releases: 1000,
+        seed: 1,
+    };
+    let ready = fs::read(root().join("host/packs/assistant.en.pack")).expect("a pack");
+    for bytes in [features_pack(), ready] {
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut device = start(&program, &bytes);
+        let failed = failed_thrice(|| {
+            let report =
+                undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
+            report.expect("a device").checks
+        });
+        assert_eq!(failed, [""; 0]);
+    }
+}
+
 /// The time of a release does not depend on the sentences, on a machine that does other things,
 /// too. Chance decides which document is timed next, so what else the machine does falls on both
 /// classes alike: t is 5 in three runs, in one direction, less than once in 10¹⁸ times. Where

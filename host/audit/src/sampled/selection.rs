@@ -614,9 +614,14 @@ pub fn runs(
     if candidates < 2.0 {
         return Ok(None);
     }
+    // A pack with features refuses embeddings, even none.
+    let nothing = match pack.features() {
+        Some(_) => Document::Texts(Vec::new()),
+        None => Document::Embeddings(Vec::new()),
+    };
     let run = |device: &mut dyn Device| {
         device.restart()?;
-        device.keep(0, &Document::Embeddings(Vec::new()))?;
+        device.keep(0, &nothing)?;
         device.releases(&[0], rule, epsilon, DRAWS)
     };
     let [first, second] = [run(device)?, run(device)?];
