@@ -9,8 +9,7 @@ use thiserror::Error;
 /// A privacy parameter ε in `0.000001..=1000`, held exactly as whole micro-units.
 ///
 /// A value that exists is valid. Text is parsed exactly and rounded **down** (more private, never
-/// less). ε above 85 is accepted; the selection engine serves it with ε ≈ 85, because its 64-bit
-/// ratio cannot express more.
+/// less). Every mechanism serves an ε that its integer weights cannot express as a smaller one.
 ///
 /// ```
 /// use undertone_core::epsilon::Epsilon;

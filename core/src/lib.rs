@@ -13,7 +13,7 @@
 //! # Smallest example
 //!
 //! ```
-//! use undertone_core::{Document, Entropy, Grant, Pack, Rule, Unit};
+//! use undertone_core::{Document, Entropy, Grant, Pack, Unit};
 //!
 //! fn release(
 //!     pack_bytes: &[u8],
@@ -23,8 +23,8 @@
 //!     let pack = Pack::parse(pack_bytes)?;
 //!     let mut document = Document::new(&pack)?;
 //!     document.push_text(text.as_bytes())?;
-//!     let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?);
-//!     Ok(document.release(grant, Rule::PermuteAndFlip, entropy)?.to_bytes())
+//!     let grant = Grant::unrecorded(Unit::WholeText, "3".parse()?);
+//!     Ok(document.release_whole_text(grant, entropy)?.to_bytes())
 //! }
 //! ```
 //!

@@ -33,8 +33,8 @@
 //! e^ε. This holds for any two texts, and v may be any function of the text. The geometry is chosen
 //! from n and ε, which are public. ∎
 //!
-//! With the [`Ratio`] for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶². Weights are integers, and W₀ = 2⁴⁰, so an ε
-//! above 27.7 is served as 27.7.
+//! With the [`Ratio`] for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶². Weights are integers, and W₀ = 2⁴⁰, so no
+//! release is drawn with more than [`LARGEST_EPSILON`].
 //!
 //! # How a point is drawn
 //! A coin decides whether the point lies in S_v: yes with probability c·W₀ / (c·W₀ + (K − c)·W₁).
@@ -76,7 +76,7 @@ use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
 use crate::barrier::wipe;
-use crate::epsilon::Epsilon;
+use crate::epsilon::{Epsilon, Micro};
 use crate::integers::{Modulus, is_prime, mask};
 use crate::progressions::{MOST_OUTCOMES, Progressions};
 use crate::rng::below;
@@ -96,6 +96,9 @@ const _: () = {
 
 /// The weight of a preferred point.
 const FIRST_WEIGHT: u64 = 1 << 40;
+
+/// The largest ε of a release: ln 2⁴⁰, rounded up. A larger ε is served as this one.
+pub const LARGEST_EPSILON: Micro = Micro(27_725_888);
 
 /// Coordinates, the last one first: those before the leading one are digits, the lowest first.
 type Vector = [u32; MAX_COORDINATES];

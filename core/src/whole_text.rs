@@ -19,7 +19,7 @@
 //! for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite randomness takes less than what is left. By permute-and-flip the
 //! normaliser would move, and with the same weights the loss would be more than ε.
 //!
-//! The engine's weights are whole numbers, and W₀ = 2⁴⁸: ε above 33.2 is served with 33.2.
+//! The engine's weights are whole numbers, and W₀ = 2⁴⁸: no release is drawn with more than [`LARGEST_EPSILON`].
 //!
 //! # What a sentence-private release promises for the whole text
 //! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least relative weight, about
@@ -47,6 +47,9 @@ use crate::select::{Levels, MAX_LEVELS, Ratio, Rule};
 
 /// Levels made at a time.
 const BLOCK: usize = 128;
+
+/// The largest ε of a release: ln 2⁴⁸, rounded up. A larger ε is served as this one.
+pub const LARGEST_EPSILON: Micro = Micro(33_271_065);
 
 /// The levels of the outcomes: 0 for the best, 1 for all others.
 pub(crate) struct OneBest {
@@ -145,6 +148,14 @@ mod tests {
             // Weights that differ by 2^-64.
             assert!(loss(rule, "0.000001", 160, 12) <= 2);
         }
+    }
+
+    #[test]
+    fn the_largest_epsilon_is_what_the_weights_allow() {
+        let mut weights = OneBest::ratio(Epsilon::MAX).weights(OneBest::RULE);
+        let [first, other] = [weights.next().unwrap(), weights.next().unwrap()];
+        let largest = libm::log(first as f64 / other as f64) * f64::from(MICRO);
+        assert_eq!(libm::ceil(largest) as u64, LARGEST_EPSILON.0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
+use undertone_core::whole_text::LARGEST_EPSILON;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
@@ -249,7 +250,9 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// grant in micro-units. `out_sentence_micro`: NULL, or receives the largest epsilon of replacing
 /// one sentence. `out_whole_text_micro`: NULL, or receives that of replacing the whole text by any
 /// other. By the whole text both are epsilon. By the sentence the second is for the worst two texts
-/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. If
+/// the integer weights of a mechanism cannot express epsilon, both are what it serves: at most
+/// 33.271065 by the whole text.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
@@ -271,16 +274,17 @@ pub unsafe extern "C" fn undertone_document_promise(
             unsafe HandleRef(document), Optional(out_sentence_micro), Optional(out_whole_text_micro)
         );
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        let asked = u64::from(epsilon.micro());
         let loss = match unit {
             // Permute-and-flip loses at least as much as the exponential mechanism.
             UNDERTONE_UNIT_SENTENCE => document.whole_text_epsilon(epsilon, Rule::PermuteAndFlip).0,
             UNDERTONE_UNIT_WHOLE_TEXT => {
                 document.check_whole_text().map_err(refusal)?;
-                epsilon.micro().into()
+                LARGEST_EPSILON.0.min(asked)
             }
             _ => return Err(Refusal(UNDERTONE_STATUS_UNKNOWN_UNIT)),
         };
-        give(sentence, epsilon.micro().into());
+        give(sentence, loss.min(asked));
         give(whole_text, loss);
         Ok(())
     })

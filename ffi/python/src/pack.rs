@@ -128,15 +128,17 @@ impl Pack {
         Some(Lexicon(own.0.clone()))
     }
 
-    /// What a release promises: the epsilon for one sentence exchanged, and that for the whole text. Both depend on public things only.
+    /// What a release promises: the epsilon for one sentence exchanged, and that for the whole text. Both depend on public things only. No mechanism
+    /// serves any epsilon: what it serves at most is the promise then.
     ///
     /// Raises `ArgumentError` for an epsilon outside 0.000001 to 1000 or an unknown rule, `UndertoneError` if the pack has no such releases.
-    #[pyo3(signature = (epsilon, rule = "recommended".into()), text_signature = "($self, epsilon, rule='recommended')")]
+    #[pyo3(signature = (epsilon, rule = "whole-text".into()), text_signature = "($self, epsilon, rule='whole-text')")]
     fn promise(&self, epsilon: &Bound<'_, PyAny>, rule: Name) -> PyResult<(f64, f64)> {
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(&rule, self.own(), epsilon)?;
+        let method = arguments::method(&rule)?;
         let document = document::empty(self.own()).map_err(|error| raise(&error))?;
-        let sentence = epsilon_f64(epsilon);
+        let served = method.served(epsilon, self.own().candidate_count()).0;
+        let sentence = served as f64 / f64::from(MICRO);
         let whole = match method {
             document::Method::Sentence(rule) => {
                 let micro = document.whole_text_epsilon(epsilon, rule).0;
@@ -149,17 +151,6 @@ impl Pack {
             }
         };
         Ok((sentence, whole))
-    }
-
-    /// Which rule the pack recommends at an epsilon: the one whose releases of held-out public texts were right more often.
-    fn recommended(&self, epsilon: &Bound<'_, PyAny>) -> PyResult<&'static str> {
-        let epsilon = arguments::epsilon(epsilon)?;
-        Ok(match document::Method::recommended(self.own(), epsilon) {
-            document::Method::Sentence(Rule::Exponential) => "exponential",
-            document::Method::Sentence(_) => "permute-and-flip",
-            document::Method::WholeText => "whole-text",
-            document::Method::Projective => "projective",
-        })
     }
 
     /// How often releases of held-out public texts were right: a row for each epsilon and length of text, with shares of 0 to 1 or None. `sentences`

@@ -29,7 +29,8 @@ use sampled::{reachability, selection, timing, vectors};
 use undertone::encoder::{Encoder, encode_all_public};
 use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
-use undertone::release::document::{check_encoder, epsilon_f64};
+use undertone::release::budget::number;
+use undertone::release::document::{Method as Released, check_encoder};
 pub use undertone::release::law::{Law, deep_candidate, levels};
 
 /// Public sentences that an encoder is checked with.
@@ -307,7 +308,7 @@ impl<'a> Audit<'a> {
         for rule in &self.options.rules {
             let losses = self.options.epsilons.iter().map(|epsilon| {
                 let whole = mechanism.whole_text_loss(*epsilon, *rule);
-                [epsilon_f64(*epsilon), whole]
+                [self.served(Released::Sentence(*rule), *epsilon), whole]
             });
             self.report
                 .promise(label(&mechanism, *rule), losses.collect());
@@ -359,7 +360,7 @@ impl<'a> Audit<'a> {
             self.leave_out(&format!("the whole-text rule: {candidates}"));
             return Ok(());
         };
-        self.exchanged_texts(&mechanism, &sentences, self.options)
+        self.exchanged_texts(Released::WholeText, &mechanism, &sentences, self.options)
     }
 
     fn projective(&mut self) -> Result<()> {
@@ -388,20 +389,28 @@ impl<'a> Audit<'a> {
         };
         match options.epsilons.is_empty() {
             true => Ok(()),
-            false => self.exchanged_texts(&mechanism, &sentences, &options),
+            false => self.exchanged_texts(Released::Projective, &mechanism, &sentences, &options),
         }
+    }
+
+    /// The ε that a release is drawn with.
+    fn served(&self, method: Released, epsilon: Epsilon) -> f64 {
+        number(method.served(epsilon, self.pack.candidate_count()))
     }
 
     /// Checks a mechanism for whole texts from inside, and by releases of the device.
     fn exchanged_texts(
         &mut self,
+        method: Released,
         mechanism: &dyn WholeText,
         sentences: &CoreSentences<'_>,
         options: &Options,
     ) -> Result<()> {
         // The report has a column for every epsilon that was asked for.
         let epsilons = self.options.epsilons.iter();
-        let losses = epsilons.map(|epsilon| [epsilon_f64(*epsilon); 2]).collect();
+        let losses = epsilons
+            .map(|epsilon| [self.served(method, *epsilon); 2])
+            .collect();
         self.report.promise(mechanism.name(), losses);
         let rows = self.rows(sentences)?;
         let documents = whole_text::documents(sentences, &rows, options.seed);

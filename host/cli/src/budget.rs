@@ -12,7 +12,7 @@ use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::laplace::Noise;
 use undertone_core::pack::Pack;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
-use undertone_core::select::Rule;
+use undertone_core::select::{MAX_CANDIDATES, Rule};
 
 use crate::files::{json, print, read_pack, write};
 use crate::paths::{Paths, is_stream};
@@ -328,20 +328,19 @@ impl Arguments {
             let days = plural(days);
             notes.push(match by_exponential.0 < by_flip.0 {
                 true => format!(
-                    "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip, the default rule, and of {} by the \
-                     exponential mechanism (exchanged: {}). {} Without delta both cost {sum}, and permute-and-flip errs less.",
+                    "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip and of {} by the exponential mechanism \
+                     (exchanged: {}). {} Without delta both cost {sum}, and permute-and-flip errs less.",
                     self.delta,
                     rounded(by_flip),
                     rounded(by_exponential),
                     name(unit),
                     match has(Rule::PermuteAndFlip) {
-                        true => "For daily use with delta the default is the wrong rule: take `--rule exponential`.",
+                        true => "For daily use with delta, permute-and-flip is the wrong rule: take `--rule exponential`.",
                         false => "For daily use with delta, exponential is the right rule.",
                     },
                 ),
                 false => format!(
-                    "For {days} and {} the sum, {sum}, is the least, so delta buys nothing, and permute-and-flip, the default rule, errs \
-                     less.",
+                    "For {days} and {} the sum, {sum}, is the least, so delta buys nothing, and permute-and-flip errs less.",
                     name(unit)
                 ),
             });
@@ -355,7 +354,11 @@ impl Arguments {
                 1 => String::new(),
                 n => format!("{n} times "),
             };
-            format!("{times}{} at epsilon {}", own.mechanism, own.epsilon)
+            let epsilon = match own.mechanism {
+                Mechanism::Document(method) => method.epsilon_text(own.epsilon, MAX_CANDIDATES),
+                _ => own.epsilon.to_string(),
+            };
+            format!("{times}{} at epsilon {epsilon}", own.mechanism)
         });
         let mut text = format!("Each day: {}.\n\n", daily.collect::<Vec<_>>().join(", "));
         text += &format!(

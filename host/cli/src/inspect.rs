@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use undertone::error::Result;
-use undertone::release::document;
+use undertone::release::document::{self, Method};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -90,5 +90,17 @@ fn promises(pack: &Pack<'_>) -> String {
     if document.check_whole_text().is_ok() {
         text += "            by the whole-text or projective rule, the whole text exchanged: 1\n";
     }
-    text
+    let served = |method: Method| method.served(Epsilon::MAX, pack.candidate_count());
+    let flip = Method::Sentence(Rule::PermuteAndFlip);
+    text += &format!("served      at most {} by permute-and-flip", served(flip));
+    let exponential = Method::Sentence(Rule::Exponential);
+    text += &format!(", {} by exponential", served(exponential));
+    if document.check_whole_text().is_ok() {
+        text += &format!(
+            ", {} by whole-text, {} by projective",
+            served(Method::WholeText),
+            served(Method::Projective)
+        );
+    }
+    text + "\n"
 }

@@ -35,7 +35,7 @@ fn a_year_of_daily_releases() {
         "182.5",
         "95.84",
         "36.52",
-        "the default is the wrong rule",
+        "permute-and-flip is the wrong rule",
         "--rule exponential",
     ] {
         assert!(page.contains(part), "{part}: {page}");
@@ -65,6 +65,28 @@ fn a_year_of_daily_releases() {
     );
     assert!(page.contains("delta buys nothing"), "{page}");
     assert!(!page.contains("wrong rule"), "{page}");
+}
+
+/// No mechanism serves any epsilon: what is served is what a user pays.
+#[test]
+fn no_more_is_counted_than_is_served() {
+    for (kind, unit, served) in [
+        ("whole-text", "whole-text", 33.271_065),
+        ("projective", "whole-text", 27.725_888),
+        ("exponential", "sentence", 44.361_404),
+    ] {
+        let daily = format!("{kind}:1000");
+        let page = succeed(
+            TempDir::new().unwrap().path(),
+            &["budget", "--daily", &daily, "--days", "1"],
+        );
+        assert!(page.contains(" at epsilon 1000 (served as "), "{page}");
+        let [epsilon, ..] = total(&json(&[&daily]), unit, 1).expect("a row");
+        assert!(
+            (epsilon.unwrap() - served).abs() < 1e-5,
+            "{kind}: {epsilon:?}"
+        );
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@
 //! protected by what that day cost.
 //!
 //! # Two ways to add up
-//! **Pure ε** is the sum, in whole micro-units. Releases of vectors with Laplace noise, and of words by it, also have a δ,
+//! **Pure ε** is the sum, in whole micro-units, of what mechanisms [serve](Method::served). Releases of vectors with Laplace noise, and of words by it, also have a δ,
 //! which adds up, too.
 //!
 //! **Zero-concentrated DP** (Bun and Steinke 2016). A mechanism is ρ-zCDP if the Rényi divergence of any order α > 1 between
@@ -79,7 +79,7 @@ use undertone_core::laplace::Noise;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
-use undertone_core::select::Rule;
+use undertone_core::select::{MAX_CANDIDATES, Rule};
 
 pub use undertone_core::unit::Unit;
 
@@ -144,6 +144,16 @@ impl Cost {
         match rule {
             Rule::PermuteAndFlip => Self::pure(micro),
             Rule::Exponential => Self::bounded_range(micro),
+        }
+    }
+
+    /// The same if the loss is at most `served`.
+    fn serving(self, served: Micro) -> Self {
+        let served = Self::pure(served.0.min(self.micro));
+        Self {
+            micro: served.micro,
+            rho: served.rho.min(self.rho),
+            ..self
         }
     }
 
@@ -274,11 +284,18 @@ impl Budget {
         releases: u16,
     ) -> Result<()> {
         let micro = u64::from(epsilon.micro());
+        let served = |method: Method| match known {
+            Known::Nothing => method.served(epsilon, MAX_CANDIDATES),
+            Known::Candidates(candidates) => method.served(epsilon, candidates),
+            Known::Pack(pack) => method.served(epsilon, pack.candidate_count()),
+        };
         let mut next = self.clone();
         let mut add = |unit, cost| next.add_to(unit, cost, releases);
         match mechanism {
-            Mechanism::Document(Method::Sentence(rule)) => {
-                add(Unit::Sentence, Cost::of_rule(rule, micro))?;
+            Mechanism::Document(method @ Method::Sentence(rule)) => {
+                let served = served(method);
+                let cost = Cost::of_rule(rule, micro);
+                add(Unit::Sentence, cost.serving(served))?;
                 match known {
                     Known::Pack(pack) => {
                         let loss = document::empty(pack)?.whole_text_epsilon(epsilon, rule);
@@ -288,7 +305,7 @@ impl Budget {
                 }
             }
             Mechanism::Document(method @ (Method::WholeText | Method::Projective)) => {
-                let mut cost = Cost::pure(micro);
+                let mut cost = Cost::pure(served(method).0);
                 let candidates = match known {
                     Known::Nothing => None,
                     Known::Candidates(candidates) => Some(candidates.max(1)),

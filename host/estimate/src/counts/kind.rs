@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::projective::Geometry;
 use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
-use undertone_core::select::Rule;
+use undertone_core::select::{MAX_CANDIDATES, Rule};
 
 /// What releases that are counted together have in common: everything of their bytes but the outcome.
 ///
@@ -169,6 +170,16 @@ impl Kind {
         }
     }
 
+    /// How a document was released, if it was one.
+    fn method(&self) -> Option<Method> {
+        match self.mechanism {
+            Mechanism::Depth | Mechanism::Scores => Some(Method::Sentence(self.rule)),
+            Mechanism::WholeText => Some(Method::WholeText),
+            Mechanism::Projective => Some(Method::Projective),
+            _ => None,
+        }
+    }
+
     fn key(&self) -> ([u8; 8], u8, u8, u16, u32) {
         let numbers = (self.mechanism as u8, self.rule as u8);
         let epsilon = self.epsilon.micro();
@@ -205,7 +216,13 @@ impl fmt::Display for Kind {
         if self.order() != 0 {
             write!(f, ", order {}", self.order())?;
         }
-        write!(f, ", epsilon {}", self.epsilon)
+        match self.method() {
+            Some(method) => {
+                let epsilon = method.epsilon_text(self.epsilon, MAX_CANDIDATES);
+                write!(f, ", epsilon {epsilon}")
+            }
+            None => write!(f, ", epsilon {}", self.epsilon),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A plan, as it is printed.
 
-use undertone::release::budget::{Unit, rounded};
+use undertone::release::budget::{self, Unit, rounded};
 use undertone_core::release::Mechanism;
+use undertone_core::select::MAX_CANDIDATES;
 use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
@@ -70,11 +71,29 @@ fn cost(month: &Month, delta: f64) -> String {
     };
     format!(
         "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
-         `undertone budget` says more.",
+         `undertone budget` says more.{}",
         month.epsilon,
         month.sum(),
-        of(Unit::Sentence)
+        of(Unit::Sentence),
+        served(month)
     )
+}
+
+/// What the releases of a month are drawn with, if some mechanisms serve a smaller ε.
+fn served(month: &Month) -> String {
+    let less = month.costs.iter().filter_map(|(mechanism, ..)| {
+        let budget::Mechanism::Document(method) = mechanism else {
+            return None;
+        };
+        let served = method.served(month.epsilon, MAX_CANDIDATES);
+        let less = served.0 < month.epsilon.micro().into();
+        less.then(|| format!("{served} by {mechanism}"))
+    });
+    let less: Vec<String> = less.collect();
+    if less.is_empty() {
+        return String::new();
+    }
+    format!(" Not all of it is served: {}.", less.join(", "))
 }
 
 /// What the plan rests on.
