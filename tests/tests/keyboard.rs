@@ -184,27 +184,24 @@ fn a_day_has_one_budget() {
 const PROMISE: &str =
     "each release protects a sentence by epsilon 3, a whole text by epsilon 3\n\n";
 
-/// A line is released as the pack recommends for one sentence at this epsilon.
+/// The table of quality of this pack rates releases by the sentence higher at epsilon 1. A line is protected as a whole.
 #[test]
-fn a_line_is_released_as_the_pack_recommends() {
+fn a_pack_does_not_choose_what_is_protected() {
     let Some(setting) = setting() else { return };
     let _others = no_locks();
-    let pack = setting.pack.with_file_name("recommends.pack");
+    let pack = setting.pack.with_file_name("hostile.pack");
     let topics = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], true);
     fs::write(&pack, topics).expect("the target folder can be written");
-    for (epsilon, mechanism) in [(1, Mechanism::Scores), (3, Mechanism::WholeText)] {
+    for epsilon in [1, 3] {
         let mut command = Command::new(&setting.program);
         let shown = text(&run(command
             .arg("--pack")
             .arg(&pack)
             .arg("--ledger")
-            .arg(setting.ledger(&format!("recommends-{epsilon}")))
+            .arg(setting.ledger(&format!("hostile-{epsilon}")))
             .args(["--day", DAY, "--epsilon", &epsilon.to_string()])
             .arg(example("typed.txt"))));
-        assert!(
-            releases_by(mechanism, &shown, &pack, epsilon * 1_000_000) >= 3,
-            "{shown}"
-        );
+        assert!(releases(&shown, &pack, epsilon * 1_000_000) >= 3, "{shown}");
     }
 }
 

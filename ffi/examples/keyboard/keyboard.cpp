@@ -1,8 +1,8 @@
 // A keyboard's suggestion engine. What is typed stays on the device. Each line that is sent makes one private release,
 // which tells the server a topic, and with it which suggestions to send; a ledger file limits what all releases of a day
-// can tell. A line is short, so the release protects all of it, unless the pack says that it is better at sentences. With
-// --every the text is long, like a letter: each finished sentence is added to sums and forgotten, and every N sentences a
-// release leaves that protects each of them.
+// can tell. A line is short, so the release protects all of it. With --every the text is long, like a letter: each
+// finished sentence is added to sums and forgotten, and every N sentences a release leaves that protects each of them.
+// The program chooses what is protected. The pack, which anybody may have made, has no say in it.
 //
 //     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
 //              [--every N] [--day N] [TEXT]
@@ -55,7 +55,7 @@ int usage()
                  "  --epsilon E        spent on each release [3]\n"
                  "  --budget E         for each day; an existing ledger keeps its own [9]\n"
                  "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
-                 "                     [one for each line, that protects what the pack recommends for lines]\n"
+                 "                     [a release for each line, that protects the whole line]\n"
                  "  --day N            days since 1970 [today]\n"
                  "  TEXT               a file of typed text [standard input]\n",
                  UNDERTONE_MAX_SENTENCES);
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
     if (failed(options->pack, pack.status())) return 1;
     auto document = undertone::Document::create(*pack);
     if (failed(options->pack, document.status())) return 1;
-    // Chosen before the first letter is typed, and never by the pack. The ledger is for the same unit.
+    // The unit of privacy, of the releases and of their ledger: the app chooses it before the first letter is typed.
     const auto unit = options->every == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
     auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
     if (failed(options->ledger, ledger.status())) return 1;

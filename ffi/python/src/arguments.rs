@@ -9,7 +9,6 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString};
 use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
-use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
 use crate::errors::argument;
@@ -76,16 +75,15 @@ pub(crate) fn listed(names: Vec<Name>) -> Vec<String> {
 }
 
 /// How to release, by the names of `undertone privatize --rule`.
-pub(crate) fn method(rule: &str, pack: &Pack<'_>, epsilon: Epsilon) -> PyResult<Method> {
+pub(crate) fn method(rule: &str) -> PyResult<Method> {
     match rule {
-        "recommended" => Ok(Method::recommended(pack, epsilon)),
         "permute-and-flip" => Ok(Method::Sentence(Rule::PermuteAndFlip)),
         "exponential" => Ok(Method::Sentence(Rule::Exponential)),
         "whole-text" => Ok(Method::WholeText),
         "projective" => Ok(Method::Projective),
         // What is there is not said: it could be a text, in the wrong place.
         _ => Err(argument(
-            "rule is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\"",
+            "rule is unknown; take \"whole-text\", \"projective\", \"permute-and-flip\" or \"exponential\"",
         )),
     }
 }

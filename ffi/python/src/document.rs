@@ -101,7 +101,7 @@ impl Document {
 
     /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of `undertone.release`. If `ledger` does not pay for it, the
     /// sentences stay.
-    #[pyo3(signature = (epsilon, rule = "recommended".into(), *, ledger = None), text_signature = "($self, epsilon, rule='recommended', *, ledger=None)")]
+    #[pyo3(signature = (epsilon, rule = "whole-text".into(), *, ledger = None), text_signature = "($self, epsilon, rule='whole-text', *, ledger=None)")]
     fn release(
         &mut self,
         py: Python<'_>,
@@ -110,7 +110,7 @@ impl Document {
         ledger: Option<&Bound<'_, Ledger>>,
     ) -> PyResult<Release> {
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(&rule, self.0.borrow_owner().pack(), epsilon)?;
+        let method = arguments::method(&rule)?;
         if method.is_whole_text() {
             let ready = |document: &HostDocument<'_>| document.check_whole_text();
             let ready = self.0.with_dependent(|_, document| ready(document));

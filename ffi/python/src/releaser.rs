@@ -132,7 +132,7 @@ impl Releaser {
     ) -> PyResult<Self> {
         work::check_threads(threads)?;
         let epsilon = arguments::epsilon(epsilon)?;
-        let method = arguments::method(&rule, pack.0.pack(), epsilon)?;
+        let method = arguments::method(&rule)?;
         let own = Self {
             pack: pack.0.clone(),
             encoder: encoder.map(|own| own.encoder.clone()),

@@ -46,9 +46,18 @@ def test_the_package_and_packs_say_what_they_are(pack: ut.Pack, vectors: ut.Buil
     assert (pack.selector, vectors.pack.selector) == ("scores", "scores")
 
 
-def test_what_is_recommended_is_taken(pack: ut.Pack) -> None:
-    rule = pack.recommended(3)
-    assert ut.release(TEXT, pack, 3).mechanism == ut.release(TEXT, pack, 3, rule=rule).mechanism
+def test_a_pack_does_not_choose_the_unit_of_privacy(pack: ut.Pack) -> None:
+    """The table of quality of this pack rates releases by the sentence higher at epsilon 2."""
+    hostile = ut.Pack.open(Path(__file__).parents[3] / "tests/golden/golden-measured.pack")
+    assert ut.release("The red fox sleeps.", hostile, 2).mechanism == "whole-text"
+    assert ut.privatize(["The red fox sleeps."], hostile, 2)[0].mechanism == "whole-text"
+    document = ut.Document(hostile)
+    document.push_text("The red fox sleeps.")
+    assert document.release(2).mechanism == "whole-text" and hostile.promise(2) == (2, 2)
+    assert not hasattr(hostile, "recommended")
+
+
+def test_promises(pack: ut.Pack) -> None:
     sentence, whole = pack.promise(1, "permute-and-flip")
     assert sentence == 1 and whole > 1
     assert pack.promise(1, "whole-text") == (1, 1)

@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
     /// The privacy parameter of each document, 0.000001 to 1000.
     #[arg(long, allow_hyphen_values = true)]
     epsilon: Epsilon,
-    /// How a candidate is drawn, and what the epsilon is for.
-    #[arg(long, value_enum, default_value_t = MethodArg::Recommended)]
+    /// What the epsilon protects, a sentence or the whole text, and how a candidate is drawn. The pack has no say in it.
+    #[arg(long, value_enum, default_value_t = MethodArg::WholeText)]
     rule: MethodArg,
     #[command(flatten)]
     spending: LedgerArgs,
@@ -61,29 +61,25 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MethodArg {
-    /// What the pack recommends at this epsilon for texts like those it was measured on, else permute-and-flip.
-    Recommended,
-    /// For a sentence: one of the candidates whose coins show heads, the better the likelier.
-    PermuteAndFlip,
-    /// For a sentence: a candidate with the chance of its weight. The right rule for daily use if a delta is allowed: see
-    /// `budget`.
-    Exponential,
-    /// For the whole text: its best candidate, or any other.
+    /// Protects the whole text: draws its best candidate, or any other.
     WholeText,
-    /// For the whole text: a point that its best candidate prefers, or any other. One release names no candidate; many are
-    /// counted, with less error than by whole-text if the candidates are many.
+    /// Protects the whole text: draws a point that its best candidate prefers, or any other. One release names no
+    /// candidate. Counts of many err less than by whole-text if the candidates are many.
     Projective,
+    /// Protects each sentence, and the whole text far less: a better candidate is likelier. For long texts.
+    PermuteAndFlip,
+    /// As permute-and-flip, by another law: each candidate has the chance of its weight. It costs less in daily use if a
+    /// delta is allowed: see `budget`.
+    Exponential,
 }
 
-impl MethodArg {
-    /// It depends on public things only.
-    fn of(self, pack: &Pack<'_>, epsilon: Epsilon) -> Method {
-        match self {
-            Self::Recommended => Method::recommended(pack, epsilon),
-            Self::PermuteAndFlip => Method::Sentence(Rule::PermuteAndFlip),
-            Self::Exponential => Method::Sentence(Rule::Exponential),
-            Self::WholeText => Method::WholeText,
-            Self::Projective => Method::Projective,
+impl From<MethodArg> for Method {
+    fn from(rule: MethodArg) -> Self {
+        match rule {
+            MethodArg::WholeText => Self::WholeText,
+            MethodArg::Projective => Self::Projective,
+            MethodArg::PermuteAndFlip => Self::Sentence(Rule::PermuteAndFlip),
+            MethodArg::Exponential => Self::Sentence(Rule::Exponential),
         }
     }
 }
@@ -118,10 +114,13 @@ impl Arguments {
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let empty = document::empty(&pack)?;
-        let method = self.rule.of(&pack, self.epsilon);
+        let method = Method::from(self.rule);
         if method.is_whole_text() {
             // Before anything is spent.
-            empty.check_whole_text().map_err(Error::from)?;
+            empty.check_whole_text().map_err(|problem| {
+                note!("With this pack, --rule permute-and-flip protects single sentences.");
+                Error::from(problem)
+            })?;
         }
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
@@ -149,7 +148,7 @@ impl Arguments {
             },
         };
         let progress = Progress::new("releasing documents", (total - kept) as u64);
-        note!("{}", said(&empty, method, self.epsilon));
+        note!("{}", promise(&pack, &empty, method, self.epsilon));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
         let Written {
@@ -166,7 +165,7 @@ impl Arguments {
 
     /// What makes this run, and its ledger.
     fn run_with(&self, pack: &Pack<'_>) -> Result<(Run, Option<LedgerFile>)> {
-        let rule = self.rule.of(pack, self.epsilon);
+        let rule = Method::from(self.rule);
         let mut run = self
             .input
             .run_of("privatize")?
@@ -180,24 +179,36 @@ impl Arguments {
     }
 }
 
-/// What the releases promise.
-fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String {
-    match method {
+/// The promise of the releases, for people.
+fn promise(
+    pack: &Pack<'_>,
+    document: &HostDocument<'_>,
+    method: Method,
+    epsilon: Epsilon,
+) -> String {
+    let served = method.served(epsilon, pack.candidate_count());
+    let mut text = match method {
         Method::Sentence(rule) => format!(
-            "rule: by sentence. Promised: {epsilon} for one sentence exchanged for another, {} for the whole text",
+            "rule: by sentence. Promised: {served} for one sentence exchanged for another, {} for the whole text",
             document.whole_text_epsilon(epsilon, rule)
         ),
         Method::WholeText => {
             format!(
-                "rule: whole text. Promised: {epsilon} for the whole text exchanged for any other"
+                "rule: whole text. Promised: {served} for the whole text exchanged for any other"
             )
         }
         Method::Projective => {
             format!(
-                "rule: projective. Promised: {epsilon} for the whole text exchanged for any other"
+                "rule: projective. Promised: {served} for the whole text exchanged for any other"
             )
         }
+    };
+    if served.0 < epsilon.micro().into() {
+        text += &format!(
+            ". This rule serves no more. The releases state the {epsilon} that was asked for, and a ledger is charged it"
+        );
     }
+    text
 }
 
 /// Batches that are read while others are released.

@@ -10,7 +10,7 @@ pub(crate) fn table(quality: &Quality<'_>) -> String {
     rows(&QualityData::from_view(quality))
 }
 
-/// How often releases name the right candidate, in per cent, and which rule is better.
+/// How often releases name the right candidate, in per cent. For people, who choose the unit of privacy.
 pub(crate) fn rows(quality: &QualityData) -> String {
     let percent = |accuracy: Option<f64>| match accuracy {
         Some(share) => format!("{:5.1}", 100.0 * share),
@@ -27,7 +27,7 @@ pub(crate) fn rows(quality: &QualityData) -> String {
         };
         text += &format!("  {name:>13}");
     }
-    text += "  better as they are\n";
+    text += "  more often right as they are\n";
     for (row, epsilon) in quality.epsilons.iter().enumerate() {
         text += &format!("{:7}", epsilon_f64(*epsilon));
         let of = |unit, column| quality.accuracy(unit, row, column);

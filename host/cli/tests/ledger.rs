@@ -279,7 +279,7 @@ fn shows_what_is_left(folder: &Path, day: u64) {
     let before = fs::read(folder.join("day.ledger")).unwrap();
     let shown = succeed(folder, &["ledger", "day.ledger"]);
     for part in [
-        "unit     sentence",
+        "unit     whole-text",
         "budget   3.5",
         "spent    3\n",
         "left     0.5",
@@ -292,7 +292,7 @@ fn shows_what_is_left(folder: &Path, day: u64) {
         &["ledger", "day.ledger", "--json", "--window", &tomorrow],
     );
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json["unit"], "sentence");
+    assert_eq!(json["unit"], "whole-text");
     assert_eq!(json["left_micro"], 3_500_000);
     assert_eq!(
         (&json["spent_micro"], &json["window"]),
@@ -367,7 +367,7 @@ fn a_budget_for_each_day(day: u64) {
         &["a budget of epsilon 3.5, not 4"],
     );
     let held =
-        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Sentence, epsilon("3.5"))
+        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::WholeText, epsilon("3.5"))
             .unwrap();
     assert_eq!(held.remaining(day).unwrap(), 500_000);
     refused(
@@ -377,9 +377,9 @@ fn a_budget_for_each_day(day: u64) {
     );
     drop(held);
     // Another promise has another ledger.
-    let whole = [&arguments[..], &["--rule", "whole-text"]].concat();
+    let sentence = [&arguments[..], &["--rule", "permute-and-flip"]].concat();
     let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
-    refused(&undertone(folder, &whole), &whole, &parts);
+    refused(&undertone(folder, &sentence), &sentence, &parts);
     shows_what_is_left(folder, day);
     // What was paid for is not removed for another run; where it is out of the way, all is released anew.
     let smaller = run(Some("3.5"), "0.1");
@@ -395,7 +395,7 @@ fn a_budget_for_each_day(day: u64) {
     );
     assert_eq!(lines(&folder.join("r.jsonl")), 5);
     let ledger =
-        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Sentence, epsilon("3.5"))
+        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::WholeText, epsilon("3.5"))
             .unwrap();
     assert_eq!(ledger.remaining(day).unwrap(), 0);
 }
@@ -428,7 +428,7 @@ fn a_smaller_limit_spends_nothing() {
         assert_eq!(undertone(folder, &all).status.code(), Some(4));
         assert_eq!(fs::read_to_string(folder.join("r.jsonl")).unwrap(), paid);
         let path = folder.join("day.ledger");
-        let ledger = LedgerFile::open_or_create(path, Unit::Sentence, epsilon("4")).unwrap();
+        let ledger = LedgerFile::open_or_create(path, Unit::WholeText, epsilon("4")).unwrap();
         assert_eq!(ledger.remaining(day).unwrap(), 0);
     });
 }

@@ -345,7 +345,7 @@ fn spent(folder: &Path, day: u64) -> u64 {
     if !path.exists() {
         return 0;
     }
-    let ledger = Ledger::open(Unit::Sentence, &fs::read(path).unwrap(), &mut OsEntropy).unwrap();
+    let ledger = Ledger::open(Unit::WholeText, &fs::read(path).unwrap(), &mut OsEntropy).unwrap();
     assert_eq!(ledger.budget(), LEDGER_BUDGET);
     LEDGER_BUDGET - ledger.remaining(day).unwrap()
 }
@@ -530,7 +530,7 @@ fn what_is_left(day: u64) {
     assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
     interrupt(folder, &own, "o.jsonl", 3000);
     refuse_other(&paid);
-    for other in [&["--rule", "exponential"][..], &["--messages"]] {
+    for other in [&["--rule", "projective"][..], &["--messages"]] {
         let part = interrupt(folder, &paid, "o.jsonl", 3000);
         let other = [&paid[..], other].concat();
         let before = spent(folder, day);

@@ -3,15 +3,17 @@
 
 use rand::rngs::{SysError, SysRng};
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::Epsilon;
+use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
+use undertone_core::projective;
 use undertone_core::release::Release;
 use undertone_core::rng::Entropy;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::scores::SUMS_PER_ROW;
-use undertone_core::select::Rule;
+use undertone_core::select::{MAX_LEVELS, Ratio, Rule};
 use undertone_core::unit::Unit;
+use undertone_core::whole_text;
 
 use crate::encoder::{Encoder, PrivateEncoder};
 use crate::error::{Cause, Error, Result};
@@ -110,19 +112,33 @@ impl Method {
         }
     }
 
-    /// What the pack recommends at this ε for texts like those it was measured on, else a sentence by permute-and-flip. It
-    /// depends on public things only.
-    pub fn recommended(pack: &Pack<'_>, epsilon: Epsilon) -> Self {
-        let unit = pack.quality().map(|own| own.recommended(epsilon, 0));
-        match unit {
-            Some(Unit::WholeText) => Self::WholeText,
-            _ => Self::Sentence(Rule::PermuteAndFlip),
-        }
-    }
-
     /// Whether it is the whole text that is exchanged.
     pub fn is_whole_text(self) -> bool {
         matches!(self, Self::WholeText | Self::Projective)
+    }
+
+    /// The ε that a release among this many candidates is drawn with: `epsilon`, or less if the integer weights of the
+    /// mechanism cannot express it. Two texts that differ in a sentence lose no more than any two texts.
+    pub fn served(self, epsilon: Epsilon, candidates: u32) -> Micro {
+        let largest = match self {
+            Self::Sentence(rule) => {
+                let ratio = Ratio::new(Epsilon::MAX);
+                whole_text::whole_text_epsilon(rule, ratio, MAX_LEVELS, candidates)
+            }
+            Self::WholeText => whole_text::LARGEST_EPSILON,
+            Self::Projective => projective::LARGEST_EPSILON,
+        };
+        Micro(largest.0.min(epsilon.micro().into()))
+    }
+
+    /// `epsilon` for people, with what is served if that is less: `3`, or `40 (served as 33.271065)`.
+    pub fn epsilon_text(self, epsilon: Epsilon, candidates: u32) -> String {
+        let served = self.served(epsilon, candidates);
+        if served.0 < epsilon.micro().into() {
+            format!("{epsilon} (served as {served})")
+        } else {
+            epsilon.to_string()
+        }
     }
 }
 
@@ -248,6 +264,26 @@ pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The sum of the losses of two sentences that differ is what the engine's weights allow, and no more.
+    #[test]
+    fn no_more_is_served_than_weights_express() {
+        let served = |method: Method, text: &str| method.served(text.parse().unwrap(), 12).0;
+        for method in [Method::WholeText, Method::Projective] {
+            assert_eq!(served(method, "27.7"), 27_700_000);
+        }
+        assert_eq!(served(Method::WholeText, "1000"), 33_271_065);
+        assert_eq!(served(Method::Projective, "1000"), 27_725_888);
+        // ln 12 + ln 2⁶⁴, and ln 11 + ln 2⁴⁸.
+        let flip = Method::Sentence(Rule::PermuteAndFlip);
+        let exponential = Method::Sentence(Rule::Exponential);
+        assert!(served(flip, "1000").abs_diff(46_846_326) <= 2);
+        assert!(served(exponential, "1000").abs_diff(35_668_960) <= 2);
+        assert_eq!(served(flip, "46.8"), 46_800_000);
+        assert_eq!(flip.epsilon_text("3".parse().unwrap(), 12), "3");
+        let text = Method::WholeText.epsilon_text("40".parse().unwrap(), 12);
+        assert_eq!(text, "40 (served as 33.271065)");
+    }
 
     /// What reports show of an ε can be given back, and is the same ε.
     #[test]

@@ -266,15 +266,15 @@ def release(
     pack: Pack,
     epsilon: Number,
     *,
-    rule: str = "recommended",
+    rule: str = "whole-text",
     encoder: Optional[Encoder] = None,
     ledger: Optional[Ledger] = None,
 ) -> Release:
     """Releases one private text.
 
-    Guarantee: with ``rule`` ``"permute-and-flip"`` or ``"exponential"`` replacing any one sentence changes the probability of any release by at
-    most a factor of e^epsilon; with ``"whole-text"`` or ``"projective"`` replacing the whole text does. ``pack.promise`` says both numbers.
-    ``"recommended"`` is what the pack recommends, without a look at the text. Several releases of one text add up.
+    Guarantee: with ``rule`` ``"whole-text"`` or ``"projective"``, replacing the whole text changes the probability of any release by at most a
+    factor of e^epsilon. With ``"permute-and-flip"`` or ``"exponential"``, which are for long texts, replacing any one sentence does.
+    ``pack.promise`` returns both numbers. The pack has no say in it. Several releases of one text add up.
 
     ``epsilon``: 0.000001 to 1000, a number or its digits. ``encoder``: the one that the pack was built with; without it the pack reads the text
     itself, by its lexicon or its features. ``ledger``: pays for the release before it is drawn; without one nothing is counted. Texts are cut after 128 sentences; lone surrogates count as U+FFFD.
@@ -305,7 +305,7 @@ def privatize(
     pack: Pack,
     epsilon: Number,
     *,
-    rule: str = "recommended",
+    rule: str = "whole-text",
     encoder: Optional[Encoder] = None,
     ledger: Optional[Ledger] = None,
     threads: Optional[int] = None,

@@ -31,7 +31,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     :func:`undertone.privatize` for private ones.
     """
 
-    def __init__(self, epsilon: Number = 1, rule: str = "recommended", heads: str = "best") -> None:
+    def __init__(self, epsilon: Number = 1, rule: str = "whole-text", heads: str = "best") -> None:
         self.epsilon = epsilon
         self.rule = rule
         self.heads = heads

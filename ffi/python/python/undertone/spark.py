@@ -139,7 +139,7 @@ def privatize(
     *,
     to: str,
     by: Union[str, Sequence[str]] = (),
-    rule: str = "recommended",
+    rule: str = "whole-text",
 ) -> DataFrame:
     """Releases every text of the column ``text_col`` once, writes the releases as Parquet into the folder ``to``, and returns a data frame that
     reads them: ``release``, 24 bytes, and the columns ``by``, which are public. A field of a struct has a path with dots, ``"user.country"``.
