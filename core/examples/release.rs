@@ -2,7 +2,7 @@
 //! writes:
 //!
 //! ```sh
-//! cargo run -p undertone-core --example release -- tests/golden/golden.pack "The red fox sleeps. It snows."
+//! cargo run -p undertone-core --example release -- tests/golden/golden-scores.pack "The red fox sleeps. It snows."
 //! ```
 //!
 //! A device needs only the function `release`, which uses neither heap nor operating system. It
@@ -14,10 +14,11 @@ use std::fs;
 
 use getrandom::SysRng;
 use undertone_core::document::DocumentError;
+use undertone_core::release::Outcome;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::{Document, Entropy, Grant, Pack, Release, Unit};
 
-/// One private release of a text.
+/// Draws one release, which protects the whole text.
 fn release(
     pack: &Pack<'_>,
     text: &[u8],
@@ -66,6 +67,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         print!("{byte:02x}");
     }
     let count = pack.candidate_count();
-    println!("\n{:?} of {count}", release.outcome(count));
+    match release.outcome(count) {
+        Some(Outcome::Candidate(candidate)) => println!("\ncandidate {candidate} of {count}"),
+        _ => println!("\nnothing known"),
+    }
     Ok(())
 }

@@ -12,7 +12,6 @@ use undertone::progress::Progress;
 use undertone::release::document::{self, Method};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
 const PUBLIC: [(&str, &str); 4] = [
@@ -63,14 +62,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pack = Pack::parse(&built.pack)?;
     let rows = encode_all(&encoder, &PRIVATE, &Progress::hidden())?;
     let mut document = document::empty(&pack)?;
-    let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?); // counts nothing: see `release::ledger`
-    let release = document::release(
-        &mut document,
-        &PRIVATE,
-        &rows,
-        grant,
-        Method::Sentence(Rule::PermuteAndFlip),
-    )?;
+    let grant = Grant::unrecorded(Unit::WholeText, "3".parse()?); // counts nothing: see `release::ledger`
+    let release = document::release(&mut document, &PRIVATE, &rows, grant, Method::WholeText)?;
     println!("leaves the device: {} bytes", release.to_bytes().len());
 
     // On the server.

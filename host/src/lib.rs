@@ -15,7 +15,7 @@
 //! use undertone::demo;
 //! use undertone::release::document::{self, Method};
 //! use undertone::encoder::{Encoder, LexiconEncoder};
-//! use undertone_core::{ledger::Grant, pack::Pack, select::Rule, unit::Unit};
+//! use undertone_core::{ledger::Grant, pack::Pack, unit::Unit};
 //!
 //! let built = demo::build(1)?;
 //! let pack = Pack::parse(&built.pack)?;
@@ -24,10 +24,9 @@
 //! let sentence = "The doctor wants to repeat the blood test.";
 //! let mut embedding = vec![0.0; encoder.dimension()];
 //! encoder.encode(sentence, &mut embedding)?;
-//! let grant = Grant::unrecorded(Unit::Sentence, "1".parse()?);
-//! let release = document::release(
-//!     &mut document, &[sentence], &embedding, grant, Method::Sentence(Rule::PermuteAndFlip),
-//! )?;
+//! let grant = Grant::unrecorded(Unit::WholeText, "3".parse()?);
+//! let release =
+//!     document::release(&mut document, &[sentence], &embedding, grant, Method::WholeText)?;
 //! assert_eq!(release.to_bytes().len(), 24);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

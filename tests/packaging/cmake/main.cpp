@@ -18,9 +18,9 @@ undertone::Result<undertone::Release> release(const char *path, const std::strin
     if (!sentences) return sentences.status();
     const auto epsilon = undertone::Epsilon::parse("10");
     if (!epsilon) return epsilon.status();
-    auto grant = undertone::Grant::unrecorded(undertone::Unit::sentence, *epsilon);
+    auto grant = undertone::Grant::unrecorded(undertone::Unit::whole_text, *epsilon);
     if (!grant) return grant.status();
-    return document->release(*std::move(grant));
+    return document->release_whole_text(*std::move(grant));
 }
 
 } // namespace
