@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use common::{SIGXFSZ, limited, names, refuse, succeed, undertone};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release};
@@ -1074,23 +1075,50 @@ fn a_run_prints_what_is_served() {
     }
 }
 
-/// The table of quality of this pack rates releases by the sentence higher at epsilon 2. Whoever made it chooses what is
-/// asked, and not what is protected.
+/// A pack whose table of quality rates releases by the sentence always right, and by the whole text never.
+fn hostile_pack() -> Vec<u8> {
+    let ready = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs/assistant.en.pack");
+    let mut pack = fs::read(ready).unwrap();
+    let number =
+        |pack: &[u8], at: usize| u32::from_le_bytes(pack[at..at + 4].try_into().unwrap()) as usize;
+    let mut entries = (0..number(&pack, 12)).map(|entry| 128 + 24 * entry);
+    let entry = entries.find(|at| pack[*at..at + 4] == *b"QUAL").unwrap();
+    let section = number(&pack, entry + 8);
+    let [epsilons, lengths] = [number(&pack, section), number(&pack, section + 4)];
+    // Arrays start at multiples of 64 bytes: the head, the epsilons, the lengths, the accuracies.
+    let after = |start: usize, bytes: usize| start + bytes.next_multiple_of(64);
+    let accuracies = after(after(after(section, 16), 4 * epsilons), 4 * lengths);
+    let unit = 2 * epsilons * lengths;
+    for (at, accuracy) in [(accuracies, 65534u16), (accuracies + unit, 0)] {
+        for cell in pack[at..at + unit].chunks_exact_mut(2) {
+            cell.copy_from_slice(&accuracy.to_le_bytes());
+        }
+    }
+    pack[32..64].fill(0);
+    let digest = Sha256::digest(&pack);
+    pack[32..64].copy_from_slice(&digest);
+    pack
+}
+
+/// Whoever made the pack chooses what is asked, and not what is protected.
 #[test]
 fn a_pack_does_not_choose_the_unit_of_privacy() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    fs::write(folder.join("text.tsv"), "\tThe red fox sleeps. It snows.\n").unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
-    let pack = golden.join("golden-measured.pack");
-    let release = privatize(pack.to_str().unwrap(), "2", "text.tsv", "r.jsonl");
+    fs::write(
+        folder.join("text.tsv"),
+        "\tdo i need a visa to go to spain\n",
+    )
+    .unwrap();
+    fs::write(folder.join("hostile.pack"), hostile_pack()).unwrap();
+    let described = succeed(folder, &["inspect", "hostile.pack"]);
+    assert!(described.contains("100.0 |   0.0"), "{described}");
+    let release = privatize("hostile.pack", "3", "text.tsv", "r.jsonl");
     let output = undertone(folder, &release);
     let notes = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{notes}");
-    assert!(
-        notes.contains("Promised: 2 for the whole text exchanged for any other"),
-        "{notes}"
-    );
+    let promise = "Promised: 3 for the whole text exchanged for any other";
+    assert!(notes.contains(promise), "{notes}");
     let line = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
