@@ -1,8 +1,9 @@
 //! The measured accuracy of a pack, on public texts that it was not made from.
 //!
 //! The table has the share of releases that name the right candidate, by unit, ε and length of
-//! text. An app can choose a rule from it, and a person an ε, without looking at private texts. It
-//! has no bearing on any guarantee.
+//! text. People choose ε and the unit of privacy of an app by it, without looking at private texts.
+//! No program may choose the unit by it, because the maker of a pack is not trusted. It has no
+//! bearing on any guarantee.
 
 use zerocopy::little_endian::{U16, U32};
 
@@ -87,29 +88,6 @@ impl<'a> Quality<'a> {
     /// if it was not measured.
     pub fn noiseless(&self, length: usize) -> Option<u16> {
         measured(self.noiseless.get(length)?)
-    }
-
-    /// The unit whose releases were right more often at the largest ε of the table that is not
-    /// above this one (the least of them if all are), for texts of so many sentences: those of the
-    /// longest length listed that is not longer; 0: for texts as the public ones are.
-    pub fn recommended(&self, epsilon: Epsilon, sentences: u32) -> Unit {
-        let listed = self.epsilons.iter();
-        let epsilon = listed
-            .filter(|listed| listed.get() <= epsilon.micro())
-            .count()
-            .saturating_sub(1);
-        let fits = |(_, listed): &(usize, u32)| (1..=sentences).contains(listed);
-        let length = self
-            .lengths()
-            .enumerate()
-            .filter(fits)
-            .max_by_key(|(_, listed)| *listed);
-        let length = length.map_or(0, |(place, _)| place);
-        let of = |unit| self.accuracy(unit, epsilon, length).unwrap_or(0);
-        match of(Unit::WholeText) > of(Unit::Sentence) {
-            true => Unit::WholeText,
-            false => Unit::Sentence,
-        }
     }
 }
 

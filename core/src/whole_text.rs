@@ -19,7 +19,8 @@
 //! for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite randomness takes less than what is left. By permute-and-flip the
 //! normaliser would move, and with the same weights the loss would be more than ε.
 //!
-//! The engine's weights are whole numbers, and W₀ = 2⁴⁸: no release is drawn with more than [`LARGEST_EPSILON`].
+//! The engine's weights are integers, and W₀ = 2⁴⁸, so no release is drawn with more than
+//! [`LARGEST_EPSILON`].
 //!
 //! # What a sentence-private release promises for the whole text
 //! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least relative weight, about

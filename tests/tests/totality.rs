@@ -182,12 +182,6 @@ fn use_quality(quality: &Quality<'_>) {
         }
     }
     assert_eq!(quality.noiseless(lengths), None);
-    for micro in [1, 3_000_000, 1_000_000_000] {
-        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
-        for sentences in [0, 1, 7, u32::MAX] {
-            quality.recommended(epsilon, sentences);
-        }
-    }
 }
 
 /// A release by the whole text, or a refusal that follows from the pack, and then the document as
