@@ -1237,7 +1237,9 @@ int32_t undertone_document_reset(undertone_document *document);
  * grant in micro-units. `out_sentence_micro`: NULL, or receives the largest epsilon of replacing
  * one sentence. `out_whole_text_micro`: NULL, or receives that of replacing the whole text by any
  * other. By the whole text both are epsilon. By the sentence the second is for the worst two texts
- * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+ * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. If
+ * the integer weights of a mechanism cannot express epsilon, both are what it serves: at most
+ * 33.271065 by the whole text.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
