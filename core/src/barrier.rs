@@ -1,12 +1,13 @@
-//! What the optimiser must not see through: masks that stay masks, and memory that is wiped.
+//! Barriers against the optimiser: masks that stay masks, and memory that is wiped.
 
 // For `opaque`, whose assembly is empty.
 #![allow(unsafe_code)]
 
 use zeroize::Zeroize;
 
-/// The mask itself, of which the compiler knows nothing any more. Without it the sign of a difference becomes
-/// a comparison again, and that a branch: on x86-64 where it is thought to be predictable, on RISC-V always.
+/// Returns the mask through a barrier that the compiler cannot see through. Without it the sign of
+/// a difference becomes a comparison again, and a branch: on x86-64 if LLVM takes it for
+/// predictable, on RISC-V always.
 ///
 /// WebAssembly has no inline assembly; its `select` is an instruction.
 #[inline(always)]

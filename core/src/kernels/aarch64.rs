@@ -1,5 +1,5 @@
-//! Kernels for aarch64, which always has NEON: compilers vectorise the portable ones, so what is here
-//! is what they do not find.
+//! Kernels for aarch64, which always has NEON: only those that compilers do not vectorise from the
+//! portable code.
 
 use core::arch::aarch64::*;
 
@@ -29,7 +29,7 @@ pub(super) fn add_features(
     let bytes = table.row_bytes();
     let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
     let bits = |bytes: &[u8], count: usize| bits(bytes, count);
-    // Of few candidates the sums stay in registers.
+    // The sums of few candidates stay in registers.
     if bytes <= 4
         && let Some(sums) = sums.first_chunk_mut::<32>()
     {
@@ -82,7 +82,7 @@ pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUN
     portable::hash_runs_by(start, longer, finished, ends, least, most, hashes)
 }
 
-/// Where the key is among the keys, or any larger number.
+/// The index of the key among the keys, or any larger number.
 #[inline]
 #[target_feature(enable = "neon")]
 fn position(keys: &[U16; FEW_KEYS], key: u16) -> u32 {
@@ -106,7 +106,7 @@ fn bits(bytes: &[u8], count: usize) -> usize {
     let (Some(mask), Some(bytes)) = (mask(count), bytes.first_chunk::<64>()) else {
         return lookup::bits(bytes, count);
     };
-    // As many bytes are counted for every row of a table: how often a loop runs could not be foreseen.
+    // Counts the same number of bytes for every row: the length of a loop is unpredictable.
     let [a, b, c, d]: [uint8x16_t; 4] = transmute!(*bytes);
     let [e, f, g, h]: [uint8x16_t; 4] = transmute!(*mask);
     let first = vaddq_u8(vcntq_u8(vandq_u8(a, e)), vcntq_u8(vandq_u8(b, f)));
@@ -129,7 +129,7 @@ fn expand(used: u32, weights: &[i8]) -> (int8x8_t, int8x8_t, int8x8_t, int8x8_t)
     let eight = |byte: u8, start: u8| -> int8x8_t {
         let weights = weights.get(start.into()..).and_then(<[i8]>::first_chunk);
         let weights: [i8; 8] = weights.copied().unwrap_or_default();
-        // There is one for each byte.
+        // The table has one entry for each byte.
         let places = EXPANSIONS.get(usize::from(byte));
         let places: [u8; 8] = places.copied().unwrap_or_default();
         vtbl1_s8(transmute!(weights), transmute!(places))
@@ -166,7 +166,8 @@ fn round(x: float32x4_t, scale: f32) -> int32x4_t {
     let exponent = vdupq_n_u32(0x7f80_0000);
     let bits = vreinterpretq_u32_f32(x);
     let special = vceqq_u32(vandq_u32(bits, exponent), exponent);
-    // What rounds to 0 is 0 from the start: for subnormal numbers some processors take longer.
+    // Numbers that round to 0 are set to 0 first, because subnormal numbers take longer on some
+    // processors.
     let magnitude = vandq_u32(bits, vdupq_n_u32(0x7fff_ffff));
     let quarter = vdupq_n_u32(smallest_product(scale) as u32);
     let special = vorrq_u32(special, vcltq_u32(magnitude, quarter));
@@ -200,17 +201,21 @@ pub(super) fn add_short_products(
     sums: &mut [i64],
     room: usize,
 ) {
-    let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
-        true => [short_products(four, x), short_products(four, y)],
-        false => [short_products(four, x), [0; 4]],
+    let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| {
+        if two {
+            [short_products(four, x), short_products(four, y)]
+        } else {
+            [short_products(four, x), [0; 4]]
+        }
     };
     portable::in_fours::<16>(matrix, width, start, sentences, sums, room, products);
 }
 
-/// The products of four rows with the whole chunks of one sentence. No lane overflows: each has one of sixteen coordinates.
+/// The products of four rows with the whole chunks of one sentence. No lane overflows: each has one
+/// of sixteen coordinates.
 #[target_feature(enable = "neon")]
 fn short_products([a, b, c, d]: [&[I16]; 4], x: &[i16]) -> [i64; 4] {
-    // Not loops over arrays: optimised for size those stay in memory.
+    // Not loops over arrays, which stay in memory when optimised for size.
     type Sums = (int32x4_t, int32x4_t, int32x4_t, int32x4_t);
     let (a, b) = (a.as_chunks::<16>().0, b.as_chunks::<16>().0);
     let (c, d) = (c.as_chunks::<16>().0, d.as_chunks::<16>().0);
@@ -257,7 +262,7 @@ fn dot(weights: &[I16], x: &[i16]) -> i64 {
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
 #[target_feature(enable = "neon")]
 pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
-    // By lanes, because optimised for size the portable table takes longer than the look-ups.
+    // By lanes: optimised for size, the portable table takes longer than the look-ups.
     let sentences = vdupq_n_u8(sentences);
     let depth = |above: uint8x16_t| vminq_u8(above, vqsubq_u8(sentences, above));
     let depths_of = |uint8x16x4_t(a, b, c, d): uint8x16x4_t| {
@@ -268,7 +273,7 @@ pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sente
     let (third, fourth) = (depths_of(third), depths_of(fourth));
     let sixty_four = vdupq_n_u8(64);
     let look_up = |depths: &mut [u8; 16], codes: &[u8; 16]| {
-        // Not a loop over an array: optimised for size that stays in memory.
+        // Not a loop over an array, which stays in memory when optimised for size.
         let index: uint8x16_t = transmute!(*codes);
         let found = vqtbl4q_u8(first, index);
         let index = vsubq_u8(index, sixty_four);
@@ -396,7 +401,7 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<16>();
     let wanted = vdupq_n_u8(level);
     let mut total = portable::count_equal(rest, level);
-    // As many as a byte can count.
+    // The most that a byte can count.
     for chunks in chunks.chunks(255) {
         let mut counts = vdupq_n_u8(0);
         for chunk in chunks {

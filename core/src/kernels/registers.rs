@@ -1,6 +1,8 @@
 //! Wiping vector registers.
 //!
-//! All that a processor has, whatever the kernels use: copies of memory go through registers that no kernel names.
+//! It wipes all registers of the processor, because copies of memory use registers that no kernel
+//! names. What the stack and registers hold after a call is residue of private data (see
+//! `SECURITY.md`).
 
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "sse2"),
@@ -8,12 +10,12 @@
 ))]
 use core::arch::asm;
 
-/// Those of x86-64.
+/// Wipes the registers of x86-64.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(super) fn wipe() {
     cpufeatures::new!(cpu_avx, "avx");
     cpufeatures::new!(cpu_avx512, "avx512f", "avx512bw");
-    // SAFETY: the registers are named as clobbered, and the processor has said that it has them.
+    // SAFETY: the registers are named as clobbered, after a check that the processor has them.
     unsafe {
         if cpu_avx512::get() {
             asm!(
@@ -73,7 +75,7 @@ pub(super) fn wipe() {
     }
 }
 
-/// Those of NEON.
+/// Wipes the registers of NEON.
 #[cfg(undertone_kernels = "aarch64")]
 pub(super) fn wipe() {
     // SAFETY: the registers are named as clobbered.

@@ -7,15 +7,16 @@ use crate::epsilon::Epsilon;
 /// The fractional bits below the grid: a step of it counts 2⁴⁰.
 pub(super) const BITS_BELOW_GRID: u32 = 40;
 
-/// B/h is at most 2 to this.
+/// log₂ of the largest B/h.
 pub(super) const MAX_GRID_BITS: i32 = 21;
 
-/// By what factor at most a public map stretches distances: in units of 2⁻³², rounded up, `2⁻¹²..=2¹²`.
+/// The largest factor by which a public map stretches distances, in units of 2⁻³², rounded up;
+/// `2⁻¹²..=2¹²`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sensitivity(u64);
 
 impl Sensitivity {
-    /// 1: the vector itself gets the noise.
+    /// 1, for noise on the vector itself.
     pub const ONE: Self = Self(1 << 32);
     /// The smallest: 2⁻¹².
     pub const MIN: Self = Self(1 << 20);
@@ -46,8 +47,8 @@ impl fmt::Display for Sensitivity {
     }
 }
 
-/// The largest k with 2^k·2^`log2_steps` ≤ Δ·√`square`/ε, exactly. `square` is in 1..=2¹¹, `log2_steps` in
-/// 3..=6.
+/// The largest k with 2^k·2^`log2_steps` ≤ Δ·√`square`/ε, exactly. `square` is in 1..=2¹¹,
+/// `log2_steps` in 3..=6.
 ///
 /// With Δ = D·2⁻³² and ε = E·10⁻⁶: the largest k with 4^(k + log2_steps + 26)·E² ≤ D²·square·5¹².
 pub(super) fn grid_exponent(
