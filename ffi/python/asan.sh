@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The tests of the wheel in build/python, but for Spark's, with the module built under the address sanitizer: a
-# mistake in an `unsafe` block, such as a view that outlives what it looks into, ends the run. Wants Rust's nightly
-# and the library of GCC's sanitizer. Leaks are not looked for: Python leaves much to the end of its process.
+# The tests of the wheel in build/python, but for Spark's, with the module built under the address
+# sanitizer: a mistake in an `unsafe` block, such as a view that outlives what it looks into, ends
+# the run. Wants Rust's nightly and the library of GCC's sanitizer. Leaks are not looked for: Python
+# leaves much to the end of its process.
 #
 #     ffi/python/asan.sh         from the top of the repository, after check.sh
 set -euo pipefail
@@ -16,7 +17,7 @@ cp ffi/python/python/undertone/* "$module"
 cp "$target/$host/release/libundertone_python.so" "$module/_undertone.abi3.so"
 
 export PYTHONPATH=$PWD/build/asan PYTHONMALLOC=malloc
-# Python's own children run under it, too.
+# Child processes of Python also run under it.
 export LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0
 # Else the wheel would be tested, or nothing would be found.
 build/python/bin/python - <<'PYTHON'

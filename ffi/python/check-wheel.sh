@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether a wheel is below 15 MB, links nothing that a system may lack, and says what it was made of.
+# Checks that a wheel is below 15 MB, links nothing that a system may lack, and lists its contents.
 #
 #     ffi/python/check-wheel.sh WHEEL
 set -euo pipefail
@@ -23,7 +23,7 @@ for library in $needed; do
     case $library in
     # The C library, whole or in the parts of before 2.34.
     libc.so.6 | libm.so.6 | libpthread.so.0 | libdl.so.2 | ld-linux-x86-64.so.2 | ld-linux-aarch64.so.1) ;;
-    # What comes with the compiler: in a wheel that is built where it is used, not in those that are shipped.
+    # Part of the compiler: in a wheel that is built where it is used, not in a shipped wheel.
     libgcc_s.so.1) [[ $1 != *-manylinux_2_28_* ]] || fail "the module links $library" ;;
     *) fail "the module links $library" ;;
     esac

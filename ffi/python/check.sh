@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What CI asks of the wheel that README.md has built and installed in build/python: its size, what it links, how fast it
-# is there, its tests and its types.
+# What CI asks of the wheel that README.md has built and installed in build/python: its size, what
+# it links, how fast it is there, its tests and its types.
 #
 #     ffi/python/check.sh        from the top of the repository
 set -euo pipefail
@@ -12,7 +12,7 @@ wheel=$(echo build/wheels/undertone-*-cp310-abi3-*.whl)
 [ -f "$wheel" ] || fail "no single wheel for all versions of Python in build/wheels: $wheel"
 ffi/python/check-wheel.sh "$wheel"
 
-# Of the processor, the best of five: other programs may have it meanwhile.
+# Processor time, the best of five, because other programs may use the processor.
 $python - <<'PYTHON'
 import subprocess, sys
 run = lambda code: float(subprocess.run([sys.executable, "-c", "import time; s = time.process_time(); " + code + "; print(time.process_time() - s)"], capture_output=True, text=True, check=True).stdout)
@@ -24,7 +24,7 @@ PYTHON
 # Without pandas, Polars and PyArrow, which users may lack.
 $python -m pip install --quiet --constraint ffi/python/requirements.txt pytest numpy
 $python -X dev -m pytest ffi/python/tests/test_releases.py
-# With them. The rest of this page needs them, too.
+# With them; the rest of this script needs them.
 $python -m pip install --quiet --requirement ffi/python/requirements.txt
 $python -X dev -m pytest ffi/python/tests
 $python -X dev -m pytest -s ffi/python/tests/test_faces.py | tests/faces/ran.sh Python

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs a program with a wheel for aarch64 on a machine of another kind: in an emulator, with Debian's Python and NumPy's own wheel.
+# Runs a program with a wheel for aarch64 on a machine of another kind: in an emulator, with
+# Debian's Python and NumPy's own wheel.
 #
 #     ffi/python/run-aarch64.sh WHEEL PROGRAM
 #

@@ -1,8 +1,8 @@
 //! The native methods of the class `Native` in `ffi/java`. Each calls the function of the C
 //! interface that it is named after, and returns its status.
 //!
-//! Nothing is allocated. A handle lives in a direct buffer, which does not move and lives as long as
-//! the Java object that holds it. The Java classes guarantee that no argument is null, that one
+//! Nothing is allocated. A handle lives in a direct buffer, which does not move and lives as long
+//! as the Java object that holds it. The Java classes guarantee that no argument is null, that one
 //! thread at a time uses a handle, and that a pack outlives its documents. Only a ledger calls
 //! back: Java reads and writes its file.
 
@@ -37,8 +37,8 @@ macro_rules! native {
             // SAFETY: the functions of C refuse a handle that no init method made. What arguments
             // point to is as long as they say, and valid until this function returns: the Java
             // classes hold what a call reads, and the monitor of what it changes. Outputs are local
-            // variables, or buffers and arrays of the caller in Java. `give_secret` and the functions of a
-            // `Storage` get the contexts that they require.
+            // variables, or buffers and arrays of the caller in Java. `give_secret` and the
+            // functions of a `Storage` get the contexts that they require.
             #[allow(unused_unsafe, reason = "some functions of C are safe")]
             let answer: $answer = unsafe { $body };
             answer.into_java(vm)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a folder with the Swift package for apps: without its tests, which need files of the repository. SwiftPM takes no package
-# that names tests it lacks.
+# Makes a folder with the Swift package for apps: without its tests, which need files of the
+# repository. SwiftPM takes no package that names tests it lacks.
 #
 #     ffi/swift/ship.sh FOLDER
 set -eu

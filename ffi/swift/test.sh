@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Compiles and tests the Swift package on Linux, and makes the first release of ffi/README.md as printed.
+# Compiles and tests the Swift package on Linux, and makes the first release of ffi/README.md as
+# printed.
 #
 #     ffi/swift/test.sh --fetch FOLDER       only fetches a Swift into FOLDER, if this machine has none
 #     ffi/swift/test.sh INSTALLED FOLDER     INSTALLED is what ffi/install.sh made; works in FOLDER
 #
-# With the Swift of this machine; without one with that of Debian 13, which debootstrap unpacks in FOLDER. That wants root and
-# 2 GB.
+# With the Swift of this machine; without one with that of Debian 13, which debootstrap unpacks in
+# FOLDER. That wants root and 2 GB.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -57,7 +58,7 @@ while read -r pack name; do
         { echo "not all golden vectors of $pack, $name ran" >&2; exit 1; }
 done <../../tests/golden/list.txt
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
-# What apps get; on Linux without the xcframework.
+# The package as apps get it; on Linux without the xcframework.
 (cd ../../shipped && swift build)
 # As somebody who has set nothing but UNDERTONE.
 unset PKG_CONFIG_PATH

@@ -38,8 +38,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER [TOPICS], the folder tests/golden,
- * undertone.h, and a pack with features of two topics.
+ * The methods of the classes, without misuse and the day of a keyboard: java EveryMethod GOLDEN HEADER
+ * [TOPICS], the folder tests/golden, undertone.h, and a pack with features of two topics.
  */
 public final class EveryMethod {
     private static final long ONE = 1_000_000;
@@ -183,7 +183,8 @@ public final class EveryMethod {
         check(sentences("", false).isEmpty() && sentences(" \n ", true).isEmpty(), "no sentences");
         check(sentences("\ud83d Half. \ude00 Other half.", false).size() == 2, "halves of pairs");
         check(sentences("It \udc00 snows.", false).equals(Arrays.asList("It \udc00 snows.")), "half a pair ends none");
-        // What a keyboard does, cut anywhere: in a pair, and before a letter of one, which may be a small one after a stop.
+        // A keyboard may cut a text anywhere: in a pair, and before a letter of one, which may be a
+        // small one after a stop.
         String typed = "It rains \ud83c\udf27 Dr. Smith sleeps! \ud83d\ude34\r\n\nMore? approx. \ud801\udc28\ud801\udc29 and"
                 + " \ud800 so. \ud83d\udc69\u200d\ud83d\udd2c It is a \udfff b. \ud83d";
         List<String> whole = sentences(typed, false);
@@ -220,7 +221,7 @@ public final class EveryMethod {
         check(vocabulary.fallback() < vocabulary.wordCount() && vocabulary.unitExponent() < 0, "a description");
         String first = vocabulary.word(0);
         check(!first.isEmpty() && !first.equals(vocabulary.word(1)), "words: " + first);
-        // From a buffer that starts anywhere, too.
+        // Also from a buffer that starts anywhere.
         byte[] bytes = Files.readAllBytes(golden.resolve("golden-scores.pack"));
         ByteBuffer shifted = ByteBuffer.allocateDirect(bytes.length + 3);
         shifted.position(3);
@@ -233,7 +234,8 @@ public final class EveryMethod {
 
         Bag bag = new Bag(vocabulary);
         check(bag.vocabulary() == vocabulary, "the vocabulary of the bag");
-        // Every other word is at a distance of more than 1, so at this epsilon it has a chance below 2^-50.
+        // Every other word is at a distance of more than 1, so at this epsilon it has a chance
+        // below 2^-50.
         int cat = 0;
         while (!vocabulary.word(cat).equals("cat")) {
             cat++;
@@ -392,7 +394,9 @@ public final class EveryMethod {
         }
     }
 
-    /** Node does not see the lock of a ledger that is being made: one that it made meanwhile stays. */
+    /**
+     * Node does not see the lock of a ledger that is being made: one that it made meanwhile stays.
+     */
     private static void ledgersReplaceNone() throws Exception {
         Path folder = Files.createTempDirectory("meanwhile");
         Path file = folder.resolve("budget.ledger");
@@ -400,7 +404,8 @@ public final class EveryMethod {
             ledger.spend(ONE, WINDOW);
         }
         byte[] made = Files.readAllBytes(file);
-        // What a program left that was killed between the link and the deletion: the ledger by another name.
+        // A program that was killed between the link and the deletion leaves the ledger by another
+        // name.
         Files.createLink(folder.resolve("budget.ledger.java.partial"), file);
         Method place = Ledger.class.getDeclaredMethod("place", Path.class, byte[].class);
         place.setAccessible(true);
@@ -433,7 +438,7 @@ public final class EveryMethod {
         check(!(boolean) isMissing.invoke(null, file), "a file");
         Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
         check(!(boolean) isMissing.invoke(null, link), "a link that leads nowhere");
-        // The system says neither.
+        // The system reports neither.
         Path odd = file.resolve("budget.ledger");
         Throwable cause = thrown(() -> isMissing.invoke(null, odd)).getCause();
         check(cause instanceof IOException && !(cause instanceof NoSuchFileException), "no answer: " + cause);

@@ -28,8 +28,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The golden vectors: java Golden GOLDEN [PACK VECTORS]..., the folder tests/golden and files in it. The classes take no random
- * bytes from a caller, so this program puts its own generator in the place of the virtual machine's.
+ * The golden vectors: java Golden GOLDEN [PACK VECTORS]..., the folder tests/golden and files in
+ * it. The classes take no random bytes from a caller, so this program puts its own generator in the
+ * place of the virtual machine's.
  */
 public final class Golden {
     /** What the next draw gets, once. */

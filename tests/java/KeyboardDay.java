@@ -13,7 +13,10 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 
-/** The steps of tests/faces/keyboard-day.md in Java: java KeyboardDay GOLDEN, the folder tests/golden. It prints their names. */
+/**
+ * The steps of tests/faces/keyboard-day.md in Java: java KeyboardDay GOLDEN, the folder
+ * tests/golden. It prints their names.
+ */
 public final class KeyboardDay {
     private static final long EPSILON = 1_000_000;
     private static final long BUDGET = 10 * EPSILON;

@@ -21,7 +21,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The cases of tests/faces/misuse.md in Java: java Misuse GOLDEN, the folder tests/golden. None crashes. It prints their names. */
+/**
+ * The cases of tests/faces/misuse.md in Java: java Misuse GOLDEN, the folder tests/golden. None
+ * crashes. It prints their names.
+ */
 public final class Misuse {
     private static final long ONE = 1_000_000;
     private static final long TEN = 10_000_000;

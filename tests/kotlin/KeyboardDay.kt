@@ -11,7 +11,10 @@ import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.Paths
 
-/** The steps of tests/faces/keyboard-day.md in Kotlin: KeyboardDayKt GOLDEN, the folder tests/golden. It prints their names. */
+/**
+ * The steps of tests/faces/keyboard-day.md in Kotlin: KeyboardDayKt GOLDEN, the folder
+ * tests/golden. It prints their names.
+ */
 
 private const val EPSILON = 1_000_000L
 private const val BUDGET = 10 * EPSILON

@@ -19,7 +19,10 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.concurrent.thread
 
-/** The cases of tests/faces/misuse.md in Kotlin: MisuseKt GOLDEN, the folder tests/golden. None crashes. It prints their names. */
+/**
+ * The cases of tests/faces/misuse.md in Kotlin: MisuseKt GOLDEN, the folder tests/golden. None
+ * crashes. It prints their names.
+ */
 
 private const val ONE = 1_000_000L
 private const val TEN = 10_000_000L
@@ -72,7 +75,7 @@ private fun packs(golden: Path, bytes: ByteArray) {
 
 private fun texts(golden: Path, pack: Pack) {
     val document = Document(pack)
-    // What comes from Java may be null: Kotlin does not know better.
+    // A value from Java may be null, which Kotlin's types do not show.
     test(
         "null_argument", "ARGUMENT",
         { document.pushSentence(null) }, { document.pushText(null) }, { document.push(null) }, { document.release(null) },

@@ -1,4 +1,5 @@
-//! Every face runs the lists of `tests/faces` by their names, and the lists name statuses that exist.
+//! Every face runs the lists of `tests/faces` by their names, and the lists name statuses that
+//! exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +11,7 @@ use undertone_tests::faces::{
     FACES, cases, columns, golden_files, golden_vectors, quoted, read, rows,
 };
 
-/// What comes out and is no status of the header: `tests/faces/misuse.md` says what each stands for.
+/// Outcomes that are no status of the header; `tests/faces/misuse.md` explains each.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];
 const OF_LANGUAGES: [&str; 4] = [
     "STATUS_MOVED",
@@ -19,8 +20,8 @@ const OF_LANGUAGES: [&str; 4] = [
     "IllegalStateException",
 ];
 
-/// A file without its comments, by line: a case that only a comment names does not run, nor does one that is only imported. What
-/// follows a `//` in a string goes, too, which at worst hides a name.
+/// A file without its comments and imports, by line, because a case named only there does not run.
+/// Text after a `//` in a string is also removed, which at worst hides a name.
 fn without_comments(path: &str, file: &str) -> String {
     let mark = if path.ends_with(".py") { "#" } else { "//" };
     let mut imports = false;
@@ -37,7 +38,7 @@ fn without_comments(path: &str, file: &str) -> String {
                 .iter()
                 .any(|word| line.trim_start().starts_with(word));
             let import = imports || first;
-            // What is imported may have lines of its own, in brackets.
+            // Imported names may stand on lines of their own, in brackets.
             imports =
                 import && !line.contains([')', '}']) && (imports || line.contains(['(', '{']));
             !import
@@ -60,7 +61,7 @@ fn code(cell: &str) -> String {
         .collect()
 }
 
-/// What a file of a face lacks, and what it has although the list rules it out.
+/// Cases that a file of a face lacks, and cases it has although the list rules them out.
 fn wrong(file: &str, face: &str, cases: &[(&str, BTreeSet<&'static str>)]) -> Vec<String> {
     let words = words(file);
     let cases = cases.iter().filter_map(|(name, faces)| {
@@ -96,7 +97,7 @@ fn every_face_runs_every_case() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// What cells name that the tests of their faces do not have, and functions that are in no row, or in several.
+/// Names in cells that the tests of their faces lack, and functions in no row or in several.
 fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, String>) -> Vec<String> {
     let columns = columns(page);
     let tests: BTreeMap<_, _> = tests
@@ -115,7 +116,7 @@ fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, Strin
             if cell.strip_prefix("none: ").is_some_and(explained) {
                 continue;
             }
-            // What a face lacks of a feature, after the names of what it has.
+            // The missing parts of a feature, after the names of those it has.
             let (has, lacks) = cell
                 .split_once("; none for ")
                 .unwrap_or((cell, "a: reason"));
@@ -226,7 +227,7 @@ fn what_the_table_of_features_lacks_is_found() {
     }
 }
 
-/// What `ran.sh` of this folder says of what a face printed.
+/// The result of `ran.sh` of this folder for the output of a face.
 fn ran(folder: &Path, face: &str, printed: &str) -> Output {
     let mut child = Command::new("sh")
         .args([&folder.join("ran.sh"), Path::new(face)])
@@ -284,7 +285,7 @@ fn every_face_runs_the_golden_vectors() {
             .into_string()
             .expect("a name")
     });
-    // What the library finds in a text, which no face shows.
+    // Features that the library finds in a text, which no face shows.
     let files: BTreeSet<String> = files
         .filter(|name| name.ends_with(".txt") && name != "features.txt" && name != "list.txt")
         .collect();
@@ -322,8 +323,8 @@ fn every_face_runs_the_golden_vectors() {
     }
 }
 
-/// Python has no calls for some golden vectors. Its test says for how many of each file, and runs all others; the table of the faces
-/// says how many those are.
+/// Python has no calls for some golden vectors. Its test has their number in each file; the table
+/// of the faces has the number of the others.
 #[test]
 fn the_table_says_how_many_golden_vectors_python_runs() {
     let test = read("ffi/python/tests/test_golden.py");

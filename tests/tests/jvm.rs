@@ -1,9 +1,9 @@
-//! The library as Java and Kotlin see it: all functions of C are there, and the programs in `tests/java` and `tests/kotlin`,
-//! which use it rightly and wrongly, hold.
+//! The library as Java and Kotlin see it: all functions of C are there, and the programs in
+//! `tests/java` and `tests/kotlin`, which use it rightly and wrongly, hold.
 //!
-//! Chance: false alarm 10⁻¹², miss none. A bag, a vector and whole texts are released at the largest epsilon, where any other
-//! outcome has a chance below 2⁻⁵⁰ for a word, e⁻²⁰⁰ for a coordinate and 2⁻⁴⁷ for a whole text; of other releases nothing is
-//! looked at but their form.
+//! Chance: false alarm 10⁻¹², miss none. A bag, a vector and whole texts are released at the
+//! largest epsilon, where any other outcome has a chance below 2⁻⁵⁰ for a word, e⁻²⁰⁰ for a
+//! coordinate and 2⁻⁴⁷ for a whole text; of other releases nothing is looked at but their form.
 
 #![cfg(unix)]
 
@@ -28,13 +28,14 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|found| found == word)
 }
 
-/// What C can do, Java and Kotlin can: a function that is new in C is missing here until it is there, too.
+/// Java and Kotlin have every function of C.
 #[test]
 fn every_function_of_c_has_a_face() {
     let native = read("ffi/src/jni.rs");
     let native = native.split("#[cfg(test)]").next().unwrap_or_default();
     for function in read("tests/c/symbols.txt").lines() {
-        // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a thread of Java waits.
+        // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a
+        // thread of Java waits.
         let needless = [
             "undertone_ledger_grant",
             "undertone_ledger_handle_size",
@@ -90,8 +91,9 @@ fn native_methods_are_declared_exported_and_called() {
     }
 }
 
-/// A pack, and what was made from one, reads the bytes of the pack where they are. A collector that took them during a call would
-/// free them, so every call gets them. The calls of a document and a bag hold a monitor, which holds the rest.
+/// A pack, and what was made from one, reads the bytes of the pack where they are. A collector that
+/// took them during a call would free them, so every call gets them. The calls of a document and a
+/// bag hold a monitor, which holds the rest.
 #[test]
 fn what_a_call_reads_outlives_it() {
     let mut checked = 0;
@@ -126,7 +128,8 @@ fn compiled(name: &str, compiler: &str, sources: &[PathBuf], options: &[&str]) -
     folder
 }
 
-/// Runs a program with the checks of the virtual machine for native code, which print what they find, and returns what it printed.
+/// Runs a program with the checks of the virtual machine for native code, which print what they
+/// find, and returns what it printed.
 fn printed<A: AsRef<OsStr>>(classes: &Path, program: &str, arguments: &[A]) -> String {
     let Java {
         library,

@@ -1,7 +1,8 @@
-//! The cases of misuse and the day of a keyboard that every face goes through (`tests/faces`), in Rust.
+//! The cases of misuse and the day of a keyboard that every face goes through (`tests/faces`), in
+//! Rust.
 //!
-//! Chance: false alarm 10⁻¹⁹, miss none. Of releases nothing is looked at but their form. A record of a ledger that was torn has
-//! a checksum of 64 bits that is right by chance.
+//! Chance: false alarm 10⁻¹⁹, miss none. Of releases nothing is looked at but their form. A record
+//! of a ledger that was torn has a checksum of 64 bits that is right by chance.
 
 use std::fs;
 use std::num::NonZero;
@@ -58,7 +59,7 @@ fn open(path: &Path) -> Result<LedgerFile, Error> {
     LedgerFile::open_or_create(path, Unit::Sentence, epsilon(10))
 }
 
-/// What a ledger refuses.
+/// The refusals of a ledger.
 fn why<T>(result: Result<T, Error>) -> LedgerError {
     let error = result.err().expect("a refusal");
     match error.cause() {

@@ -15,7 +15,8 @@ built = ut.build_pack(public.texts, public.labels)
 # %% How many devices does it take? Asked before anything is collected.
 print(ut.plan(built.candidates, epsilon=[1, 3], within=0.05))
 
-# %% Two weeks: each day the releases of 2,000 people come in. From the eighth on, more of them write about health.
+# %% Two weeks: each day the releases of 2,000 people come in. From the eighth on, more of them
+# write about health.
 texts = ut.demo.private(20_000)
 by_label: dict[str, list[str]] = {}
 for text, label in zip(texts.texts, texts.labels):

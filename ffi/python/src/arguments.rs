@@ -1,4 +1,4 @@
-//! What Python calls with.
+//! Arguments from Python.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -26,7 +26,7 @@ pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
     let digits = value.str()?;
     let digits = digits.to_string_lossy();
     digits.parse().map_err(|problem| match digits.len() {
-        // It could be a text, in the wrong place; digits, too: somebody's number.
+        // It could be a text in the wrong place, or the digits of somebody's number.
         _ if !number => argument(format!(
             "epsilon = a value of type {}, which is not shown: {problem}",
             type_name(value)
@@ -36,8 +36,9 @@ pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
     })
 }
 
-/// A name: a rule, a label, a column. As in a [`Text`], U+FFFD stands for lone surrogates, because the exception of Python's
-/// own conversion would hold what is there, and it could be a text, in the wrong place.
+/// A name: a rule, a label, a column. As in a [`Text`], U+FFFD stands for lone surrogates, because
+/// the exception of Python's own conversion would hold what is there, and it could be a text, in
+/// the wrong place.
 pub(crate) struct Name(String);
 
 impl<'py> FromPyObject<'_, 'py> for Name {
@@ -81,7 +82,7 @@ pub(crate) fn method(rule: &str) -> PyResult<Method> {
         "exponential" => Ok(Method::Sentence(Rule::Exponential)),
         "whole-text" => Ok(Method::WholeText),
         "projective" => Ok(Method::Projective),
-        // What is there is not said: it could be a text, in the wrong place.
+        // The value is not shown: it could be a text in the wrong place.
         _ => Err(argument(
             "rule is unknown; take \"whole-text\", \"projective\", \"permute-and-flip\" or \"exponential\"",
         )),
@@ -91,7 +92,7 @@ pub(crate) fn method(rule: &str) -> PyResult<Method> {
 /// A text of Python, which stays as it is without the interpreter.
 pub(crate) enum Text {
     Borrowed(PyBackedStr),
-    /// With U+FFFD for lone surrogates: an error would say something about the text.
+    /// With U+FFFD for lone surrogates, because an error would reveal something of the text.
     Replaced(String),
 }
 
@@ -105,7 +106,7 @@ impl AsRef<str> for Text {
 }
 
 impl Text {
-    /// `name`: what errors call it. They say nothing of a text.
+    /// Errors call the text `name`, and reveal nothing of it.
     pub(crate) fn new(value: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<Self> {
         let Ok(text) = value.cast::<PyString>() else {
             return Err(PyTypeError::new_err(format!(
@@ -138,6 +139,6 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     let name = value.get_type().name();
     let name = name.as_ref().map(|name| name.to_string_lossy());
     let name = name.unwrap_or(Cow::Borrowed("of an unknown type"));
-    // A name of a type may have megabytes, too.
+    // Even the name of a type may have megabytes.
     name.chars().take(80).collect()
 }

@@ -12,8 +12,8 @@ use crate::document::Release;
 use crate::errors::{quietly, raised};
 use crate::pack::lent;
 
-/// What a server needs to read releases of one pack: the candidates' names and embeddings, and
-/// public texts for estimates. `Candidates(data)` takes the bytes of its file, which are untrusted:
+/// Reads releases of one pack on a server: the candidates' names and embeddings, and public texts
+/// for estimates. `Candidates(data)` takes the bytes of its file, which are untrusted:
 /// any bytes either parse or raise `UndertoneError`.
 #[pyclass(frozen, module = "undertone")]
 pub(crate) struct Candidates(pub(crate) Arc<HostCandidates>);
@@ -28,7 +28,7 @@ impl Candidates {
         Ok(Self(Arc::new(raised(read)?)))
     }
 
-    /// What `save` writes.
+    /// The bytes that `save` writes.
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.to_bytes())
     }
@@ -58,7 +58,11 @@ impl Candidates {
     /// The name of each: a label, or the number of a cluster.
     #[getter]
     fn names(&self) -> Vec<&str> {
-        self.0.entries.iter().map(|entry| entry.id.as_str()).collect()
+        self.0
+            .entries
+            .iter()
+            .map(|entry| entry.id.as_str())
+            .collect()
     }
 
     /// The label of each, or None.

@@ -27,7 +27,7 @@ use crate::work;
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Counts(Arc<Counted>);
 
-/// Which releases are counted.
+/// The filter for releases to count.
 fn expected(
     packs: &[PyRef<'_, Pack>],
     candidates: &[PyRef<'_, Candidates>],
@@ -276,7 +276,7 @@ impl Counts {
         Ok(columns)
     }
 
-    /// What the counts say. `question`: public texts in the place of those that came with its pack.
+    /// Estimates from the counts. `question`: public texts instead of those of the pack.
     #[pyo3(signature = (candidates, level, at_once, difference, question, progress))]
     #[allow(clippy::too_many_arguments)]
     fn estimate(
@@ -327,7 +327,7 @@ impl Counts {
     }
 }
 
-/// What releases say.
+/// Estimates from releases.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Answer(HostAnswer);
 

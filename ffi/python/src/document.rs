@@ -28,9 +28,11 @@ self_cell!(
     }
 );
 
-/// The sentences of one private text, reduced to what a release needs. At most 128: those after them are left out.
+/// The sentences of one private text, reduced to what a release needs. At most 128: those after
+/// them are left out.
 ///
-/// One thread at a time may use it: another gets a `RuntimeError`. Raises `UndertoneError` for a pack without candidates.
+/// One thread at a time may use it: another gets a `RuntimeError`. Raises `UndertoneError` for a
+/// pack without candidates.
 #[pyclass(module = "undertone")]
 pub(crate) struct Document(Open);
 
@@ -42,11 +44,14 @@ impl Document {
         Ok(Self(open.map_err(|error| raise(&error))?))
     }
 
-    /// Adds the embedding of one sentence, `[dimension]` of float32, or of several, `[sentences, dimension]`, without a copy; returns how many were
-    /// added. Each must come from the encoder that the pack names, which has seen this sentence alone. A coordinate that is not finite counts as 0.
+    /// Adds the embedding of one sentence, `[dimension]` of float32, or of several, `[sentences,
+    /// dimension]`, without a copy; returns how many were added. Each must come from the encoder
+    /// that the pack names, which has seen this sentence alone. A coordinate that is not finite
+    /// counts as 0.
     ///
-    /// Raises `TypeError` for anything else, `ArgumentError` for another shape or an array that is not contiguous, `UndertoneError` for a pack with
-    /// features, which needs the text. Nothing was added then.
+    /// Raises `TypeError` for anything else, `ArgumentError` for another shape or an array that is
+    /// not contiguous, `UndertoneError` for a pack with features, which needs the text. Nothing was
+    /// added then.
     fn push(&mut self, embeddings: &Bound<'_, PyAny>) -> PyResult<usize> {
         let wrong = |found: String| {
             PyTypeError::new_err(format!(
@@ -70,7 +75,7 @@ impl Document {
                 "embeddings have the shape {shape:?}; the pack takes [{dimension}] or [sentences, {dimension}]"
             )));
         }
-        // Column by column is a slice, too.
+        // Column by column is also a slice.
         let rows = array.as_slice().ok().filter(|_| array.is_c_contiguous());
         let rows = rows.ok_or_else(|| {
             argument(
@@ -83,7 +88,8 @@ impl Document {
         pushed.map_err(|problem| raise(&Error::from(problem)))
     }
 
-    /// Adds the sentences of a text, for packs that read text: with a lexicon, or features alone. Returns how many were added, which is private.
+    /// Adds the sentences of a text, for packs that read text: with a lexicon, or features alone.
+    /// Returns how many were added, which is private.
     ///
     /// Raises `UndertoneError` for other packs. No error depends on the text; the time does.
     fn push_text(&mut self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
@@ -99,8 +105,8 @@ impl Document {
         .map_err(|error| raise(&error))
     }
 
-    /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of `undertone.release`. If `ledger` does not pay for it, the
-    /// sentences stay.
+    /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of
+    /// `undertone.release`. If `ledger` does not pay for it, the sentences stay.
     #[pyo3(signature = (epsilon, rule = "whole-text".into(), *, ledger = None), text_signature = "($self, epsilon, rule='whole-text', *, ledger=None)")]
     fn release(
         &mut self,
@@ -162,7 +168,8 @@ pub(crate) fn rule_name(rule: Rule) -> &'static str {
     }
 }
 
-/// What leaves the device: 24 bytes. `Release(data)` reads them; raises `ArgumentError` if they are no release.
+/// The 24 bytes that leave the device. `Release(data)` reads them; raises `ArgumentError` if they
+/// are no release.
 #[pyclass(frozen, eq, hash, module = "undertone")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Release(pub(crate) CoreRelease);
@@ -208,8 +215,8 @@ impl Release {
         rule_name(self.0.rule())
     }
 
-    /// The number of the candidate; of "whole-text" releases, the number of candidates stands for "nothing known"; of "projective" ones,
-    /// it is a point, which names no candidate.
+    /// The number of the candidate; of "whole-text" releases, the number of candidates stands for
+    /// "nothing known"; of "projective" ones, it is a point, which names no candidate.
     #[getter]
     fn candidate(&self) -> u32 {
         self.0.number()

@@ -53,7 +53,7 @@ impl HostEncoder for PackLexicon {
 #[pyclass(frozen, module = "undertone")]
 pub(crate) struct Encoder {
     pub(crate) encoder: Arc<dyn HostEncoder>,
-    /// What packs made with it carry along.
+    /// The lexicon for packs made with this encoder.
     pub(crate) lexicon: Option<LexiconData>,
 }
 
@@ -63,7 +63,7 @@ impl Encoder {
         (self.encoder.clone(), self.lexicon.clone())
     }
 
-    /// With a lexicon that leaves room for other parts of a pack of so many bytes.
+    /// With a lexicon that leaves room for the other parts of a pack of `size` bytes.
     pub(crate) fn within(&self, size: usize) -> PyResult<Self> {
         let (encoder, lexicon) = self.parts();
         let Some(lexicon) = lexicon else {
@@ -103,7 +103,7 @@ impl Encoder {
     }
 }
 
-/// Where there is no room for them, an exception: the process goes on.
+/// Raises if there is no memory for the vectors, so that the process goes on.
 fn zeros(count: usize, dimension: usize) -> PyResult<Vec<f32>> {
     let mut rows = Vec::new();
     let length = count.checked_mul(dimension);
@@ -120,8 +120,9 @@ fn zeros(count: usize, dimension: usize) -> PyResult<Vec<f32>> {
 
 #[pymethods]
 impl Encoder {
-    /// A neural encoder: a folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it. `onnxruntime`: the shared library of
-    /// ONNX Runtime; by default the one that ORT_DYLIB_PATH names, else the built-in engine. Raises `UndertoneError`.
+    /// A neural encoder: a folder with model.onnx and tokenizer.json, or an .onnx file with
+    /// tokenizer.json beside it. `onnxruntime`: the shared library of ONNX Runtime; by default the
+    /// one that ORT_DYLIB_PATH names, else the built-in engine. Raises `UndertoneError`.
     #[staticmethod]
     #[pyo3(signature = (path, onnxruntime = None))]
     fn open(py: Python<'_>, path: PathBuf, onnxruntime: Option<PathBuf>) -> PyResult<Self> {
@@ -132,7 +133,8 @@ impl Encoder {
         })
     }
 
-    /// The lexicon of a pack, or the built-in one for English. Raises `ArgumentError` if the pack has none.
+    /// The lexicon of a pack, or the built-in one for English. Raises `ArgumentError` if the pack
+    /// has none.
     #[staticmethod]
     #[pyo3(signature = (pack = None))]
     fn lexicon(py: Python<'_>, pack: Option<&Pack>) -> PyResult<Self> {
@@ -160,8 +162,10 @@ impl Encoder {
         self.encoder.dimension()
     }
 
-    /// The vectors of sentences (a list, a Series, an array, any iterable of str), `[sentences, dimension]` of float32. Each sentence is encoded alone. One that the encoder cannot take has the
-    /// vector 0. `threads`: by default as many as there are processors. Raises `TypeError` for what is no str. Leaks: time depends on the sentences.
+    /// The vectors of sentences (a list, a Series, an array, any iterable of str), `[sentences,
+    /// dimension]` of float32. Each sentence is encoded alone. One that the encoder cannot take has
+    /// the vector 0. `threads`: by default one for each processor. Raises `TypeError` for what is
+    /// no str. Leaks: time depends on the sentences.
     #[pyo3(signature = (sentences, threads = None))]
     fn encode<'py>(
         &self,

@@ -46,12 +46,13 @@ pub(crate) fn short(value: &str) -> String {
     }
 }
 
-/// What an argument should have been.
+/// The exception for an argument, with the values that are allowed.
 pub(crate) fn argument(problem: impl Into<String>) -> PyErr {
     ArgumentError::new_err((problem.into(), "argument"))
 }
 
-/// Does work that may see private texts. A panic is a mistake of this library, and its message could quote one.
+/// Does work that may see private texts. A panic is a mistake of this library, and its message
+/// could quote one.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::from(Cause::Defect)))
 }

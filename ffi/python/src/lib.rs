@@ -1,5 +1,6 @@
-//! undertone for Python. This crate wraps: every release is drawn in `undertone_core`, every pack is made and every answer
-//! is computed in the libraries of `host`. `python/undertone` puts the face on it that users see.
+//! undertone for Python. This crate wraps: every release is drawn in `undertone_core`, every pack
+//! is made and every answer is computed in the libraries of `host`. `python/undertone` puts the
+//! face on it that users see.
 //!
 //! Python is let go of while anything takes long: other threads run, and Ctrl-C works.
 

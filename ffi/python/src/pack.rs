@@ -36,8 +36,8 @@ impl Loaded {
     }
 }
 
-/// A pack: the public file that devices release under. `Pack(data)` takes its bytes, which are untrusted: any bytes either
-/// parse or raise `UndertoneError`.
+/// A pack: the public file that devices release under. `Pack(data)` takes its bytes, which are
+/// untrusted: any bytes either parse or raise `UndertoneError`.
 #[pyclass(frozen, module = "undertone")]
 pub(crate) struct Pack(pub(crate) Arc<Loaded>);
 
@@ -84,7 +84,7 @@ impl Pack {
         self.0.borrow_owner().len()
     }
 
-    /// What releases under this pack carry: 16 hexadecimal digits.
+    /// The identifier in releases under this pack: 16 hexadecimal digits.
     #[getter]
     fn id(&self) -> String {
         hex::encode(self.own().id())
@@ -114,7 +114,7 @@ impl Pack {
         self.own().encoder_name()
     }
 
-    /// What sentence releases are selected by: "scores", "depth", or None for a pack without candidates.
+    /// The selector of sentence releases: "scores", "depth", or None without candidates.
     #[getter]
     fn selector(&self) -> Option<&'static str> {
         self.own().mechanism().map(mechanism_name)
@@ -128,10 +128,12 @@ impl Pack {
         Some(Lexicon(own.0.clone()))
     }
 
-    /// What a release promises: the epsilon for one sentence exchanged, and that for the whole text. Both depend on public things only. No mechanism
-    /// serves any epsilon: what it serves at most is the promise then.
+    /// The promise of a release: its epsilon if one sentence is exchanged, and if the whole text
+    /// is. Both depend on public values only. A mechanism that serves a large epsilon as a smaller
+    /// one promises the smaller.
     ///
-    /// Raises `ArgumentError` for an epsilon outside 0.000001 to 1000 or an unknown rule, `UndertoneError` if the pack has no such releases.
+    /// Raises `ArgumentError` for an epsilon outside 0.000001 to 1000 or an unknown rule,
+    /// `UndertoneError` if the pack has no such releases.
     #[pyo3(signature = (epsilon, rule = "whole-text".into()), text_signature = "($self, epsilon, rule='whole-text')")]
     fn promise(&self, epsilon: &Bound<'_, PyAny>, rule: Name) -> PyResult<(f64, f64)> {
         let epsilon = arguments::epsilon(epsilon)?;
@@ -153,8 +155,9 @@ impl Pack {
         Ok((sentence, whole))
     }
 
-    /// How often releases of held-out public texts were right: a row for each epsilon and length of text, with shares of 0 to 1 or None. `sentences`
-    /// is None for texts as the public ones are. Empty if it was not measured.
+    /// How often releases of held-out public texts were right: a row for each epsilon and length of
+    /// text, with shares of 0 to 1 or None. `sentences` is None for texts as the public ones are.
+    /// Empty if it was not measured.
     fn quality<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let Some(quality) = self.own().quality() else {
             return Ok(Vec::new());
@@ -225,7 +228,8 @@ impl Lexicon {
             .collect()
     }
 
-    /// The vectors, `[words, dimension]` of int8: a view of the pack without a copy, which cannot be written to.
+    /// The vectors, `[words, dimension]` of int8: a view of the pack without a copy, which cannot
+    /// be written to.
     #[getter]
     fn vectors<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray2<i8>> {
         let own = slf.get().own();

@@ -19,7 +19,7 @@ use crate::errors::{argument, quietly, raised};
 use crate::pack::Pack;
 use crate::work;
 
-/// What heads may read, the preferred inputs first: the choices of `undertone pack --heads`.
+/// The inputs that heads may read, preferred first: the choices of `undertone pack --heads`.
 fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
     Ok(Some(match (heads, named) {
         ("best", true) => &[Inputs::Vectors, Inputs::Both],
@@ -35,7 +35,7 @@ fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
     }))
 }
 
-/// Public texts with a label each. An empty label is none.
+/// Public texts with a label each; an empty label counts as missing.
 pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<Name>>) -> Vec<CorpusDocument> {
     (1..)
         .zip(texts.iter().zip(labels))
@@ -102,7 +102,8 @@ pub(crate) fn build_pack(
     Ok((pack, Candidates(Arc::new(candidates))))
 }
 
-/// Public texts written for this project, and their labels. Other numbers draw other texts from the same sentences.
+/// Public texts written for this project, and their labels. Other numbers draw other texts from the
+/// same sentences.
 #[pyfunction]
 pub(crate) fn demo_corpus(number: u64) -> (Vec<String>, Vec<Option<String>>) {
     let documents = demo::corpus(number).into_iter();

@@ -18,7 +18,7 @@ use crate::pack::Pack;
 use crate::packing::documents;
 use crate::work;
 
-/// What devices would say of public texts.
+/// Public texts with the outcomes that devices would release for them.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Question {
     /// The identifier of the pack.
@@ -30,13 +30,13 @@ pub(crate) struct Question {
 impl Question {
     /// Refuses a question about a pack that is not one of these.
     pub(crate) fn check(&self, packs: &[[u8; 8]]) -> PyResult<()> {
-        match packs.contains(&self.pack) {
-            true => Ok(()),
-            false => Err(argument(format!(
-                "the question is about pack {}, and there are no candidates of it; give the candidates of that pack",
-                hex::encode(self.pack)
-            ))),
+        if packs.contains(&self.pack) {
+            return Ok(());
         }
+        Err(argument(format!(
+            "the question is about pack {}, and there are no candidates of it; give the candidates of that pack",
+            hex::encode(self.pack)
+        )))
     }
 }
 
@@ -68,9 +68,10 @@ impl Question {
         }
         lengths.sort_unstable();
         lengths.dedup();
-        let lengths = match lengths.is_empty() {
-            true => vec![None],
-            false => lengths.into_iter().map(Some).collect(),
+        let lengths = if lengths.is_empty() {
+            vec![None]
+        } else {
+            lengths.into_iter().map(Some).collect()
         };
         let pack = pack.0.clone();
         let alone = pack.pack().features().is_some_and(|own| own.is_alone());

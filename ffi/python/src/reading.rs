@@ -106,7 +106,8 @@ type Read3<'py> = (
     Vec<(String, u64)>,
 );
 
-/// The releases of a file, the fields of these names as JSON, and how many lines were left out for which reason.
+/// The releases of a file, the fields of these names as JSON, and how many lines were left out for
+/// which reason.
 #[pyfunction]
 pub(crate) fn read_file<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Many texts in, as many releases out.
+//! A release for each of many texts.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const FEW: usize = 64;
 /// A release as bytes.
 pub(crate) type Released = [u8; CoreRelease::BYTES];
 
-/// What releases of one kind are drawn with.
+/// The parameters of releases of one kind.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Releaser {
     pack: Arc<Loaded>,
@@ -36,7 +36,7 @@ pub(crate) struct Releaser {
 }
 
 impl Releaser {
-    /// What its releases protect.
+    /// The privacy unit of its releases.
     pub(crate) fn unit(&self) -> Unit {
         self.method.unit()
     }
@@ -158,9 +158,10 @@ impl Releaser {
         first: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let texts = Text::all(texts, first)?;
-        let pool = match self.threads == Some(1) || texts.len() < FEW {
-            true => None,
-            false => Some(work::pool(self.threads)?),
+        let pool = if self.threads == Some(1) || texts.len() < FEW {
+            None
+        } else {
+            Some(work::pool(self.threads)?)
         };
         let released = py.detach(|| {
             let released = match pool {
@@ -175,7 +176,8 @@ impl Releaser {
 }
 
 impl Releaser {
-    /// Refuses before anything is drawn what would be refused at the first text. It depends on the pack and the encoder.
+    /// Refuses before anything is drawn what would be refused at the first text. It depends on the
+    /// pack and the encoder.
     fn check(&self) -> Result<()> {
         let mut document = self.document()?;
         if self.method.is_whole_text() {

@@ -30,10 +30,13 @@ self_cell!(
 
 /// Releases vectors of `dimension` coordinates (1 to 1024) within ±2^`bound_exponent` with noise.
 ///
-/// Guarantee: metric. For two vectors at distance D the probability of a release differs by a factor of at most e^(epsilon*D), apart from small terms that
-/// core/README.md states. `epsilon`: 0.1 to 1000, per unit of distance. `noise`: "laplace", or "discrete-laplace" without the small terms.
+/// Guarantee: metric. For two vectors at distance D the probability of a release differs by a
+/// factor of at most e^(epsilon*D), apart from small terms that core/README.md states. `epsilon`:
+/// 0.1 to 1000, per unit of distance. `noise`: "laplace", or "discrete-laplace" without the small
+/// terms.
 ///
-/// Raises `ArgumentError` and `UndertoneError` for numbers out of range. Leaks: that there was a release, and when.
+/// Raises `ArgumentError` and `UndertoneError` for numbers out of range. Leaks: that there was a
+/// release, and when.
 #[pyclass(frozen, module = "undertone")]
 pub(crate) struct VectorMechanism(Own);
 
@@ -72,7 +75,8 @@ impl VectorMechanism {
         Ok(Self(own.map_err(|problem| raise(&Error::from(problem)))?))
     }
 
-    /// Noise on vectors after the projection of a pack; `bound_exponent` is by default what the pack says.
+    /// Noise on vectors after the projection of a pack; `bound_exponent` is by default that of the
+    /// pack.
     #[staticmethod]
     #[pyo3(signature = (pack, epsilon, *, bound_exponent = None, noise = "laplace".into()), text_signature = "(pack, epsilon, *, bound_exponent=None, noise='laplace')")]
     fn projected(
@@ -106,7 +110,8 @@ impl VectorMechanism {
         self.0.borrow_dependent().dimension()
     }
 
-    /// Draws a release of a vector, `[dimension]` of float32. Raises `TypeError` for anything else; no error depends on a coordinate.
+    /// Draws a release of a vector, `[dimension]` of float32. Raises `TypeError` for anything else;
+    /// no error depends on a coordinate.
     fn release(&self, vector: &Bound<'_, PyAny>) -> PyResult<VectorRelease> {
         let Ok(vector) = vector.extract::<PyReadonlyArray1<'_, f32>>() else {
             return Err(PyTypeError::new_err(format!(

@@ -22,7 +22,7 @@ use crate::errors::{argument, quietly, raised};
 use crate::pack::{Loaded, Pack};
 use crate::work;
 
-/// What bags of one kind are drawn with.
+/// The parameters of bags of one kind.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Obfuscator {
     pack: Arc<Loaded>,
@@ -59,7 +59,7 @@ impl Obfuscator {
             "permute-and-flip" => WordMechanism::Selection(Rule::PermuteAndFlip),
             "exponential" => WordMechanism::Selection(Rule::Exponential),
             "laplace" => WordMechanism::LaplaceNearest,
-            // What is there is not said: it could be a text, in the wrong place.
+            // The value is not shown: it could be a text in the wrong place.
             _ => {
                 return Err(argument(
                     "rule is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\"",
@@ -129,7 +129,7 @@ impl Obfuscator {
         Ok(words)
     }
 
-    /// What the bags promise, in words, and a warning if that is weak.
+    /// The promise of the bags as a text, and a warning if it is weak.
     fn guarantee(&self, py: Python<'_>) -> PyResult<(String, Option<String>)> {
         let pool = work::pool(self.threads)?;
         Ok(py.detach(|| {

@@ -1,4 +1,4 @@
-//! Work that takes long: Python is let go of, Ctrl-C stops it, and a callback hears how far it is.
+//! Long work: Python's lock is released, Ctrl-C stops it, and a callback gets the progress.
 
 use std::cell::RefCell;
 use std::panic::{self, resume_unwind};
@@ -49,7 +49,7 @@ impl Watcher for Told {
 
 struct ToldSteps(Option<Arc<Call>>);
 
-/// What unwinds the work of a call that nobody waits for any more.
+/// Unwinds the work of a call that was stopped.
 struct Stopped;
 
 impl Steps for ToldSteps {
@@ -62,10 +62,11 @@ impl Steps for ToldSteps {
     }
 }
 
-/// What is done when the module is loaded.
+/// Runs when the module is loaded.
 pub(crate) fn start() {
     watch(Told);
-    // Of this library alone, which has a Rust of its own. The message of a panic could quote a private text.
+    // Of this library alone, which has a Rust of its own. The message of a panic could quote a
+    // private text.
     panic::set_hook(Box::new(|_| ()));
 }
 
@@ -89,7 +90,7 @@ pub(crate) fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
 fn pool_of(threads: Option<usize>, call: &Option<Arc<Call>>) -> PyResult<ThreadPool> {
     let call = call.clone();
     let pool = ThreadPoolBuilder::new()
-        // 0: as many as there are processors, or as RAYON_NUM_THREADS says.
+        // 0: one for each processor, or RAYON_NUM_THREADS.
         .num_threads(threads.unwrap_or(0))
         .start_handler(move |_| CALL.set(call.clone()))
         .build();
@@ -103,8 +104,8 @@ fn refused(problem: std::io::Error) -> PyErr {
     ))
 }
 
-/// Does `work` in threads of its own. `progress` is called with what is done, how many steps are done, and how many there
-/// are (0 if nobody knows); what it raises stops the work, as Ctrl-C does.
+/// Runs `work` in threads of its own. `progress` is called with the name of the work, the steps
+/// done and their total, 0 if unknown. An exception of it stops the work, as Ctrl-C does.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -128,7 +129,7 @@ pub(crate) fn run<T: Send + 'static>(
         });
         match turn {
             Ok(Err(error)) => break Err(raise(&error)),
-            // Once more, so that it hears the end, and something of work that takes less than a turn.
+            // Once more, so that it gets the end, and at least one report of short work.
             Ok(Ok(found)) => break tell(progress, &call, &mut told).map(|()| found),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {

@@ -152,7 +152,7 @@ def test_questions(built: ut.Built, tmp_path: Path) -> None:
     releases = ut.privatize([text for text, _ in devices], built.pack, 3)
     heard: list[tuple[str, int, int]] = []
     question = ut.Question(built.pack, texts, labels, progress=lambda *state: heard.append(state))
-    # In sentences, of which nobody knows beforehand how many there are.
+    # In sentences, whose number is unknown beforehand.
     assert heard and heard[-1][1] > len(texts) and heard[-1][2] == 0
     estimate = releases.estimate(built.candidates, level=1 - 1e-12, question=question)
     shares = {share.name: share for share in estimate.shares("labels")}
@@ -162,7 +162,7 @@ def test_questions(built: ut.Built, tmp_path: Path) -> None:
         assert share.low <= sum(label == name for _, label in devices) / len(devices) <= share.high < share.low + 1
     releases.save(tmp_path / "all.raw")
     assert ut.estimate(tmp_path / "all.raw", built.candidates, level=1 - 1e-12, question=question).data == estimate.data
-    # Short texts say less.
+    # Short texts have less to recognise.
     few = ut.Question(built.pack, texts, labels, first_sentences=[3, 1, 3])
     plan = ut.plan(built.candidates, 3, within=0.1, question=few)
     ways = plan.to_dict()

@@ -257,7 +257,7 @@ def test_threads(name: str, count: int) -> None:
                 own.push_text("The choir sings.")
                 own.release(1)
         except Exception as failure:
-            # A document that another thread is in says so.
+            # A document that another thread uses refuses the call.
             if not (own is shared and isinstance(failure, RuntimeError)):
                 failures.append(failure)
 

@@ -75,7 +75,7 @@ def test_a_ledger_is_begun_anew(pack: ut.Pack, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ut.LedgerError, match="127"):
         ut.Ledger(path, 10, unit="sentence")
-    # What was spent is not known, so the window counts as spent.
+    # The spent budget is unknown, so the window counts as spent.
     with ut.Ledger.begin_anew(path, 10, unit="sentence", window=7) as ledger:
         assert ledger.remaining == 0 and ledger.window == 7
         with pytest.raises(ut.BudgetExhausted):

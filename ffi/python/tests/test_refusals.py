@@ -193,7 +193,7 @@ def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
     columns += [arrow.Array.from_buffers(arrow.string_view(), 2, texts.drop_null().cast(arrow.binary_view()).buffers())]
     pandas = pytest.importorskip("pandas")
     columns += [pandas.Series(column, dtype=pandas.ArrowDtype(column.type)) for column in (text, text.dictionary_encode())]
-    # What pandas 3 makes of strings by default, and what was there before.
+    # The type of strings in pandas 3, and the older one.
     for na in (float("nan"), pandas.NA):
         strings = pandas.arrays.ArrowStringArray(text.cast(arrow.large_string()), dtype=pandas.StringDtype("pyarrow", na))
         columns += [strings, pandas.Series(strings), pandas.Index(strings)]
@@ -424,7 +424,7 @@ def test_threads_that_the_system_refuses(work: str, tmp_path: Path) -> None:
         texts = public.texts
         built = ut.build_pack(public.texts, public.labels, heads="vectors")
         encoder = ut.Encoder.lexicon()
-        # Once the first of those that a call wants is refused, and once a later one.
+        # Once the first argument of a call is refused, and once a later one.
         for left in (0, 1):
             threads_left.value = left
             try:

@@ -88,7 +88,7 @@ def test_all_columns_are_texts(pack: ut.Pack) -> None:
     assert len(ut.privatize(arrow.chunked_array([], arrow.string()), pack, 1)) == 0
     for column in columns:
         releases = ut.privatize(column, pack, 1000, rule="whole-text")
-        # The second text says nothing, which is an outcome of its own.
+        # The pack recognises nothing in the second text, which is an outcome of its own.
         assert releases.fields["outcome"].tolist()[1] == 12, type(column)
         assert len(releases) == 3
 

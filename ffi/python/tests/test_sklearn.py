@@ -24,7 +24,8 @@ def test_it_is_a_classifier() -> None:
     classifier = ReleaseClassifier(epsilon=1000, rule="whole-text", heads="features")
     with pytest.raises(NotFittedError):
         classifier.predict(texts)
-    # At this epsilon another candidate than the best has a probability below 1e-9; at the other, each has 1 in 13.
+    # At this epsilon another candidate than the best has a probability below 1e-9; at the other,
+    # each has 1 in 13.
     assert cross_val_score(classifier, texts, labels, cv=2).min() > 0.8
     search = GridSearchCV(classifier, {"epsilon": [0.001, 1000]}, cv=2, refit=False).fit(texts, labels)
     assert search.best_params_ == {"epsilon": 1000}

@@ -63,7 +63,7 @@ def spark() -> Iterator[SparkSession]:
         # And Derby, the database of a test, has its log in the folder of whoever runs it.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Dderby.stream.error.file=/dev/null",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # What must not matter: a committer that joins the files of each task at once, and leaves those of attempts; several files a task.
+        # This must not matter: a committer that joins the files of each task at once, and leaves those of attempts; several files a task.
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
         "spark.hadoop.mapreduce.fileoutputcommitter.cleanup.skipped": "true",
         "spark.hadoop.parquet.summary.metadata.level": "ALL",
@@ -188,7 +188,7 @@ def test_counts_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_pat
         counted = us.count(released, slices)
         theirs = us.collect(counted, candidates=built.candidates)
         assert theirs.to_dict() == ours.to_dict() and theirs.total == TEXTS and theirs.slices == by
-    # They are a file of counts, too.
+    # They are also a file of counts.
     us.count(released, "day").write.parquet(str(tmp_path / "counts"))
     assert ut.count(_files(tmp_path / "counts"), by=["day"]).to_dict() == ut.count(files, by=["day"]).to_dict()
     estimate = us.collect(us.count(released, "day")).estimate(built.candidates)
@@ -218,7 +218,7 @@ def test_what_is_no_release_is_counted_as_in_files(spark: SparkSession, built: u
             assert theirs.rejected == ours.rejected and theirs.to_dict() == ours.to_dict() and len(ours.rejected) > 2
     counts = us.collect(us.count(odd))
     assert counts.merge(counts).rejected == counts.rejected and counts.merge(counts).total == 2 * counts.total
-    # Of a part of the counts nobody knows what was left out before, but a forged order is.
+    # The releases left out of a part of the counts are unknown, but a forged order is counted.
     part = us.collect(us.count(odd).where("mechanism = 8"))
     assert list(part.rejected.values()) == [2 * len(values)] and part.total == 2 * len(values)
     counted = us.count(odd)
@@ -429,7 +429,7 @@ def test_a_name_that_is_taken_is_the_same_error_elsewhere(spark: SparkSession, t
             else:
                 claim.finish()
     assert _files(tmp_path / "free") and not list((tmp_path / "taken").iterdir())
-    # What fails for another reason is an error of its own.
+    # Another failure is another error.
     with pytest.raises(Py4JJavaError, match="FileNotFound"), us._claimed(spark, str(tmp_path / "other")) as claim:
         claim.finish()
     assert sorted(own.name for own in tmp_path.iterdir()) == ["free", "taken"]

@@ -15,8 +15,8 @@ const escaped = (content) => content.replaceAll("&", "&amp;").replaceAll("<", "&
 const options = { entryPoints: [here("page.ts")], bundle: true, format: "iife", target: "es2022", minify: true, write: false };
 const script = buildSync(options).outputFiles[0].text.replaceAll("</script", "<\\/script");
 const style = readFileSync(here("page.css"), "utf8");
-// What is not named here is not fetched. Scripts and styles are these alone, by their hashes. Browsers have no directive for
-// navigation, and Chromium none for WebRTC: the page says so.
+// What is not named here is not fetched. Scripts and styles are these alone, by their hashes.
+// Browsers have no directive for navigation, and Chromium none for WebRTC: the page says so.
 const policy =
     `default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; img-src data:; ` +
     `script-src ${hash(script)} 'wasm-unsafe-eval'; style-src ${hash(style)}`;

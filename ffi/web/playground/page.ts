@@ -1,5 +1,5 @@
-// The playground: what a release of a text may say, and how likely. The page fetches nothing; its content-security policy
-// leaves it no way to.
+// The playground: what a release of a text may say, and how likely. The page fetches nothing; its
+// content-security policy leaves it no way to.
 
 import { Document, Grant, Pack, type Release, sentences, start } from "undertone/bare";
 
@@ -66,7 +66,7 @@ class Playground {
         const names = [...topics.map(({ name }) => name), "nothing known"];
         this.#rows = names.map((name) => new Row(name, find("chances")));
         find("text").addEventListener("input", () => this.#read());
-        // A screen reader says what changed once the slider rests.
+        // A screen reader reads the change once the slider rests.
         find("epsilon").addEventListener("input", () => {
             find("change").ariaLive = "off";
             this.#show();

@@ -32,6 +32,6 @@ node -e '
 ' >dist/node.mjs
 
 npx tsc
-# The types of a CommonJS module have a package.json above them that says so.
+# TypeScript takes types for CommonJS by the package.json above them.
 cp dist/types/*.d.ts dist/cjs
 echo '{ "type": "commonjs" }' >dist/cjs/package.json

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the playground into FILE. Needs dist/ (build.sh), and a pack of `undertone demo --save NAME.pack` with its table of
-# candidates.
+# Builds the playground into FILE. Needs dist/ (build.sh), and a pack of `undertone demo --save
+# NAME.pack` with its table of candidates.
 #
 #     scripts/playground.sh NAME.pack CANDIDATES.tsv FILE.html
 set -eu

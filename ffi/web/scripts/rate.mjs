@@ -1,4 +1,5 @@
-// How many times a second the playground computes and shows the exact laws while epsilon is dragged: node rate.mjs PLAYGROUND.html
+// How many times a second the playground computes and shows the exact laws while epsilon is
+// dragged: node rate.mjs PLAYGROUND.html
 //
 // It fails below 60, in the best of ten seconds: other programs may have the processors meanwhile.
 

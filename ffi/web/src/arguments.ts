@@ -1,10 +1,11 @@
-// Arguments of the package's functions: what they are is checked, and then they are passed to the module.
+// Arguments of the package's functions: what they are is checked, and then they are passed to the
+// module.
 
 import { UndertoneError } from "./errors.js";
 import { withBytes } from "./memory.js";
 
-// An array of another window, worker or context has other constructors, so `instanceof` would refuse it. These getters read
-// what the engine knows of a value, which no value can imitate.
+// An array of another window, worker or context has other constructors, so `instanceof` would
+// refuse it. These getters read internal slots, which no value can imitate.
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
 const typedArrayName = Object.getOwnPropertyDescriptor(typedArray, Symbol.toStringTag)!.get!;
 const bufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength")!.get!;
@@ -24,7 +25,10 @@ export function isBuffer(value: unknown): value is ArrayBuffer {
     }
 }
 
-/** @internal Passes a text as UTF-8, and wipes it afterwards. A surrogate without its other half separates words. */
+/**
+ * @internal Passes a text as UTF-8, and wipes it afterwards. A surrogate without its other half
+ * separates words.
+ */
 export function withText<T>(text: string, use: (address: number, length: number) => T): T {
     if (typeof text !== "string") throw new TypeError("the text is not a string");
     // A unit of UTF-16 takes at most three bytes.
@@ -55,7 +59,10 @@ export function withFloats<T>(floats: ArrayLike<number>, use: (address: number, 
     });
 }
 
-/** @internal A refused argument as errors show it: never a text, because even a single word may be private. */
+/**
+ * @internal A refused argument as errors show it: never a text, because even a single word may be
+ * private.
+ */
 export function shown(value: unknown): string {
     if (typeof value === "number" || value === undefined) return String(value);
     if (typeof value === "string") return "a text";
@@ -86,7 +93,10 @@ export function wordOf<T extends string>(words: Record<T, number>, found: number
     throw new UndertoneError("INTERNAL", `${found} has no name: update the package`);
 }
 
-/** @internal Refuses what is not of this class. An object of another copy of the package lies in another memory. */
+/**
+ * @internal Refuses what is not of this class. An object of another copy of the package lies in
+ * another memory.
+ */
 export function expect<T extends object>(value: T, kind: Function & { prototype: T }, what: string): T {
     if (value instanceof kind) return value;
     throw new TypeError(`the ${what} is not a ${kind.name}`);

@@ -1,5 +1,5 @@
-// The package for browsers and workers, without the module, which `start` gets: for service workers, bundles that move files,
-// and pages that may fetch nothing.
+// The package for browsers and workers, without the module, which `start` gets: for service
+// workers, bundles that move files, and pages that may fetch nothing.
 
 import { isBuffer } from "./arguments.js";
 import { UndertoneError } from "./errors.js";
@@ -11,7 +11,10 @@ export * from "./api.js";
 
 storeIn(indexedDb);
 
-/** The bytes of a response, or an error if they are not the module: a server may answer with a page that it is not there. */
+/**
+ * The bytes of a response, or an error if they are not the module: a server may answer with a page
+ * that it is not there.
+ */
 async function received(response: Response): Promise<BufferSource> {
     const bytes = new Uint8Array(await response.arrayBuffer());
     const magic = [0x00, 0x61, 0x73, 0x6d];

@@ -46,7 +46,10 @@ export const i32 = (n = 0) => view().getInt32(out(n), true);
 /** @internal An epsilon in micro-units, as a number: 0.5 is 0.5. */
 export const micro = (n = 0) => Number(view().getBigUint64(out(n), true)) / 1e6;
 
-/** @internal An array that the library writes: `write` gets its address, its capacity, and the address of the count. */
+/**
+ * @internal An array that the library writes: `write` gets its address, its capacity, and the
+ * address of the count.
+ */
 export function written(width: number, room: number, write: (address: number, room: number, count: number) => void) {
     return withBytes(width * room, (region) => {
         write(region.address, room, out());

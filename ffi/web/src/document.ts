@@ -11,7 +11,10 @@ export type Rule = "permute-and-flip" | "exponential";
 
 const RULES: Record<Rule, number> = { "permute-and-flip": RULE_PERMUTE_AND_FLIP, exponential: RULE_EXPONENTIAL };
 
-/** What a release of a document promises: replacing this changes no chance by more than e to this. */
+/**
+ * The promise of a release: replacing this unit changes no probability by more than e to the
+ * number.
+ */
 export interface Promised {
     /** One sentence. */
     sentence: number;
@@ -19,7 +22,10 @@ export interface Promised {
     wholeText: number;
 }
 
-/** A private document: sentences go in, one release comes out, and the document is empty again. It holds no sentence. */
+/**
+ * A private document: sentences go in, one release comes out, and the document is empty again. It
+ * holds no sentence.
+ */
 export class Document extends Handle {
     /**
      * An empty document for the candidates of a pack.
@@ -34,10 +40,12 @@ export class Document extends Handle {
     }
 
     /**
-     * Adds one sentence by its embedding, by the encoder that the pack names, of this sentence alone.
+     * Adds one sentence by its embedding, by the encoder that the pack names, of this sentence
+     * alone.
      *
-     * @param embedding as many numbers as the pack's dimension, any; what is not finite counts as 0
-     * @throws UndertoneError if it has another length, the document is full, or the pack needs the text
+     * @param embedding `dimension` numbers of the pack; those that are not finite count as 0
+     * @throws UndertoneError if it has another length, the document is full, or the pack needs the
+     *     text
      */
     push(embedding: Float32Array | readonly number[]): void {
         const document = this.address;
@@ -65,7 +73,10 @@ export class Document extends Handle {
         withText(sentence, (start, length) => call("undertone_document_push_sentence", document, start, length));
     }
 
-    /** Adds one sentence by its text and its embedding, for a pack with a neural encoder and features of texts. */
+    /**
+     * Adds one sentence by its text and its embedding, for a pack with a neural encoder and
+     * features of texts.
+     */
     pushEncoded(sentence: string, embedding: Float32Array | readonly number[]): void {
         const document = this.address;
         withText(sentence, (start, length) =>
@@ -98,7 +109,7 @@ export class Document extends Handle {
     }
 
     /**
-     * What a release promises. It does not depend on what is in the document.
+     * The promise of a release, which does not depend on the sentences.
      *
      * @throws UndertoneError if epsilon is out of range, or the pack has no such release
      */
@@ -109,32 +120,37 @@ export class Document extends Handle {
     }
 
     /**
-     * Draws a release that protects each sentence, and forgets all sentences. For long texts; choose between this and
-     * `releaseWholeText` without looking at the text, nor at its length.
+     * Draws a release that protects each sentence, and forgets all sentences. For long texts;
+     * choose between this and `releaseWholeText` without looking at the text, nor at its length.
      *
-     * Replacing any one sentence changes the chance of any release by at most a factor of e^epsilon.
+     * Replacing any one sentence changes the chance of any release by at most a factor of
+     * e^epsilon.
      *
-     * @throws UndertoneError if the grant was spent or is for another unit; the sentences are still there then
+     * @throws UndertoneError if the grant was spent or is for another unit; the sentences are still
+     *     there then
      */
     release(grant: Grant, rule: Rule = "permute-and-flip"): Release {
         return this.#release("release", grant, numberOf(RULES, rule, "the rule"));
     }
 
     /**
-     * Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search.
+     * Draws a release that protects the whole text, and forgets all sentences. For short texts: a
+     * message, a search.
      *
-     * Exchanging the whole text for any other changes the chance of any release by at most a factor of e^epsilon.
+     * Exchanging the whole text for any other changes the chance of any release by at most a factor
+     * of e^epsilon.
      *
-     * @throws UndertoneError if the pack selects by depth or has too many candidates, or the grant was spent or is for
-     *     another unit; the sentences are still there then
+     * @throws UndertoneError if the pack selects by depth or has too many candidates, or the grant
+     *     was spent or is for another unit; the sentences are still there then
      */
     releaseWholeText(grant: Grant): Release {
         return this.#release("release_whole_text", grant);
     }
 
     /**
-     * Draws a release that promises what `releaseWholeText` promises and is made for counting: it names a point that many
-     * candidates prefer (`Release.order`). One says little; shares estimated from many err less.
+     * Draws a release that promises what `releaseWholeText` promises and is made for counting: it
+     * names a point that many candidates prefer (`Release.order`). One release reveals little;
+     * shares estimated from many err less.
      */
     releaseProjective(grant: Grant): Release {
         return this.#release("release_projective", grant);
@@ -149,11 +165,14 @@ export class Document extends Handle {
     }
 }
 
-/** What leaves the device, or arrived from one. */
+/** A release that leaves the device, or arrived from one. */
 export class Release {
     /** The 24 bytes that are sent, and nothing else. */
     readonly bytes: Uint8Array;
-    /** The number of the candidate that was drawn; with an `order`, that of a point. It can be forged. */
+    /**
+     * The number of the candidate that was drawn; with an `order`, that of a point. It can be
+     * forged.
+     */
     readonly candidate: number;
     /** The epsilon that the device spent. */
     readonly epsilon: number;

@@ -4,7 +4,10 @@ import { call, epsilonMicro } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { Region } from "./memory.js";
 
-/** What an epsilon protects: what may be replaced in the text without changing the chances by more than e^epsilon. */
+/**
+ * The unit of privacy: the part of the text whose replacement changes the chances by at
+ * most a factor of e^epsilon.
+ */
 export type Unit = "sentence" | "whole-text" | "word" | "vector";
 
 /** @internal */
@@ -27,8 +30,8 @@ export class Grant extends Handle {
     }
 
     /**
-     * A grant that no ledger counts, for apps that count elsewhere, and for public text. Several releases of one text
-     * add up.
+     * A grant that no ledger counts, for apps that count elsewhere, and for public text. Several
+     * releases of one text add up.
      *
      * @param epsilon 0.000001 to 1000; a text is read exactly
      * @throws UndertoneError if epsilon is out of range

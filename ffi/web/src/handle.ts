@@ -9,7 +9,10 @@ export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for("Symb
 
 const collected = new FinalizationRegistry<() => void>((letGo) => letGo());
 
-/** An object in the module's memory. `close` wipes and frees that memory, as does the garbage collector some time later. */
+/**
+ * An object in the module's memory. `close` wipes and frees that memory, as does the garbage
+ * collector some time later.
+ */
 export class Handle {
     readonly #what: string;
     #region: Region | undefined;
@@ -52,7 +55,10 @@ export class Handle {
     }
 }
 
-/** @internal Makes a handle's memory: `init` gets its address, its length, and the address of an output for the handle. */
+/**
+ * @internal Makes a handle's memory: `init` gets its address, its length, and the address of an
+ * output for the handle.
+ */
 export function handleMemory(kind: string, init: (address: number, length: number, out: number) => void): Region {
     const region = new Region(number(`undertone_${kind}_handle_size`));
     try {

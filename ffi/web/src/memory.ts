@@ -45,10 +45,16 @@ function release(address: number, length: number): void {
     }
 }
 
-/** @internal A view of the module's memory, made anew for each use, because it ends when the memory grows. */
+/**
+ * @internal A view of the module's memory, made anew for each use, because it ends when the memory
+ * grows.
+ */
 export const bytes = (address: number, length: number) => new Uint8Array(exports().memory.buffer, address, length);
 
-/** @internal Memory of the module, shared by all that called `keep`, wiped when the last of them calls `letGo`. */
+/**
+ * @internal Memory of the module, shared by all that called `keep`, wiped when the last of them
+ * calls `letGo`.
+ */
 export class Region {
     readonly address: number;
     readonly length: number;

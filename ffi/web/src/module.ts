@@ -20,7 +20,10 @@ export function exports(): Exports {
 // Bound now, so that code that replaces the function later cannot see or choose a key.
 const random = globalThis.crypto?.getRandomValues.bind(globalThis.crypto);
 
-/** The source of random bytes, for C: 0, or 1 if it fails. An exception must not pass through the library. */
+/**
+ * The source of random bytes, for C: 0, or 1 if it fails. An exception must not pass through the
+ * library.
+ */
 function entropy(_context: number, address: number, length: number): number {
     try {
         random(new Uint8Array(exports().memory.buffer, address, length));
@@ -30,8 +33,8 @@ function entropy(_context: number, address: number, length: number): number {
     }
 }
 
-// A table of WebAssembly accepts only functions of WebAssembly: this module imports a function and exports it again,
-// (i32, i32, i32) -> i32.
+// A table of WebAssembly accepts only functions of WebAssembly: this module imports a function and
+// exports it again, (i32, i32, i32) -> i32.
 const SHIM = Uint8Array.from([
     0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, // magic, version
     0x01, 0x08, 0x01, 0x60, 0x03, 0x7f, 0x7f, 0x7f, 0x01, 0x7f, // one type
@@ -42,7 +45,10 @@ const SHIM = Uint8Array.from([
 /** @internal True once `install` was called. */
 export const installed = () => wasm !== undefined;
 
-/** @internal Makes the library usable. Later calls change nothing: handles lie in the memory of the first instance. */
+/**
+ * @internal Makes the library usable. Later calls change nothing: handles lie in the memory of the
+ * first instance.
+ */
 export function install(instance: WebAssembly.Instance): void {
     if (wasm !== undefined) return;
     const loaded = instance.exports as Exports;

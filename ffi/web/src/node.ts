@@ -12,8 +12,9 @@ export * from "./api.js";
 const FILE = "undertone.wasm";
 
 /**
- * The module, which lies beside this file. A bundler may have moved this file into a program: then the module is beside the
- * program, or in the package that the program finds. Not in the working directory, which may be anybody's.
+ * The module, which lies beside this file. A bundler may have moved this file into a program: then
+ * the module is beside the program, or in the package that the program finds. Not in the working
+ * directory, which may be anybody's.
  */
 function wasm(): Uint8Array<ArrayBuffer> {
     const folders = [typeof __dirname === "string" ? __dirname : "", dirname(process.argv[1] ?? "")];

@@ -18,7 +18,10 @@ function init(data: Uint8Array): [Region, Region] {
     }
 }
 
-/** A pack: what the public side built and every device reads. Documents go on working when it is closed. */
+/**
+ * A pack: what the public side built and every device reads. Documents go on working when it is
+ * closed.
+ */
 export class Pack extends Handle {
     /** @internal The bytes of the pack, which documents read, too. */
     readonly content: Region;
@@ -69,7 +72,10 @@ export class Pack extends Handle {
         return ([undefined, "depth", "scores"] as const)[this.#number("selector")];
     }
 
-    /** The largest score that a sentence can give a candidate, 1 to 255; 0 if the pack has no scores. */
+    /**
+     * The largest score that a sentence can give a candidate, 1 to 255; 0 if the pack has no
+     * scores.
+     */
     get largestScore(): number {
         return this.#number("largest_score");
     }
@@ -79,12 +85,18 @@ export class Pack extends Handle {
         return this.#number("level_count");
     }
 
-    /** The number of features of texts that add to the scores; with features, a document needs the text. */
+    /**
+     * The number of features of texts that add to the scores; with features, a document needs the
+     * text.
+     */
     get featureCount(): number {
         return this.#number("feature_count");
     }
 
-    /** What a release by the whole text has in place of a candidate if nothing was known; undefined without scores. */
+    /**
+     * The candidate number of "nothing known" in a release by the whole text; undefined
+     * without scores.
+     */
     get nothingKnown(): number | undefined {
         const found = this.#number("nothing_known");
         return found === 0xffffffff ? undefined : found;

@@ -2,10 +2,15 @@ import { withText } from "./arguments.js";
 import { call, out, u32 } from "./calls.js";
 import { bytes } from "./memory.js";
 
-/** How many units of UTF-16 begin in these bytes of UTF-8: a continuation is none, the first of four bytes is a pair. */
+/**
+ * How many units of UTF-16 begin in these bytes of UTF-8: a continuation is none, the first of four
+ * bytes is a pair.
+ */
 const units = (utf8: Uint8Array) => utf8.reduce((sum, byte) => sum + (byte >> 6 === 2 ? 0 : byte >= 0xf0 ? 2 : 1), 0);
 
-/** Slices of the caller's text: what the library was given has another character for half of a pair. */
+/**
+ * Slices of the caller's text: what the library was given has another character for half of a pair.
+ */
 function find(name: string, text: string): { sentences: string[]; end: number } {
     return withText(text, (start, length) => {
         const sentences: string[] = [];
@@ -26,8 +31,8 @@ function find(name: string, text: string): { sentences: string[]; end: number } 
 export const sentences = (text: string): string[] => find("undertone_sentence_next", text).sentences;
 
 /**
- * The sentences of a text that is still typed which nothing typed later can change, and the rest of the text, to which more
- * is typed. Both are as private as the text.
+ * The sentences of a text that is still typed which nothing typed later can change, and the rest of
+ * the text, to which more is typed. Both are as private as the text.
  */
 export function finishedSentences(text: string): { sentences: string[]; rest: string } {
     // Half of a pair at the end may become any character, such as a small letter.

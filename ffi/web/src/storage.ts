@@ -1,5 +1,5 @@
 /**
- * Where a ledger is stored, locked for us alone until `close`.
+ * The stored bytes of one ledger, locked for this object until `close`.
  *
  * @internal
  */
@@ -25,8 +25,9 @@ export interface Ledgers {
      */
     open(name: string): Promise<Storage>;
     /**
-     * Stores a new ledger, whole or not at all, or leaves one that is there. With `replace` it takes the place of one that is
-     * there, unless that is in use; what is left if that fails is the old one, the new one, or none that can be opened.
+     * Stores a new ledger, whole or not at all, or leaves one that is there. With `replace` it
+     * takes the place of one that is there, unless that is in use; what is left if that fails is
+     * the old one, the new one, or none that can be opened.
      */
     create(name: string, image: Uint8Array, replace: boolean): Promise<void>;
 }

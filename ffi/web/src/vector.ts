@@ -6,7 +6,10 @@ import { call, epsilonMicro, i32, number, out, u32, written } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { source } from "./module.js";
 
-/** Laplace noise in n dimensions, or on each coordinate with integers only: no delta, for about 1.5 times the noise. */
+/**
+ * Laplace noise in n dimensions, or on each coordinate with integers only: no delta, for about 1.5
+ * times the noise.
+ */
 export type Noise = "laplace" | "discrete-laplace";
 
 const NOISES: Record<Noise, number> = { laplace: NOISE_LAPLACE, "discrete-laplace": NOISE_DISCRETE_LAPLACE };
@@ -16,7 +19,10 @@ export type VectorOptions =
     | {
           /** 1 to 1024. */
           dimension: number;
-          /** Coordinates are clamped to plus or minus 2 to this: 0, unless told, is enough for vectors of norm 1. */
+          /**
+           * Coordinates are clamped to plus or minus 2 to this: 0, unless told, is enough for
+           * vectors of norm 1.
+           */
           boundExponent?: number;
           noise?: Noise;
       }
@@ -60,11 +66,13 @@ export class VectorMechanism extends Handle {
     /**
      * Draws the release of one private vector.
      *
-     * The guarantee is metric: for two vectors at distance D no chance differs by more than a factor of e^(epsilon D), up to
-     * a grid step and, with `laplace`, a tiny delta. For vectors far apart that may limit nothing.
+     * The guarantee is metric: for two vectors at distance D no chance differs by more than a
+     * factor of e^(epsilon D), up to a grid step and, with `laplace`, a tiny delta. For vectors far
+     * apart that may limit nothing.
      *
      * @param vector `dimension` numbers, any; what is not finite counts as 0
-     * @throws UndertoneError if it has another length, or the grant was spent, is for another unit or another epsilon
+     * @throws UndertoneError if it has another length, or the grant was spent, is for another unit
+     *     or another epsilon
      */
     release(grant: Grant, vector: Float32Array | readonly number[]): VectorRelease {
         const [mechanism, permission] = [this.address, expect(grant, Grant, "grant").address];

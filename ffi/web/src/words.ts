@@ -68,7 +68,9 @@ export class Bag extends Handle {
         super("bag", handleMemory("bag", init), vocabulary.pack);
     }
 
-    /** Adds one word; an unknown one counts as the fallback. A bag with 1024 words stays as it is. */
+    /**
+     * Adds one word; an unknown one counts as the fallback. A bag with 1024 words stays as it is.
+     */
     push(word: string): void {
         const bag = this.address;
         withText(word, (start, length) => call("undertone_bag_push", bag, start, length));
@@ -88,10 +90,12 @@ export class Bag extends Handle {
     /**
      * Draws words of the bag by frequency, replaces each, and forgets all words.
      *
-     * The guarantee is metric, with epsilon for each word and unit of distance: for words far apart it may limit nothing.
+     * The guarantee is metric, with epsilon for each word and unit of distance: for words far apart
+     * it may limit nothing.
      *
      * @param wordCount 1 to 256, and no more than the grant is for; it is public
-     * @throws UndertoneError if the grant was spent or is for another unit or fewer words; the words are still there then
+     * @throws UndertoneError if the grant was spent or is for another unit or fewer words; the
+     *     words are still there then
      */
     release(grant: Grant, wordCount: number, method: WordMethod = "permute-and-flip"): BagRelease {
         const [bag, permission] = [this.address, expect(grant, Grant, "grant").address];

@@ -13,7 +13,8 @@ const FILES = {
     "/day.mjs": ["text/javascript", readFileSync(new URL("day.mjs", import.meta.url))],
     "/golden-scores.pack": ["application/octet-stream", golden("golden-scores.pack")],
 };
-// A service worker has no XMLHttpRequest and may not await at its top level; a classic one may not import.
+// A service worker has no XMLHttpRequest and may not await at its top level; a classic one may not
+// import.
 const WORKER = `
     const started = undertone.start(fetch("/undertone.wasm"));
     onmessage = async ({ data: { pack, text }, ports: [port] }) => {

@@ -18,7 +18,9 @@ export async function inFolder(use) {
     }
 }
 
-/** Says that a case of tests/faces runs: tests/faces/ran.sh compares the lists with what is said. */
+/**
+ * Says that a case of tests/faces runs: tests/faces/ran.sh compares the lists with what is said.
+ */
 export const ran = (name) => console.log(`case ${name}`);
 
 /** A case of tests/faces/misuse.md. */

@@ -1,4 +1,5 @@
-// Compiles with the types of the package, as a program of a user would: in Node, in a browser, by import and by require.
+// Compiles with the types of the package, as a program of a user would: in Node, in a browser, by
+// import and by require.
 
 import {
     Bag, Document, Grant, Ledger, Pack, type Release, type Unit, UndertoneError, VectorMechanism, Vocabulary, finishedSentences,

@@ -1,5 +1,6 @@
-// A day of a keyboard: the steps and numbers of tests/faces/keyboard-day.md, on any ledgers whose stored bytes can be read
-// and replaced. Node's run in tests/ledger.mjs; a browser's in tests/browser.mjs. Returns the names of the steps.
+// A day of a keyboard: the steps and numbers of tests/faces/keyboard-day.md, on any ledgers whose
+// stored bytes can be read and replaced. Node's run in tests/ledger.mjs; a browser's in
+// tests/browser.mjs. Returns the names of the steps.
 
 /** @param stored reads and replaces what is stored under the name of the ledger */
 export async function keyboardDay({ Document, Ledger, Pack, Release }, packBytes, name, stored) {

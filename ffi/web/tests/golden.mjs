@@ -107,8 +107,8 @@ test("sentences", () => {
     assert.deepEqual(sentences(""), []);
 });
 
-// What a keyboard does: it keeps the rest, to which more is typed. Cut anywhere, also between the halves of an emoji or of a
-// letter, which may be a small one after a stop.
+// What a keyboard does: it keeps the rest, to which more is typed. Cut anywhere, also between the
+// halves of an emoji or of a letter, which may be a small one after a stop.
 test("sentences of a text in two halves", () => {
     const text =
         "\ufeffIt rains \u{1f327}\u{1f327} Dr. Smith sleeps! \u{1f634}\r\n\n\ufeffMore? approx. \u{10428}\u{10429} and \ud800 so. \u{1f469}\u{200d}\u{1f52c} It is a \udfff b. \ud83d";

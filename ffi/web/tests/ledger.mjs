@@ -27,8 +27,8 @@ test("a day of a keyboard", () =>
         for (const step of await keyboardDay(undertone, golden("golden-scores.pack"), file, stored)) ran(step);
     }));
 
-// Each process spends until it is killed, and says what it got a grant for. None may get one for what is not recorded,
-// and what one spent another must find spent.
+// Each process spends until it is killed, and says what it got a grant for. None may get one for
+// what is not recorded, and what one spent another must find spent.
 test("killed in the middle", () =>
     inFolder(async (path) => {
         const file = path("ledger");
@@ -48,7 +48,8 @@ test("killed in the middle", () =>
                 process.stdout.on("data", (data) => {
                     here += data.length;
                     granted += data.length;
-                    // At another place in each round: what is under way then is not known, which is the point.
+                    // At another place in each round: what is under way then is not known, which is
+                    // the point.
                     if (here > round) process.kill("SIGKILL");
                 });
                 process.on("close", resolve);
@@ -160,7 +161,8 @@ async function withLink(file, instead) {
     await assert.rejects(stat(`${file}.node.partial`), { code: "ENOENT" });
 }
 
-// Java does not see our lock on NAME.lock, so it may make the ledger when we have seen that there is none.
+// Java does not see our lock on NAME.lock, so it may make the ledger when we have seen that there
+// is none.
 test("a ledger made meanwhile is not replaced", () =>
     inFolder(async (path) => {
         await (await Ledger.openOrCreate(path("other"), "sentence", 10)).close();

@@ -1,4 +1,5 @@
-// Every way to use the package wrongly that its types let through: the cases of tests/faces/misuse.md, by their names.
+// Every way to use the package wrongly that its types let through: the cases of
+// tests/faces/misuse.md, by their names.
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -74,7 +75,8 @@ misuse("wrong_type", () => {
     assert.throws(() => into.push("It snows."), ARGUMENT);
     assert.throws(() => into.push(["a", ...EMBEDDING.slice(1)]), ARGUMENT);
     assert.throws(() => into.push(Array(16)), ARGUMENT, "holes");
-    // A region that is none would be given back when it is collected, where nobody can catch what that throws.
+    // A region that is none would be given back when it is collected, where nobody can catch what
+    // that throws.
     assert.throws(() => new Grant("sentence", 3), ARGUMENT);
     assert.throws(() => new Grant(), ARGUMENT);
     assert.throws(() => new Ledger("budget.ledger", "sentence", 3), ARGUMENT);

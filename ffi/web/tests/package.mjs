@@ -69,7 +69,8 @@ test("what a registry would get", () =>
         writeFileSync(`${user}/c.cts`, `import { start } from "undertone/bare"; void start(new Uint8Array());`);
         runIn(user, tool("tsc"), ...strict, "--lib", "es2022,dom", "--module", "nodenext", "c.cts");
 
-        // A bundle for servers has another folder, and as ES modules neither `require` nor `__dirname`.
+        // A bundle for servers has another folder, and as ES modules neither `require` nor
+        // `__dirname`.
         writeFileSync(`${user}/server.ts`, `import { version } from "undertone"; console.log(version());`);
         const empty = path("empty");
         for (const [format, name] of [["esm", "out.mjs"], ["cjs", "out.cjs"]]) {

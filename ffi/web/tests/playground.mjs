@@ -1,4 +1,5 @@
-// The playground in a browser, from its file: PLAYGROUND=playground.html SHOTS=folder node --test playground.mjs
+// The playground in a browser, from its file: PLAYGROUND=playground.html SHOTS=folder node --test
+// playground.mjs
 //
 // SHOTS is where pictures go, for people.
 
@@ -19,7 +20,10 @@ let browser;
 before(async () => (browser = await chromium()));
 after(() => browser.close());
 
-/** Opens the playground, after `first` ran in it, and notes all that it asks for and complains about. */
+/**
+ * Opens the playground, after `first` ran in it, and notes all that it asks for and complains
+ * about.
+ */
 async function open(viewport = DESKTOP, scheme = "light", first = () => {}) {
     const page = await browser.newPage();
     await page.evaluateOnNewDocument(first);

@@ -1,4 +1,5 @@
-// Arguments are what they are, whichever window, worker or context made them: as in jest, jsdom, Electron and iframes.
+// Arguments are what they are, whichever window, worker or context made them: as in jest, jsdom,
+// Electron and iframes.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

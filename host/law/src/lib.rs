@@ -1,6 +1,7 @@
 //! The law of a selection by sentences, computed, not sampled.
 //!
-//! A crate of its own, because the playground in a browser needs it without the rest of `undertone`.
+//! A crate of its own, because the playground in a browser needs it without the rest of
+//! `undertone`.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;

@@ -5,10 +5,11 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The words of one private text: words go in, one private release comes out, and the bag is empty again.
+ * The words of one private text: words go in, one private release comes out, and the bag is empty
+ * again.
  *
- * <p>It lives outside the Java heap. Close it to wipe it; its memory goes with the object. Threads may share a bag; they use it in
- * turn.
+ * <p>It lives outside the Java heap. Close it to wipe it; its memory goes with the object. Threads
+ * may share a bag; they use it in turn.
  */
 public final class Bag implements Closeable {
     /** The most words that a bag keeps of a text; the rest is left out. */
@@ -39,16 +40,17 @@ public final class Bag implements Closeable {
     }
 
     /**
-     * Adds one word. One that the vocabulary does not have counts as its {@link Vocabulary#fallback}, and so does anything that
-     * is not one word. A word is letters and digits, with apostrophes inside. A bag with {@link #MAX_WORDS} words stays as it is.
+     * Adds one word. One that the vocabulary does not have counts as its {@link
+     * Vocabulary#fallback}, and so does anything that is not one word. A word is letters and
+     * digits, with apostrophes inside. A bag with {@link #MAX_WORDS} words stays as it is.
      */
     public void push(String word) {
         push(word, false);
     }
 
     /**
-     * Adds every word of a text, including stop words. To leave those out, push the words that matter one by one. Words of more
-     * than 48 bytes of UTF-8 are left out.
+     * Adds every word of a text, including stop words. To leave those out, push the words that
+     * matter one by one. Words of more than 48 bytes of UTF-8 are left out.
      */
     public void pushText(String text) {
         push(text, true);
@@ -74,17 +76,20 @@ public final class Bag implements Closeable {
     }
 
     /**
-     * Draws words of the bag by frequency, replaces each by a word of the vocabulary, and forgets all words.
+     * Draws words of the bag by frequency, replaces each by a word of the vocabulary, and forgets
+     * all words.
      *
-     * <p>The promise is metric. For two bags of as many words as are drawn, at word mover's distance W, the probability of
-     * any release differs by at most a factor of e^(epsilon*words*(W + q)), q being 2 to {@link Vocabulary#unitExponent}. For words
-     * far apart that may limit nothing. Several releases of the same text add up. The pack, the number of words, epsilon and the
-     * method must be chosen without looking at the text. A bag without words counts as the fallback word.
+     * <p>The promise is metric. For two bags of {@code words} words at word mover's distance W, the
+     * probability of any release differs by at most a factor of e^(epsilon*words*(W + q)), q being
+     * 2 to {@link Vocabulary#unitExponent}. For words far apart that may limit nothing. Several
+     * releases of the same text add up. The pack, the number of words, epsilon and the method must
+     * be chosen without looking at the text. A bag without words counts as the fallback word.
      *
      * @param grant for {@link Unit#WORD}, of the epsilon of each word; for no fewer words
      * @param words 1 to {@link #MAX_RELEASED_WORDS}
-     * @throws UndertoneException if the number of words is out of range, the grant is for another unit or fewer words, or was
-     *     spent; for {@link WordMethod#LAPLACE_NEAREST} also if epsilon is below 0.1. The words are still there then
+     * @throws UndertoneException if the number of words is out of range, the grant is for another
+     *     unit or fewer words, or was spent; or if the method is {@link WordMethod#LAPLACE_NEAREST}
+     *     and epsilon is below 0.1. The bag keeps its words then
      */
     public synchronized BagRelease release(Grant grant, int words, WordMethod method) {
         ByteBuffer bag = open();

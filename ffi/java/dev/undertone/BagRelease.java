@@ -25,8 +25,8 @@ public final class BagRelease {
     }
 
     /**
-     * The words, by number, in ascending order; repeated words are repeated. A number in a release that was forged may be too
-     * large: {@link Vocabulary#word} refuses it.
+     * The words, by number, in ascending order; repeated words are repeated. A number in a release
+     * that was forged may be too large: {@link Vocabulary#word} refuses it.
      */
     public int[] words() {
         ByteBuffer out = Native.room(Integer.BYTES * wordCount());

@@ -5,10 +5,11 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * A private document: sentences go in, one private release comes out, and the document is empty again.
+ * A private document: sentences go in, one private release comes out, and the document is empty
+ * again.
  *
- * <p>It lives outside the Java heap, and holds counts or sums, never a sentence. Close it to wipe it; its
- * memory goes with the object. Threads may share a document; they use it in turn.
+ * <p>It lives outside the Java heap, and holds counts or sums, never a sentence. Close it to wipe
+ * it; its memory goes with the object. Threads may share a document; they use it in turn.
  */
 public final class Document implements Closeable {
     /** The most sentences in a document. */
@@ -40,11 +41,11 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Adds one sentence by its embedding. Any floats: a coordinate that is not finite counts as 0. It must come
-     * from the encoder that the pack names, which must have seen this sentence alone.
+     * Adds one sentence by its embedding. Any floats: a coordinate that is not finite counts as 0.
+     * It must come from the encoder that the pack names, which must have seen this sentence alone.
      *
-     * @throws UndertoneException if it has not {@link Pack#dimension} coordinates, the document is full, or the pack has
-     *     features of texts; the document is unchanged then
+     * @throws UndertoneException if it has not {@link Pack#dimension} coordinates, the document is
+     *     full, or the pack has features of texts; the document is unchanged then
      */
     public synchronized void push(float[] embedding) {
         if (embedding == null) {
@@ -54,13 +55,13 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Adds several sentences by their embeddings, until the document is full; the rest is left out. Equals {@link #push} for
-     * each, but is faster.
+     * Adds several sentences by their embeddings, until the document is full; the rest is left out.
+     * Equals {@link #push} for each, but is faster.
      *
      * @param embeddings one after another, each of {@link Pack#dimension} numbers
      * @return the number of sentences added, which is private and must not leave the device
-     * @throws UndertoneException if the length is not a multiple of the dimension, or the pack has features of texts; the
-     *     document is unchanged then
+     * @throws UndertoneException if the length is not a multiple of the dimension, or the pack has
+     *     features of texts; the document is unchanged then
      */
     public synchronized int pushAll(float[] embeddings) {
         if (embeddings == null) {
@@ -70,11 +71,12 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Adds one sentence by its text and its embedding, for a pack that was built with a neural encoder and has
-     * {@link Pack#featureCount features} of texts. Without features, this is {@link #push}.
+     * Adds one sentence by its text and its embedding, for a pack that was built with a neural
+     * encoder and has {@link Pack#featureCount features} of texts. Without features, this is {@link
+     * #push}.
      *
-     * @throws UndertoneException if the embedding has not {@link Pack#dimension} coordinates, or the document is full;
-     *     the document is unchanged then
+     * @throws UndertoneException if the embedding has not {@link Pack#dimension} coordinates, or
+     *     the document is full; the document is unchanged then
      */
     public synchronized void pushEncoded(String sentence, float[] embedding) {
         if (embedding == null) {
@@ -89,11 +91,12 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Adds one sentence by its text, through the lexicon and the features in the pack. Any text: a surrogate without its other
-     * half separates words. A sentence without a known word counts as the zero vector.
+     * Adds one sentence by its text, through the lexicon and the features in the pack. Any text: a
+     * surrogate without its other half separates words. A sentence without a known word counts as
+     * the zero vector.
      *
-     * @throws UndertoneException if the pack reads no text, or the document is full; the document is unchanged
-     *     then
+     * @throws UndertoneException if the pack reads no text, or the document is full; the document
+     *     is unchanged then
      */
     public synchronized void pushSentence(String sentence) {
         byte[] text = Native.utf8(sentence);
@@ -105,8 +108,8 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Adds the sentences of a text, as {@link #pushSentence} does, until the document is full. Takes any
-     * text, as {@link #pushSentence} does.
+     * Adds the sentences of a text, as {@link #pushSentence} does, until the document is full.
+     * Takes any text, as {@link #pushSentence} does.
      *
      * @return the number of sentences added, which is private and must not leave the device
      * @throws UndertoneException if the pack reads no text; the document is unchanged then
@@ -136,8 +139,8 @@ public final class Document implements Closeable {
     }
 
     /**
-     * What a release of this document promises. It does not depend on what is in the document. Ask before a ledger spends:
-     * a pack without a release by the whole text is refused here.
+     * The promise of a release, which does not depend on the sentences. Call this before a ledger
+     * spends: it refuses a pack that has no release by the whole text.
      *
      * @throws UndertoneException if epsilon is out of range, or the pack has no such release
      */
@@ -148,13 +151,14 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Draws a release that protects each sentence, and forgets all sentences. For long texts; choose between this and
-     * {@link #releaseWholeText} without looking at the text, nor at its length.
+     * Draws a release that protects each sentence, and forgets all sentences. For long texts;
+     * choose between this and {@link #releaseWholeText} without looking at the text, nor at its
+     * length.
      *
-     * <p>For any pack, replacing any one sentence changes the probability of any release by at most a factor of
-     * e^epsilon; adding or removing one, by at most e^(epsilon/2). Several releases of the same sentences add
-     * up. The pack, epsilon and the rule must be chosen without looking at the document. A document without
-     * sentences releases a uniformly random candidate.
+     * <p>For any pack, replacing any one sentence changes the probability of any release by at most
+     * a factor of e^epsilon; adding or removing one, by at most e^(epsilon/2). Several releases of
+     * the same sentences add up. The pack, epsilon and the rule must be chosen without looking at
+     * the document. A document without sentences releases a uniformly random candidate.
      *
      * @throws UndertoneException if the grant was spent; the sentences are still there then
      */
@@ -165,15 +169,16 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search, a line
-     * that is typed.
+     * Draws a release that protects the whole text, and forgets all sentences. For short texts: a
+     * message, a search, a line that is typed.
      *
-     * <p>For any pack, exchanging the whole text for any other changes the probability of any release by at most a factor
-     * of e^epsilon. Several releases add up. The pack, epsilon and that it is this release must be chosen without looking
-     * at the document. If the pack knew nothing of the text, {@link Release#isNothingKnown} says so.
+     * <p>For any pack, exchanging the whole text for any other changes the probability of any
+     * release by at most a factor of e^epsilon. Several releases add up. The pack, epsilon and that
+     * it is this release must be chosen without looking at the document. If the pack recognised
+     * nothing in the text, {@link Release#isNothingKnown} returns true.
      *
-     * @throws UndertoneException if the pack selects by depth or has too many candidates, or the grant was spent; the
-     *     sentences are still there then
+     * @throws UndertoneException if the pack selects by depth or has too many candidates, or the
+     *     grant was spent; the sentences are still there then
      */
     public synchronized Release releaseWholeText(Grant grant) {
         return released(grant, (memory, entropy, out) ->
@@ -181,13 +186,14 @@ public final class Document implements Closeable {
     }
 
     /**
-     * Draws a release that protects the whole text and is made for counting, and forgets all sentences. It promises what
-     * {@link #releaseWholeText} promises, but names a point that many candidates prefer ({@link Release#order}): one says
-     * little, and shares estimated from many err less where the candidates are many.
+     * Draws a release that protects the whole text and is made for counting, and forgets all
+     * sentences. It promises what {@link #releaseWholeText} promises, but names a point that many
+     * candidates prefer ({@link Release#order}): one release reveals little, and shares estimated
+     * from many releases err less if there are many candidates.
      *
-     * <p>For any pack, exchanging the whole text for any other changes the probability of any release by at most a factor
-     * of e^epsilon. Several releases add up. The pack, epsilon and that it is this release must be chosen without looking
-     * at the document.
+     * <p>For any pack, exchanging the whole text for any other changes the probability of any
+     * release by at most a factor of e^epsilon. Several releases add up. The pack, epsilon and that
+     * it is this release must be chosen without looking at the document.
      *
      * @throws UndertoneException as {@link #releaseWholeText}
      */

@@ -11,14 +11,16 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
- * The functions of the native library, in ffi/src/jni.rs. No argument may be null, but for what is only held: what the native side
- * reads without being given it, and what a collector might take during the call.
+ * The methods of the native library, in ffi/src/jni.rs. No argument may be null except `held`, an
+ * object that the call reads through another argument, so that no garbage collector frees it.
  */
 final class Native {
     /** The ABI version that these classes were written for. */
     private static final int ABI_VERSION = 2;
 
-    /** The system's generator, seeded by the system: whoever knows its bytes can undo the privacy. */
+    /**
+     * The system's generator, seeded by the system: whoever knows its bytes can undo the privacy.
+     */
     private static final SecureRandom RANDOM = new SecureRandom();
 
     static {
@@ -37,7 +39,7 @@ final class Native {
         return result;
     }
 
-    /** Throws what a status says, unless it is OK. */
+    /** Throws the exception of a status, unless it is OK. */
     static void check(int status) {
         if (status != 0) {
             throw new UndertoneException(status, statusMessage(status));
@@ -45,8 +47,8 @@ final class Native {
     }
 
     /**
-     * A text in UTF-8. Half a surrogate pair becomes U+FFFD, which separates words: {@code getBytes} makes it a question mark,
-     * which ends a sentence. The caller wipes the bytes.
+     * A text in UTF-8. Half a surrogate pair becomes U+FFFD, which separates words: {@code
+     * getBytes} makes it a question mark, which ends a sentence. The caller wipes the bytes.
      */
     static byte[] utf8(String text) {
         CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder()

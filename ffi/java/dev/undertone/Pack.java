@@ -12,8 +12,9 @@ import java.util.Optional;
  */
 public final class Pack {
     /**
-     * Read in place by the native side, so it must be held as long as the pack is. Each call gets it beside {@link #memory}: a
-     * collector may take a pack, and free its buffers, while its last call still runs.
+     * Read in place by the native side, so it must be held as long as the pack is. Each call gets
+     * it beside {@link #memory}: a collector may take a pack, and free its buffers, while its last
+     * call still runs.
      */
     final ByteBuffer bytes;
 
@@ -37,9 +38,9 @@ public final class Pack {
     }
 
     /**
-     * Checks the remaining bytes of a direct buffer, such as a mapped file, and reads them where they are.
-     * They must not change as long as the pack or a document made from it is used: a mapped file must not be
-     * written to, but replaced.
+     * Checks the remaining bytes of a direct buffer, such as a mapped file, and reads them where
+     * they are. They must not change as long as the pack or a document made from it is used: a
+     * mapped file must not be written to, but replaced.
      *
      * @throws IllegalArgumentException if the buffer is not direct
      * @throws UndertoneException if they are not a pack that this version reads
@@ -62,7 +63,9 @@ public final class Pack {
         return Native.packCandidateCount(memory, bytes);
     }
 
-    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 without one. */
+    /**
+     * The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 without one.
+     */
     public int wordCount() {
         return Native.packWordCount(memory, bytes);
     }
@@ -84,8 +87,8 @@ public final class Pack {
     }
 
     /**
-     * The number of levels of the scores, 2 to 160; 0 without scores. Fewer levels promise more for the whole text
-     * ({@link Document#promise}).
+     * The number of levels of the scores, 2 to 160; 0 without scores. Fewer levels promise more for
+     * the whole text ({@link Document#promise}).
      */
     public int levelCount() {
         return Native.packLevelCount(memory, bytes);
@@ -96,16 +99,19 @@ public final class Pack {
         return Native.packDirectionCount(memory, bytes);
     }
 
-    /** The dimension of a vector released after {@link VectorMechanism#projected}; 0 without a projection. */
+    /**
+     * The dimension of a vector released after {@link VectorMechanism#projected}; 0 without a
+     * projection.
+     */
     public int projectedDimension() {
         return Native.packProjectedDimension(memory, bytes);
     }
 
     /**
-     * The embedding of one sentence by the lexicon of the pack: the vector that {@link Document#pushSentence} adds. It is as
-     * private as the sentence.
+     * The embedding of one sentence by the lexicon of the pack: the vector that {@link
+     * Document#pushSentence} adds. It is as private as the sentence.
      *
-     * @return as many numbers as {@link #dimension} says
+     * @return {@link #dimension} numbers
      * @throws UndertoneException if the pack has no lexicon
      */
     public float[] embedSentence(String sentence) {

@@ -2,7 +2,10 @@ package dev.undertone;
 
 import java.util.Arrays;
 
-/** What leaves the device: it names one candidate of a pack, or a point, with the epsilon that was spent. */
+/**
+ * The bytes that leave the device: they name one candidate of a pack, or a point, with the epsilon
+ * that was spent.
+ */
 public final class Release {
     /** The length of a release. */
     public static final int BYTES = 24;
@@ -29,8 +32,9 @@ public final class Release {
     }
 
     /**
-     * The index of the candidate drawn, or the number of a point if there is an {@link #order}; see {@link #isNothingKnown}.
-     * Compare it with {@link Pack#candidateCount} if the release came from elsewhere: it can be forged.
+     * The index of the candidate drawn, or the number of a point if there is an {@link #order}; see
+     * {@link #isNothingKnown}. Compare it with {@link Pack#candidateCount} if the release came from
+     * elsewhere: it can be forged.
      */
     public int candidate() {
         return (int) fields[0];
@@ -46,22 +50,23 @@ public final class Release {
         return fields[2] == Rule.EXPONENTIAL.number ? Rule.EXPONENTIAL : Rule.PERMUTE_AND_FLIP;
     }
 
-    /** For what the release keeps its epsilon. */
+    /** The privacy unit of the release. */
     public Unit unit() {
         return fields[3] == Unit.WHOLE_TEXT.number ? Unit.WHOLE_TEXT : Unit.SENTENCE;
     }
 
     /**
-     * Whether a release by the whole text, under this pack, says that the pack knew nothing of the text. {@link #candidate}
-     * names no candidate then. Like every candidate it may have been drawn by chance.
+     * Returns true for a release by the whole text whose outcome is that the pack recognised
+     * nothing in the text. {@link #candidate} then names no candidate. The noise may have picked
+     * this outcome.
      */
     public boolean isNothingKnown(Pack pack) {
         return unit() == Unit.WHOLE_TEXT && order() == 0 && candidate() == Native.packNothingKnown(pack.memory, pack.bytes);
     }
 
     /**
-     * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link #candidate} is the
-     * number of a point. 0 for all others.
+     * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link
+     * #candidate} is the number of a point. 0 for all others.
      */
     public int order() {
         return (int) fields[4];

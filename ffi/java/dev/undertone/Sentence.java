@@ -4,7 +4,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A sentence of a text, where it is and what it says: as private as the text. {@link Document#pushText} finds the same ones.
+ * A sentence of a text, with its place: as private as the text. {@link Document#pushText} finds the
+ * same sentences.
  *
  * <p>A keyboard keeps what was typed, and takes from it the sentences that are finished:
  *
@@ -27,7 +28,8 @@ public final class Sentence {
     }
 
     /**
-     * The next sentence of a text; nothing if none is left. Any text: a surrogate without its other half separates words.
+     * The next sentence of a text; nothing if none is left. Any text: a surrogate without its other
+     * half separates words.
      *
      * @param text the whole text, also on later calls
      * @param start 0, or the {@link #end} of the sentence before
@@ -38,8 +40,8 @@ public final class Sentence {
     }
 
     /**
-     * The next sentence of a text that is still being typed: as {@link #next}, but a sentence is found only once nothing typed
-     * after it can change it.
+     * The next sentence of a text that is still being typed: as {@link #next}, but a sentence is
+     * found only once nothing typed after it can change it.
      *
      * @param text the whole text so far, also on later calls
      * @param start 0, or the {@link #end} of the sentence before
@@ -55,7 +57,8 @@ public final class Sentence {
         }
         byte[] bytes = Native.utf8(text);
         if (finished && !text.isEmpty() && Character.isHighSurrogate(text.charAt(text.length() - 1))) {
-            // Half of a pair may become any character, such as a small letter: not U+FFFD, the three bytes that stand for it.
+            // Half of a pair may become any character, such as a small letter: not U+FFFD, the
+            // three bytes that stand for it.
             byte[] before = Arrays.copyOf(bytes, bytes.length - 3);
             Arrays.fill(bytes, (byte) 0);
             bytes = before;
@@ -74,7 +77,10 @@ public final class Sentence {
         }
     }
 
-    /** How many chars begin with a byte of UTF-8: a continuation is none, the first of four bytes is a pair. */
+    /**
+     * The number of chars that begin at a byte of UTF-8: 0 at a continuation, 2 at the first of
+     * four bytes.
+     */
     private static int chars(byte first) {
         return (first & 0xc0) == 0x80 ? 0 : (first & 0xf8) == 0xf0 ? 2 : 1;
     }
@@ -87,7 +93,7 @@ public final class Sentence {
         return chars;
     }
 
-    /** The bytes of so many chars, or of all there are. */
+    /** The number of bytes of {@code chars} chars, or of the whole text if it has fewer. */
     private static int bytesOf(byte[] bytes, int chars) {
         int i = 0;
         for (int passed = 0; i < bytes.length && (passed < chars || chars(bytes[i]) == 0); i++) {

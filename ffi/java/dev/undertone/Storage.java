@@ -4,9 +4,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 
-/** How the native side reads and writes a ledger. It calls these methods by their names, which proguard.txt keeps. */
+/**
+ * How the native side reads and writes a ledger. It calls these methods by their names, which
+ * proguard.txt keeps.
+ */
 final class Storage {
-    /** What is read and written. One byte more than a ledger has: a file that is too long is seen to be. */
+    /**
+     * The bytes read and written: one more than a ledger has, so that a longer file is noticed.
+     */
     final byte[] buffer = new byte[Ledger.IMAGE_BYTES + 1];
 
     private final FileChannel channel;

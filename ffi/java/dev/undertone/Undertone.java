@@ -12,8 +12,8 @@ public final class Undertone {
     }
 
     /**
-     * Which of its kernels the native library uses on this processor: "avx512", "avx2", "neon" or "portable". It shows in
-     * time only.
+     * The kernels that the native library chose for this processor: "avx512", "avx2", "neon" or
+     * "portable". They differ in speed only.
      */
     public static String backend() {
         return Native.backend();

@@ -1,8 +1,8 @@
 package dev.undertone;
 
 /**
- * A call was refused. The message says what is wrong and what to do; it never depends on what a private
- * text says.
+ * A refused call. The message names the fault and the remedy, and never depends on the content of a
+ * private text.
  */
 public final class UndertoneException extends RuntimeException {
     private static final long serialVersionUID = 1;
@@ -15,7 +15,7 @@ public final class UndertoneException extends RuntimeException {
     }
 
     /**
-     * What is wrong: one of the numbers in {@link Status}, or another one if the native library is newer than these
+     * One of the numbers in {@link Status}, or another if the native library is newer than these
      * classes.
      */
     public int status() {

@@ -12,7 +12,8 @@ public final class VectorRelease {
     /**
      * Reads a release, such as one that came from a device.
      *
-     * @throws UndertoneException if the bytes are not the release of a vector that this version reads
+     * @throws UndertoneException if the bytes are not the release of a vector that this version
+     *     reads
      */
     public VectorRelease(byte[] bytes) {
         this.bytes = bytes.clone();
@@ -60,7 +61,9 @@ public final class VectorRelease {
         return (int) fields[3];
     }
 
-    /** The identifier of the pack with the projection, as of {@link Pack#id}; zeroes without one. */
+    /**
+     * The identifier of the pack with the projection, as of {@link Pack#id}; zeroes without one.
+     */
     public byte[] packId() {
         return packId.clone();
     }

@@ -6,7 +6,8 @@ import java.nio.charset.StandardCharsets;
 /**
  * The public vocabulary of private words: the words of a pack's lexicon, by number.
  *
- * <p>It holds nothing private and needs no closing. One vocabulary may be used by many threads at once.
+ * <p>It holds nothing private and needs no closing. One vocabulary may be used by many threads at
+ * once.
  */
 public final class Vocabulary {
     /** The vocabulary reads its bytes, so it is held as long as the vocabulary. */

@@ -22,7 +22,7 @@ class UndertoneError(Exception):
     what was paid for, of the first texts, whatever exception it is.
     """
 
-    #: The ``Releases`` that a ledger paid for, or None. ``_releases`` imports this module, so the type is not named here.
+    #: The paid ``Releases``, or None. Not typed, because ``_releases`` imports this module.
     releases: Any = None
 
     def __init__(self, message: str, kind: str = "internal") -> None:

@@ -15,7 +15,7 @@ from ._errors import ArgumentError, short
 def whole(path: str) -> Iterator[str]:
     """A name beside ``path`` to write to; once it is written, the file takes the place of ``path`` in one step. If anything fails before, what is at ``path``
     stays as it was."""
-    # Of a link, the file that it leads to.
+    # The target of a link, not the link.
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
         raise ArgumentError(f"{short(path)!r} is no regular file; name one", "argument")
@@ -32,7 +32,7 @@ def whole(path: str) -> Iterator[str]:
         with suppress(OSError):
             os.unlink(beside)
         raise
-    # The new name, too.
+    # Sync the new name also.
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Bytes of a release.
 BYTES = 24
 
-#: Texts between two looks for signals, and between two calls of ``progress``: without an encoder, and where a text takes longer.
+#: Texts between two checks for signals and calls of ``progress``: without an encoder, and with one.
 BLOCK = 2048
 FEW = 64
 
@@ -42,7 +42,7 @@ FIELDS = np.dtype(
     }
 )
 
-#: The names of what ``to_dict`` and files say of each release.
+#: The columns of ``to_dict`` and of files.
 OWN = ("release", "pack", "mechanism", "rule", "epsilon", "order", "outcome")
 
 

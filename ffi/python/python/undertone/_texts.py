@@ -58,7 +58,7 @@ def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
     if not is_column(values):
         if not isinstance(values, Iterable):
             raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not {kind(values)}")
-        # What a user's own iterator raises is the user's.
+        # An exception of a user's iterator reaches the user.
         rest = iter(values)
         while block := list(islice(rest, size)):
             yield block

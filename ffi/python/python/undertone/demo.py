@@ -32,7 +32,8 @@ def private(count: int = 10_000) -> Corpus:
     names = list(by_label)
     corpus = Corpus([], [])
     for place in range(count):
-        # The number of trailing ones of the place: 0 for every second, 1 for every fourth, and so on.
+        # The number of trailing ones of the place: 0 for every second, 1 for every fourth, and so
+        # on.
         name = names[((place + 1) & -(place + 1)).bit_length() % len(names) - 1]
         own = by_label[name]
         corpus.texts.append(own[place * 7919 % len(own)])

@@ -51,7 +51,8 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, counts = np.unique(labels, return_counts=True)
         built = build_pack(X, labels.tolist(), heads=self.heads)
         places = {str(label): place for place, label in enumerate(classes.tolist())}
-        # Of each candidate, and of "nothing known" after them: the most frequent label is as good as any.
+        # The label of each candidate, then of "nothing known": the most frequent label, as good as
+        # any.
         place_of = np.array([*(places[name] for name in built.candidates.names), int(counts.argmax())])
         # At the end, so that one that fails changes nothing.
         self.classes_, self.built_, self._place_of = classes, built, place_of

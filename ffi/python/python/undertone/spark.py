@@ -93,7 +93,7 @@ _CHECKSUMS = tuple(f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name
 #: What texts may come from beside files: plans that are the same rows each time. What an RDD does nobody can know.
 _SOURCES = {"LocalRelation", "ResolvedInlineTable", "OneRowRelation", "Range", "LogicalRDD", "HiveTableRelation", "CTERelationRef"}
 
-#: Whatever the session says.
+#: Regardless of the session.
 _WRITING = {
     # A task's file has no place in the folder of the call before all are there.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
@@ -361,7 +361,7 @@ class _Claim(NamedTuple):
     """A folder to write into."""
 
     folder: str
-    #: Gives the folder, without all that is not a result, a name that no task knows, and says which.
+    #: Removes all but the results from the folder, renames it to a name that no task has, and returns the name.
     seal: Callable[[], str]
     #: Gives that one the name that was asked for, in one step.
     finish: Callable[[], None]

@@ -1,6 +1,6 @@
 import CUndertone
 
-/// What leaves the device: 24 bytes.
+/// The 24 bytes that leave the device.
 public struct Release: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Compare it with `Pack.candidateCount`: a release can be forged. With an order it is a point.
@@ -8,7 +8,8 @@ public struct Release: Equatable, Sendable {
     public let epsilon: Epsilon
     public let rule: Rule
     public let unit: PrivacyUnit
-    /// The order of the geometry of a release by `releaseProjective`: then `candidate` is the number of a point. 0 for others.
+    /// The order of the geometry of a release by `releaseProjective`: then `candidate` is the
+    /// number of a point. 0 for others.
     public let order: UInt32
     /// The identifier of the pack.
     public let packID: [UInt8]
@@ -31,20 +32,20 @@ public struct Release: Equatable, Sendable {
         packID = id
     }
 
-    /// Whether a release by the whole text, under this pack, says that the pack knew nothing of the text.
+    /// True for a release by the whole text whose outcome is that this pack recognised nothing.
     public func isNothingKnown(_ pack: Pack) -> Bool { unit == .wholeText && order == 0 && candidate == pack.nothingKnown }
 }
 
-/// What a release promises, in micro-units; less is more private.
+/// The promise of a release, in micro-units; less is more private.
 public struct Promise: Equatable, Sendable {
-    /// What replacing one sentence can cost at most.
+    /// The epsilon if one sentence is replaced.
     public let sentenceMicro: UInt64
-    /// What replacing the whole text by any other can cost at most.
+    /// The epsilon if the whole text is replaced by any other.
     public let wholeTextMicro: UInt64
 }
 
-/// A private document: sentences go in, one private release comes out, and the document is empty again. What is private in it
-/// is wiped when it is released, reset, closed or let go.
+/// A private document: sentences go in, one private release comes out, and the document is empty
+/// again. What is private in it is wiped when it is released, reset, closed or let go.
 public final class Document: Sendable {
     private let handle: Handle
 
@@ -56,7 +57,8 @@ public final class Document: Sendable {
         }
     }
 
-    /// Adds the sentences of a text until the document is full. The number of sentences added is private.
+    /// Adds the sentences of a text until the document is full. The number of sentences added is
+    /// private.
     @discardableResult
     public func push(text: String) throws -> Int {
         var count = 0
@@ -78,7 +80,8 @@ public final class Document: Sendable {
         try handle.use { try check(undertone_document_push($0, embedding, embedding.count)) }
     }
 
-    /// Adds one sentence by its text and its embedding, for a pack with a neural encoder and features of texts.
+    /// Adds one sentence by its text and its embedding, for a pack with a neural encoder and
+    /// features of texts.
     public func push(sentence: String, embedding: [Float]) throws {
         try handle.use { document in
             try check(withBytes(of: sentence) {
@@ -87,7 +90,8 @@ public final class Document: Sendable {
         }
     }
 
-    /// Adds sentences by their embeddings, one after another, until the document is full. The number added is private.
+    /// Adds sentences by their embeddings, one after another, until the document is full. The
+    /// number added is private.
     @discardableResult
     public func push(embeddings: [Float]) throws -> Int {
         var count = 0
@@ -98,7 +102,7 @@ public final class Document: Sendable {
     /// The number of sentences. It is private.
     public var sentenceCount: Int { (try? handle.use { Int(undertone_document_sentence_count($0)) }) ?? 0 }
 
-    /// What a release of this document promises. It does not depend on what is in the document.
+    /// The promise of a release, which does not depend on the sentences.
     public func promise(_ unit: PrivacyUnit, _ epsilon: Epsilon) throws -> Promise {
         var (sentence, wholeText): (UInt64, UInt64) = (0, 0)
         try handle.use { try check(undertone_document_promise($0, unit.rawValue, epsilon.micro, &sentence, &wholeText)) }
@@ -110,8 +114,8 @@ public final class Document: Sendable {
         try draw(grant) { undertone_document_release($0, $1, rule.rawValue, entropy, nil, $2, $3, $4) }
     }
 
-    /// Draws a release that protects the whole text, for short ones, and forgets all sentences. Choose between the two without
-    /// looking at the text, nor at its length.
+    /// Draws a release that protects the whole text, for short ones, and forgets all sentences.
+    /// Choose between the two without looking at the text, nor at its length.
     public func releaseWholeText(_ grant: Grant) throws -> Release {
         try draw(grant) { undertone_document_release_whole_text($0, $1, entropy, nil, $2, $3, $4) }
     }

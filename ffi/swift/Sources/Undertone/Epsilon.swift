@@ -41,7 +41,8 @@ public final class Grant: Sendable {
 
     init(_ handle: Handle) { self.handle = handle }
 
-    /// A grant that no ledger counts, for apps that count elsewhere what they spend, and for public text.
+    /// A grant that no ledger counts, for apps that count elsewhere what they spend, and for public
+    /// text.
     public static func unrecorded(_ unit: PrivacyUnit, _ epsilon: Epsilon) throws -> Grant {
         Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
             undertone_grant_init_unrecorded(memory, size, unit.rawValue, epsilon.micro, out)

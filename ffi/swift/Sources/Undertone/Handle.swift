@@ -3,14 +3,15 @@ import Foundation
 
 /// Why something was not done.
 public enum UndertoneError: Error, Equatable, CustomStringConvertible {
-    /// The library refused, with one of the `UNDERTONE_STATUS_` numbers of its header. No number depends on a text.
+    /// The library refused, with one of the `UNDERTONE_STATUS_` numbers of its header. No number
+    /// depends on a text.
     case refused(Int32)
     /// The system refused to read or write a file, with this `errno`.
     case system(Int32)
     /// The object was closed.
     case closed
 
-    /// What is wrong and what to do. No text is quoted.
+    /// The fault and the remedy. No text is quoted.
     public var description: String {
         switch self {
         case .refused(let status): return String(cString: undertone_status_message(status))
@@ -82,7 +83,8 @@ final class Bytes: @unchecked Sendable {
     deinit { buffer.deallocate() }
 }
 
-/// The UTF-8 of a text, as C takes it: a copy, because what Swift copies to get at it would not be wiped.
+/// The UTF-8 of a text, as C takes it: a copy, because what Swift copies to get at it would not be
+/// wiped.
 func withBytes<T>(of text: String, _ body: (UnsafePointer<CChar>?, Int) throws -> T) rethrows -> T {
     let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
     defer {
@@ -102,7 +104,7 @@ private func wipe(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
     #endif
 }
 
-/// An array of which the library says the length.
+/// An array whose length the library returns.
 func array<T>(_ capacity: Int, of zero: T, fill: (UnsafeMutablePointer<T>?, Int, inout Int) throws -> Int32) throws -> [T] {
     var out = [T](repeating: zero, count: capacity)
     var written = 0

@@ -36,7 +36,8 @@ public final class Pack: Sendable {
     public var largestScore: Int { Int(number(undertone_pack_largest_score)) }
     /// The number of levels of the scores; 0 without scores.
     public var levelCount: Int { Int(number(undertone_pack_level_count)) }
-    /// What a release by the whole text has as its candidate if the pack knew nothing of the text; `UInt32.max` without scores.
+    /// The candidate number of "nothing known" in a release by the whole text; `UInt32.max` without
+    /// scores.
     public var nothingKnown: UInt32 { number(undertone_pack_nothing_known) }
 
     /// The identifier, which a release carries: 8 bytes.
@@ -82,7 +83,8 @@ public enum Selection: Int32, Sendable {
 /// The sentences of a text: those that `Document.push(text:)` adds.
 public func sentences(of text: String) -> [String] { split(text, undertone_sentence_next).sentences }
 
-/// The sentences of a text that is still being typed that nothing typed later can change, and the rest, to which more is typed.
+/// The sentences of a text that is still being typed that nothing typed later can change, and the
+/// rest, to which more is typed.
 public func finishedSentences(of text: String) -> (sentences: [String], rest: String) {
     split(text, undertone_sentence_next_finished)
 }

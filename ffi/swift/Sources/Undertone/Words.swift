@@ -45,7 +45,8 @@ public enum WordMethod: Int32, Sendable {
     case laplaceNearest
 }
 
-/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+/// The words of one private text: words go in, one private release comes out, and the bag is empty
+/// again.
 public final class Bag: Sendable {
     private let handle: Handle
 
@@ -56,7 +57,8 @@ public final class Bag: Sendable {
         }
     }
 
-    /// Adds one word. One that the vocabulary does not have counts as its `fallback`, and so does anything that is not one word.
+    /// Adds one word. One that the vocabulary does not have counts as its `fallback`, and so does
+    /// anything that is not one word.
     public func push(word: String) throws {
         try handle.use { bag in try check(withBytes(of: word) { undertone_bag_push(bag, $0, $1) }) }
     }
@@ -66,8 +68,8 @@ public final class Bag: Sendable {
         try handle.use { bag in try check(withBytes(of: text) { undertone_bag_push_text(bag, $0, $1) }) }
     }
 
-    /// Draws `words` words, replaces each by one of the vocabulary, and forgets all words. The epsilon of the grant is that of
-    /// each word.
+    /// Draws `words` words, replaces each by one of the vocabulary, and forgets all words. The
+    /// epsilon of the grant is that of each word.
     public func release(_ grant: Grant, words: UInt32, method: WordMethod = .permuteAndFlip) throws -> BagRelease {
         let bytes = try handle.use { bag in
             try grant.handle.use { grant in
@@ -92,7 +94,7 @@ public struct BagRelease: Equatable, Sendable {
     /// By number, ascending; in a release that was forged, maybe more than the vocabulary has.
     public let words: [UInt32]
     public let method: WordMethod
-    /// Of each word.
+    /// The epsilon of each word.
     public let epsilon: Epsilon
     /// The identifier of the pack.
     public let packID: [UInt8]
@@ -128,7 +130,8 @@ public enum Noise: Int32, Sendable {
 public final class VectorMechanism: Sendable {
     private let handle: Handle
 
-    /// Releases vectors as they are, clamped to plus or minus 2^`boundExponent`; 0 is enough for norm 1.
+    /// Releases vectors as they are, clamped to plus or minus 2^`boundExponent`; 0 is enough for
+    /// norm 1.
     public init(dimension: UInt32, boundExponent: Int32 = 0, epsilon: Epsilon, noise: Noise = .laplace) throws {
         handle = try Handle(size: undertone_vector_mechanism_handle_size()) { memory, size, out in
             undertone_vector_mechanism_init(memory, size, dimension, boundExponent, noise.rawValue, epsilon.micro, out)

@@ -3,7 +3,8 @@ import XCTest
 
 @testable import Undertone
 
-/// The cases of misuse and the day of a keyboard that every face goes through (tests/faces), by their names there.
+/// The cases of misuse and the day of a keyboard that every face goes through (tests/faces), by
+/// their names there.
 final class FacesTests: XCTestCase {
     static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -35,7 +36,8 @@ final class FacesTests: XCTestCase {
         try ledger.spend(Epsilon(micro: whole * 1_000_000), in: window)
     }
 
-    /// Runs a case, which must not throw. Cases are printed: ffi/swift/test.sh compares them with the lists.
+    /// Runs a case, which must not throw. Cases are printed: ffi/swift/test.sh compares them with
+    /// the lists.
     private func run(_ name: String, _ body: () throws -> Void) {
         XCTAssertNoThrow(try body(), name)
         print("case \(name)")
@@ -430,7 +432,7 @@ final class FacesTests: XCTestCase {
     }
 }
 
-/// What went wrong in threads.
+/// Failures in threads.
 private final class Failures: @unchecked Sendable {
     private let lock = NSLock()
     private(set) var found: [String] = []

@@ -3,8 +3,8 @@ import XCTest
 
 @testable import Undertone
 
-/// The golden vectors (tests/golden). The package takes no random bytes from a caller, so `tests/faces/replay.c` answers in the
-/// place of the system; `ffi/swift/test.sh` preloads it.
+/// The golden vectors (tests/golden). The package takes no random bytes from a caller, so
+/// `tests/faces/replay.c` answers in the place of the system; `ffi/swift/test.sh` preloads it.
 final class GoldenTests: XCTestCase {
     private static let golden = FacesTests.golden
 
