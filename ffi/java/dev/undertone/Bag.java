@@ -13,10 +13,10 @@ import java.util.Arrays;
  */
 public final class Bag implements Closeable {
     /** The most words that a bag keeps of a text; the rest is left out. */
-    public static final int MAX_WORDS = 1024;
+    public static final int MAX_WORDS = Numbers.MAX_BAG_WORDS;
 
     /** The most words in a release. */
-    public static final int MAX_RELEASED_WORDS = 256;
+    public static final int MAX_RELEASED_WORDS = Numbers.MAX_RELEASED_WORDS;
 
     /** The bag reads the bytes of its pack, so it is held as long as the bag. */
     private final Vocabulary vocabulary;

@@ -13,7 +13,7 @@ import java.util.Arrays;
  */
 public final class Document implements Closeable {
     /** The most sentences in a document. */
-    public static final int MAX_SENTENCES = 128;
+    public static final int MAX_SENTENCES = Numbers.MAX_SENTENCES;
 
     /** The document reads its bytes, so it is held as long as the document. */
     private final Pack pack;

@@ -38,7 +38,7 @@ import java.util.Map;
  * cloned, a clock that is set forward.
  */
 public final class Ledger implements Closeable {
-    static final int IMAGE_BYTES = 128;
+    static final int IMAGE_BYTES = Numbers.LEDGER_IMAGE_BYTES;
 
     /**
      * Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. Held here, no channel is

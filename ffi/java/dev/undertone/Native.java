@@ -15,9 +15,6 @@ import java.util.Arrays;
  * object that the call reads through another argument, so that no garbage collector frees it.
  */
 final class Native {
-    /** The ABI version that these classes were written for. */
-    private static final int ABI_VERSION = 2;
-
     /**
      * The system's generator, seeded by the system: whoever knows its bytes can undo the privacy.
      */
@@ -25,9 +22,9 @@ final class Native {
 
     static {
         System.loadLibrary("undertone");
-        if (abiVersion() != ABI_VERSION) {
+        if (abiVersion() != Numbers.ABI_VERSION) {
             throw new UnsatisfiedLinkError("the native library undertone has ABI version " + abiVersion()
-                    + ", these classes need " + ABI_VERSION + ": take both from the same version of undertone");
+                    + ", these classes need " + Numbers.ABI_VERSION + ": take both from the same version of undertone");
         }
     }
 

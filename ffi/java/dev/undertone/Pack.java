@@ -136,7 +136,7 @@ public final class Pack {
 
     /** The name of the encoder whose embeddings the pack was built from. */
     public String encoderName() {
-        byte[] name = new byte[33];
+        byte[] name = new byte[Numbers.ENCODER_NAME_BYTES];
         Native.check(Native.packEncoderName(memory, bytes, name));
         int len = 0;
         while (name[len] != 0) {
@@ -147,7 +147,7 @@ public final class Pack {
 
     /** The digest that identifies that encoder, 32 bytes. */
     public byte[] encoderDigest() {
-        byte[] digest = new byte[32];
+        byte[] digest = new byte[Numbers.ENCODER_DIGEST_BYTES];
         Native.check(Native.packEncoderDigest(memory, bytes, digest));
         return digest;
     }

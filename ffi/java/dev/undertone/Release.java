@@ -8,9 +8,9 @@ import java.util.Arrays;
  */
 public final class Release {
     /** The length of a release. */
-    public static final int BYTES = 24;
+    public static final int BYTES = Numbers.RELEASE_BYTES;
 
-    static final int PACK_ID_BYTES = 8;
+    static final int PACK_ID_BYTES = Numbers.PACK_ID_BYTES;
 
     private final byte[] bytes;
     private final long[] fields = new long[5];

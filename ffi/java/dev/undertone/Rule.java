@@ -3,9 +3,9 @@ package dev.undertone;
 /** How a candidate is drawn. */
 public enum Rule {
     /** The default: never worse than the exponential mechanism at the same epsilon. */
-    PERMUTE_AND_FLIP(1),
+    PERMUTE_AND_FLIP(Numbers.RULE_PERMUTE_AND_FLIP),
     /** For accounting in zCDP. */
-    EXPONENTIAL(2);
+    EXPONENTIAL(Numbers.RULE_EXPONENTIAL);
 
     final int number;
 

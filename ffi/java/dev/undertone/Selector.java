@@ -3,9 +3,9 @@ package dev.undertone;
 /** How the candidate of a release is selected. It depends on the pack. */
 public enum Selector {
     /** By approximate Tukey depth. */
-    DEPTH(1),
+    DEPTH(Numbers.SELECTOR_DEPTH),
     /** By bounded scores. */
-    SCORES(2);
+    SCORES(Numbers.SELECTOR_SCORES);
 
     final int number;
 

@@ -11,7 +11,7 @@ import java.util.Arrays;
  */
 public final class VectorMechanism {
     /** The most coordinates of a released vector. */
-    public static final int MAX_DIMENSION = 1024;
+    public static final int MAX_DIMENSION = Numbers.MAX_VECTOR_DIMENSION;
 
     /**
      * The mechanism may read its bytes, so it is held as long as the mechanism; null without a
