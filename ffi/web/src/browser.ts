@@ -1,5 +1,4 @@
-import { start } from "./bare.js";
-import { UndertoneError } from "./errors.js";
+import { UndertoneError, start } from "./bare.js";
 
 export * from "./bare.js";
 
