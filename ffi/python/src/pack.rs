@@ -14,7 +14,6 @@ use undertone::release::document::{self, epsilon_f64};
 use undertone_core::epsilon::MICRO;
 use undertone_core::pack::Pack as CorePack;
 use undertone_core::release::Mechanism;
-use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
 use crate::arguments::{self, Name};
