@@ -1,8 +1,9 @@
-// A keyboard's suggestion engine. What is typed stays on the device. Each line that is sent makes one private release,
-// which tells the server a topic, and with it which suggestions to send; a ledger file limits what all releases of a day
-// can tell. A line is short, so the release protects all of it. With --every the text is long, like a letter: each
-// finished sentence is added to sums and forgotten, and every N sentences a release leaves that protects each of them.
-// The program chooses what is protected. The pack, which anybody may have made, has no say in it.
+// A keyboard's suggestion engine. Typed text stays on the device. Each line that is sent makes one
+// private release, which names a topic; the server chooses suggestions by it. A ledger file limits
+// the epsilon of a day. A line is short, so the release protects all of it. With --every the text
+// is long, like a letter: each finished sentence is added to sums and forgotten, and every N
+// sentences a release leaves that protects each of them. The program chooses the unit of privacy,
+// not the pack, which anybody may have made.
 //
 //     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
 //              [--every N] [--day N] [TEXT]
@@ -135,13 +136,14 @@ std::string hexadecimal(const std::uint8_t *bytes, std::size_t len)
     return text;
 }
 
-/// What the server knows of each candidate.
+/// A candidate, for people.
 struct Candidate {
     std::string name;
     std::string excerpt;
 };
 
-/// Reads what `undertone candidates` printed: the pack's identifier, then a line for each candidate.
+/// Reads the output of `undertone candidates`: the pack's identifier, then a line for each
+/// candidate.
 std::optional<std::vector<Candidate>> read_candidates(const std::string &path, const undertone::Pack::Id &pack)
 {
     std::ifstream file(path);
@@ -177,7 +179,8 @@ public:
     {
     }
 
-    /// Says what a release promises, before anything is spent; a pack that cannot keep it is refused.
+    /// Prints the promise of a release before anything is spent. Fails for packs that lack such
+    /// releases.
     bool promise() const
     {
         const auto promise = document_.promise(unit_, epsilon_);
@@ -188,7 +191,7 @@ public:
         return true;
     }
 
-    /// A line that was sent. Whatever it says, a release leaves.
+    /// Releases a line that was sent, whatever its content.
     bool send(std::string_view line)
     {
         // Nothing was sent.
@@ -196,7 +199,7 @@ public:
         return !failed("a line", document_.push_text(line).status()) && upload("a line was sent");
     }
 
-    /// What was typed of a long text, and whether it is complete: sent, or at its end.
+    /// Adds typed text of a long text. `complete`: it was sent, or ended.
     bool type(std::string_view text, bool complete)
     {
         typed_ += text;
@@ -211,7 +214,7 @@ public:
     }
 
 private:
-    /// A release leaves after every few sentences, whatever they say.
+    /// A release leaves after every `every_` sentences, whatever their content.
     bool finish(std::string_view sentence)
     {
         if (failed("a sentence", document_.push_sentence(sentence))) return false;
@@ -222,7 +225,7 @@ private:
 
     bool upload(const std::string &what)
     {
-        // Before anything is drawn, the ledger's file says that it is spent.
+        // The ledger records the cost before anything is drawn.
         auto grant = ledger_.spend(epsilon_, day_);
         if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
             std::printf("%s, but the budget of the day is used up: nothing leaves\n\n", what.c_str());
@@ -284,7 +287,7 @@ int main(int argc, char **argv)
     if (failed(options->pack, pack.status())) return 1;
     auto document = undertone::Document::create(*pack);
     if (failed(options->pack, document.status())) return 1;
-    // The unit of privacy, of the releases and of their ledger: the app chooses it before the first letter is typed.
+    // The app chooses the unit of privacy before the first letter is typed. The ledger has the same.
     const auto unit = options->every == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
     auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
     if (failed(options->ledger, ledger.status())) return 1;

@@ -18,9 +18,10 @@ import java.nio.file.Path
 /**
  * Collects the finished sentences that are typed, and once a day makes a release of them.
  *
- * Every sentence is in at most one release, which protects it by [EPSILON_MICRO]: whatever else is known, a release tells it from any
- * other sentence only by that much. Sentences exist in memory alone, as counts, and a keyboard that is killed loses them. Files have
- * the ledger, 128 bytes, and the releases, 24 bytes each.
+ * Every sentence is in at most one release, which protects it by [EPSILON_MICRO]. The app chooses
+ * the sentence as the unit of privacy, because a day has many; the pack does not choose it.
+ * Sentences exist in memory alone, as counts, and a keyboard that is killed loses them. The ledger
+ * is a file of 128 bytes, and the outbox has 24 bytes for each release.
  *
  * @param folder a folder that no backup restores: `Context.getNoBackupFilesDir`
  */
@@ -52,8 +53,9 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     val sentenceCount: Int get() = document.sentenceCount()
 
     /**
-     * The user begins to type in a field. With the first one of a day what was typed before is released, whatever it says and also if it
-     * is nothing: whether there is a release may depend on the use of the keyboard, but not on what was typed.
+     * The user begins to type in a field. The first field of a day releases the sentences before
+     * it, even if there are none: whether there is a release may depend on the use of the keyboard,
+     * but not on the typed text.
      *
      * @param today the days since 1970
      */
@@ -119,8 +121,9 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     }
 
     /**
-     * Spends first, then releases. Whatever is refused, by the ledger or by storage that is full, a keyboard goes on: without a grant
-     * nothing leaves, and the sentences wait for the next day. A release that cannot be written is lost.
+     * Spends first, then releases. A keyboard continues if the ledger refuses or storage is full:
+     * without a grant nothing leaves, and the sentences wait for the next day. A release that cannot
+     * be written is lost.
      */
     private fun release(today: Long) {
         try {
