@@ -1,11 +1,13 @@
 #!/bin/sh
-# Compiles the whole keyboard against Android's classes, compares our numbers of Android's constants with theirs, and packs manifest
-# and resources: Android's tool says that this is a keyboard, and which permissions it asks for.
+# Compiles the whole keyboard against Android's classes, compares our numbers of Android's constants
+# with theirs, and packs manifest and resources: Android's tool reports that this is a keyboard, and
+# its permissions.
 #
 #     ffi/examples/android-keyboard/check.sh UNDERTONE.jar
 #
-# Wants kotlinc, aapt, android-framework-res and Debian's apt. The classes are those of Android 6, the newest that Debian has packaged, in Debian 11. They are
-# downloaded, checked against Debian's key and not installed. Where they cannot be had, it says NOT CHECKED.
+# Requires kotlinc, aapt, android-framework-res and Debian's apt. The classes are of Android 6, the
+# newest in a Debian package, of Debian 11. They are downloaded, checked against Debian's key and not
+# installed. If they cannot be fetched, the script prints NOT CHECKED.
 set -eu
 
 if [ $# -ne 1 ]; then

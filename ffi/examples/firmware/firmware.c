@@ -1,7 +1,7 @@
 /*
- * Firmware for a Cortex-M4 that reads lines of text from a serial port and answers each with a release that protects the
- * whole line, as long as a budget lasts. It runs on QEMU's board mps2-an386. On yours, replace the serial port, the entropy,
- * the flash and the clock.
+ * Firmware for a Cortex-M4 that reads lines of text from a serial port and answers each with a
+ * release that protects the whole line, as long as a budget lasts. It runs on QEMU's board
+ * mps2-an386. On yours, replace the serial port, the entropy, the flash and the clock.
  */
 #include <stddef.h>
 #include <stdint.h>

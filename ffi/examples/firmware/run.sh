@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds firmware.c with a pack for a Cortex-M4, says how much flash and RAM it takes, and runs it in QEMU: lines from standard
-# input, answers to standard output.
+# Builds firmware.c with a pack for a Cortex-M4, prints the flash and RAM that it takes, and runs it
+# in QEMU: lines from standard input, answers to standard output.
 #
 #     ffi/examples/firmware/run.sh PACK FOLDER < LINES     builds in FOLDER
 set -eu

@@ -287,7 +287,7 @@ int main(int argc, char **argv)
     if (failed(options->pack, pack.status())) return 1;
     auto document = undertone::Document::create(*pack);
     if (failed(options->pack, document.status())) return 1;
-    // The app chooses the unit of privacy before the first letter is typed. The ledger has the same.
+    // The app chooses the unit of privacy, of releases and ledger, before any letter is typed.
     const auto unit = options->every == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
     auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
     if (failed(options->ledger, ledger.status())) return 1;

@@ -138,14 +138,14 @@ private fun aReleaseADay(phone: Phone) {
     phone.write("And again.", prose, DAY + 1)
     check(phone.releases().size == 1) { "one a day" }
 
-    // Killed and started on the same day: the ledger knows. The first field after a start releases nothing.
+    // Killed and started on the same day. The first field after a start releases nothing.
     phone.kill()
     phone.write("I am back.", prose, DAY + 1)
     check(phone.releases().size == 1 && phone.diary.sentenceCount == 1) { "started again" }
     phone.diary.begin(Field(Kinds.CLASS_NUMBER, 0), DAY + 2)
     check(phone.releases().size == 2 && phone.diary.sentenceCount == 0) { "the next day, in any field" }
 
-    // A day on which nothing was typed is released, too: that there is a release says nothing of what was typed.
+    // A day without typed text also has a release, so a release does not reveal whether there was any.
     phone.diary.begin(prose, DAY + 3)
     check(phone.releases().size == 3) { "an empty day" }
     // The clock was set back: nothing leaves, and nothing fails.
@@ -193,7 +193,7 @@ private fun storageFails(phone: Phone) {
     phone.write("One.", prose, DAY)
     phone.write("Two.", prose, DAY + 1)
     check(phone.releases().size == 1) { "one release" }
-    // As a full disk would: nothing can be written to the outbox.
+    // Nothing can be written to the outbox, as on a full disk.
     val saved = Files.readAllBytes(phone.diary.outbox)
     Files.delete(phone.diary.outbox)
     Files.createDirectory(phone.diary.outbox)

@@ -3,8 +3,9 @@ package dev.undertone.keyboard
 import java.util.ArrayDeque
 
 /**
- * Tells moves of the cursor that our own keys make from all others, by where the cursor is. Whatever our keys do not explain is
- * another move: at worst an unfinished sentence is forgotten, but text of two places does not become one sentence.
+ * Distinguishes moves of the cursor by our own keys from all others, by the position of the cursor.
+ * A move that our keys do not explain is another one: at worst an unfinished sentence is forgotten,
+ * but text of two places does not become one sentence.
  */
 class Cursor {
     /** Where the cursor is once the field has taken all our keys; negative if that is not known. */

@@ -122,8 +122,8 @@ class Diary(pack: Pack, folder: Path) : Closeable {
 
     /**
      * Spends first, then releases. A keyboard continues if the ledger refuses or storage is full:
-     * without a grant nothing leaves, and the sentences wait for the next day. A release that cannot
-     * be written is lost.
+     * without a grant nothing leaves, and the sentences wait for the next day. A release that
+     * cannot be written is lost.
      */
     private fun release(today: Long) {
         try {

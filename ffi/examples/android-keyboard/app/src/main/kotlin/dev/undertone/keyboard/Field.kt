@@ -1,14 +1,14 @@
 package dev.undertone.keyboard
 
 /**
- * What a text field asks of a keyboard: `inputType` and `imeOptions` of Android's `EditorInfo`. This file and `Diary.kt` import
- * nothing of Android, so they are tested on a desktop.
+ * The settings of a text field: `inputType` and `imeOptions` of Android's `EditorInfo`. This file
+ * and `Diary.kt` import nothing of Android, so they are tested on a desktop.
  */
 class Field(private val inputType: Int, private val imeOptions: Int) {
     /**
-     * Whether what is typed here may be released. Only into fields for prose: a list of what is allowed, because a kind of field that
-     * we do not know may be private. No password, address or number, nothing in incognito, and nothing where an app wants no
-     * suggestions.
+     * Whether text of this field may be released. Only fields for prose are allowed, by a list,
+     * because an unknown kind of field may be private. Passwords, addresses, numbers, fields in
+     * incognito and fields without suggestions are not.
      */
     val mayBeReleased: Boolean
         get() = inputType and MASK_CLASS == CLASS_TEXT &&
