@@ -16,12 +16,13 @@
 //! *Replace-one* (same k, one sentence exchanged): every h_j moves by at most 1, so D does too,
 //! up for some candidates and down for others: a mixed step, ε-DP for the whole selection.
 //! *Add/remove-one*: adding a sentence raises exactly one of h_j and k − h_j by 1 for every j, so
-//! D by 0 or 1 for every candidate: a one-sided step, (ε/2)-DP with k itself private. (⌊k/2⌋ moves all levels
-//! alike, which levels relative to the best do not see.)
+//! D by 0 or 1 for every candidate: a one-sided step, (ε/2)-DP with k itself private. (⌊k/2⌋ moves
+//! all levels alike, and only levels relative to the best count.)
 //!
-//! The code counts h_j in bytes, and a document takes at most [`MAX_SENTENCES`] = 255 sentences: nothing saturates.
-//! D ≤ ⌊k/2⌋, so no level is negative, and all are below the public bound ⌊K/2⌋ + 1: none is cut. A document that is
-//! cut at K sentences can exchange its last one when another is added: then add/remove-one is replace-one.
+//! The code counts h_j in bytes, and a document has at most [`MAX_SENTENCES`] = 255 sentences, so
+//! nothing saturates. D ≤ ⌊k/2⌋, so no level is negative, and all are below the public bound
+//! ⌊K/2⌋ + 1: none is cut. In a document that is cut at K sentences, adding a sentence can replace
+//! the last one: then add/remove-one is replace-one.
 //!
 //! Both hold for any directions, any candidates and any bucket boundaries whatever, as long as
 //! they are public and a sentence's embedding depends on that sentence alone. Nothing in a pack
@@ -44,13 +45,13 @@ use crate::select::{Levels, MAX_CANDIDATES};
 
 pub use crate::pack::format::CODES;
 
-/// The most sentences a document can count, because counts are bytes.
+/// The largest number of sentences of a document, because counts are bytes.
 pub const MAX_SENTENCES: usize = 255;
 
 /// Coordinates converted at a time, so that no buffer grows with the embedding.
 const COORDINATES: usize = SPAN;
 
-/// The candidates as the depth mechanism sees them: directions, bucket boundaries and codes.
+/// The inputs of the depth mechanism: directions, bucket boundaries and the codes of candidates.
 #[derive(Clone, Copy, Debug)]
 pub struct DepthSection<'a> {
     candidates: u32,
@@ -116,7 +117,7 @@ impl<'a> DepthSection<'a> {
     pub fn directions(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = i16> + use<'a>> + use<'a> {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
+        // Parsing refuses 0; `max` tells the compiler, which otherwise keeps a panic.
         let directions = self.directions.chunks_exact(self.dimension.max(1));
         directions.map(|direction| direction.iter().map(|v| v.get()))
     }
@@ -125,8 +126,8 @@ impl<'a> DepthSection<'a> {
         self.scale
     }
 
-    /// Adds to the projections, `room` for each direction, what the fixed-point coordinates of a group of sentences from
-    /// `start` on contribute.
+    /// Adds the products of the directions with the coordinates of a group of sentences, from
+    /// coordinate `start` on, to their projections, `[directions][room]`.
     pub(crate) fn add_projections(
         &self,
         backend: Backend,
@@ -146,19 +147,19 @@ impl<'a> DepthSection<'a> {
 
     /// `[p]` rows of one code per candidate.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &'a [u8]> {
-        // As above.
+        // As in `directions`.
         self.codes.chunks_exact((self.candidates as usize).max(1))
     }
 
-    /// The projections of one embedding on all directions, as exact integers: the first step of
-    /// scoring, for writers and students of packs. `recoder`: that of the same pack.
+    /// The projections of one embedding on all directions, as exact integers, for writers and
+    /// students of packs. `recoder`: the recoder of the same pack.
     ///
     /// # Leaks
     /// Time depends on the lengths alone.
     ///
     /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
-    /// side lacks count as 0.
+    /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Missing coordinates and directions
+    /// count as 0.
     ///
     /// # Cost
     /// A product of p × dimension integers.
@@ -180,9 +181,9 @@ impl<'a> DepthSection<'a> {
         bucket_input(projection, self.shift)
     }
 
-    /// The codes of one embedding's projections: how the writer of a pack codes its candidates. A code is the
-    /// number of a direction's boundaries that the projection reaches: monotone in the projection whatever the
-    /// boundaries, and branch-free.
+    /// The codes of one embedding's projections, by which writers of packs code candidates. A code
+    /// is the number of a direction's boundaries that the projection reaches: monotone in the
+    /// projection whatever the boundaries, and branch-free.
     ///
     /// `projections`, `out`: `[p]`.
     pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
@@ -195,8 +196,8 @@ impl<'a> DepthSection<'a> {
     }
 }
 
-/// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
-/// `[directions][N]`.
+/// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`;
+/// `sums`: `[directions][N]`.
 // `inline(never)`: callers with other buffers would need the stack for both.
 #[inline(never)]
 pub(crate) fn project<const N: usize>(

@@ -1,8 +1,40 @@
 //! **Private data without protection.** Nothing here may leave the device, and no app needs it.
 //!
-//! [`Document`], [`Bag`] and [`VectorMechanism`] each have one way in and one way out. Audits, tests and experiments on public
-//! text need to look between the two, or to choose the randomness; they do it here, where the name of the module says so
-//! at every call. What these functions return is no release.
+//! [`Document`], [`Bag`] and [`VectorMechanism`] each have one way in and one way out. Audits,
+//! tests and experiments on public text need the values between the two, or chosen randomness. They
+//! call this module, so that every such call shows its name. No result of these functions is a
+//! release.
+//!
+//! Unless stated otherwise, a function leaves its document or bag as it is, and its guarantee holds
+//! if the words of `rng` are independent and uniform.
+//!
+//! # Leaks
+//! As the release that a function draws for, unless it states its own.
+//!
+//! # Cost
+//! As the release, without the entropy.
+//!
+//! # Example
+//! The chance of a candidate, from many draws about one public text:
+//!
+//! ```
+//! use undertone_core::rng::PublicRng;
+//! use undertone_core::select::{Ratio, Rule, SliceLevels};
+//! use undertone_core::{Epsilon, hazmat};
+//!
+//! // The levels of three candidates, 0 being best; `hazmat::levels` returns those of a document.
+//! let levels = SliceLevels { levels: &[0, 1, 4], bound: 8 };
+//! let ratio = Ratio::new("2".parse::<Epsilon>()?);
+//! let mut rng = PublicRng::new(1);
+//! let mut best = 0;
+//! for _ in 0..10_000 {
+//!     let drawn = hazmat::select::<8, _>(&levels, Rule::Exponential, ratio, &mut rng)?;
+//!     best += u32::from(drawn == 0);
+//! }
+//! // 1 / (1 + e^-1 + e^-4) = 0.721.
+//! assert!((7000..7400).contains(&best));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 use rand_core::Rng;
 
@@ -16,8 +48,8 @@ use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
 use crate::words::{Bag, Vocabulary, WordMechanism, WordsError};
 
-/// Calls `visit` with the level of every candidate for the document as it is, in order, in
-/// blocks: 0 is best. This is what the selection protects.
+/// Calls `visit` with the levels of all candidates, in order, in blocks: 0 is best. The selection
+/// protects these levels.
 pub fn levels<const K: usize, const P: usize>(
     document: &Document<'_, K, P>,
     visit: impl FnMut(&[u8]),
@@ -25,34 +57,21 @@ pub fn levels<const K: usize, const P: usize>(
     document.levels().for_each_block(visit);
 }
 
-/// The best outcome for the whole text of the document as it is: a candidate, or their number for "nothing known". This is
-/// what the whole-text rule protects.
+/// The best outcome for the whole text: a candidate, or their number for "nothing known". The
+/// whole-text rule protects this number.
 ///
 /// # Errors
-/// [`DocumentError::NoScores`] and [`DocumentError::TooManyCandidates`] as for
-/// [`Document::release_whole_text`].
+/// As [`Document::check_whole_text`].
 pub fn best<const K: usize, const P: usize>(
     document: &Document<'_, K, P>,
 ) -> Result<u32, DocumentError> {
     document.best().map(|levels| levels.best)
 }
 
-/// Draws an outcome by the whole-text rule: the engine of [`Document::release_whole_text`]. The sentences stay.
-///
-/// # Guarantee
-/// That of [`Document::release_whole_text`], if the words of `rng` are independent and uniform.
-///
-/// # Leaks
-/// Those of [`select`].
+/// Draws an outcome by the whole-text rule, as [`Document::release_whole_text`] does.
 ///
 /// # Errors
-/// Those of [`best`].
-///
-/// # Cost
-/// That of [`Document::release_whole_text`] without the entropy.
-///
-/// # Source
-/// That of [`Document::release_whole_text`].
+/// As [`Document::check_whole_text`].
 pub fn draw_whole_text<R: Rng + ?Sized, const K: usize, const P: usize>(
     document: &Document<'_, K, P>,
     epsilon: Epsilon,
@@ -61,22 +80,10 @@ pub fn draw_whole_text<R: Rng + ?Sized, const K: usize, const P: usize>(
     document.draw_whole_text(epsilon, rng)
 }
 
-/// Draws a point by projective geometry response: the engine of [`Document::release_projective`]. The sentences stay.
-///
-/// # Guarantee
-/// That of [`Document::release_projective`], if the words of `rng` are independent and uniform.
-///
-/// # Leaks
-/// Those of [`draw_point`].
+/// Draws a point by projective geometry response, as [`Document::release_projective`] does.
 ///
 /// # Errors
-/// Those of [`best`].
-///
-/// # Cost
-/// That of [`Document::release_projective`] without the entropy.
-///
-/// # Source
-/// That of [`Document::release_projective`].
+/// As [`Document::check_whole_text`].
 pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
     document: &Document<'_, K, P>,
     epsilon: Epsilon,
@@ -85,15 +92,15 @@ pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
     document.draw_projective(epsilon, rng)
 }
 
-/// Draws a point for a private outcome, by its number: what [`draw_projective`] does with the best outcome of a document.
+/// Draws a point for a private outcome, as [`draw_projective`] does for the best one of a document.
 ///
 /// # Guarantee
-/// For any two outcomes below [`Geometry::outcomes`] every point has probabilities within a factor e^ε of each other, if the
-/// words of `rng` are independent and uniform. See [`projective`](crate::projective) for the proof.
+/// For any two outcomes below [`Geometry::outcomes`] every point has probabilities within a factor
+/// e^ε of each other. See [`projective`](crate::projective) for the proof.
 ///
 /// # Leaks
-/// The geometry and ε. Instructions and addresses are the same for every outcome and every random word, of which four
-/// are consumed.
+/// The geometry and ε. Instructions and addresses are the same for every outcome and every random
+/// word, of which four are consumed.
 ///
 /// # Shapes
 /// `outcome`: below [`Geometry::outcomes`]; a larger number gives some point, with no promise.
@@ -112,7 +119,7 @@ pub fn draw_point<R: Rng + ?Sized>(
     geometry.draw(outcome, epsilon, rng)
 }
 
-/// Makes the document use this backend. All backends give the same release; only the time differs.
+/// Makes the document use this backend. All backends give the same release in different times.
 pub fn force_backend<const K: usize, const P: usize>(
     document: &mut Document<'_, K, P>,
     backend: Backend,
@@ -120,17 +127,11 @@ pub fn force_backend<const K: usize, const P: usize>(
     document.set_backend(backend);
 }
 
-/// The words that a release draws under the key that `entropy` gives, by the kernels of this backend; `None` if the source
-/// failed or gave nothing but zeroes.
-///
-/// # Guarantee
-/// None: who has the words has the randomness of a release.
+/// The words that a release draws under the key from `entropy`, by the kernels of this backend;
+/// `None` if the source failed or returned nothing but zeroes.
 ///
 /// # Leaks
 /// Nothing by time: no step depends on the key.
-///
-/// # Cost
-/// That of ChaCha12; on x86-64 1 KiB of words at a time.
 ///
 /// # Source
 /// Bernstein 2008 (ChaCha), with 12 rounds.
@@ -138,7 +139,7 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
     ReleaseStream::open(backend, entropy).ok()
 }
 
-/// Draws one candidate from its level: the engine of every mechanism that selects.
+/// Draws one candidate from the levels, as every mechanism that selects does.
 ///
 /// # Guarantee
 /// For any levels and levels' of the same candidates: if they differ by −1, 0 or +1 each, every
@@ -147,21 +148,21 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
 ///
 /// # Leaks
 /// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
-/// are branch-free, and [`Rule::random_word_count`] words are consumed whatever the levels. The second pass visits the
-/// quarter of the list that has the drawn candidate, which says less than the candidate. The index of the
-/// bin in use depends on the levels, so code that shares a cache and observes single accesses is
-/// out of scope.
+/// are branch-free, and [`Rule::random_word_count`] words are consumed whatever the levels. The
+/// second pass visits the quarter of the list that has the drawn candidate. The index of the bin in
+/// use depends on the levels, so an observer of single accesses to a shared cache is out of scope.
 ///
 /// # Shapes
-/// 1 to [`MAX_CANDIDATES`](crate::select::MAX_CANDIDATES) candidates, levels below `levels.bound() ≤ B`; `B` at most
-/// [`MAX_LEVELS`](crate::select::MAX_LEVELS). Words are drawn by the eight bytes, in any number at a time.
+/// 1 to [`MAX_CANDIDATES`](crate::select::MAX_CANDIDATES) candidates, levels below
+/// `levels.bound() ≤ B`; `B` at most [`MAX_LEVELS`](crate::select::MAX_LEVELS). Words are drawn by
+/// the eight bytes, in any number at a time.
 ///
 /// # Errors
 /// [`SelectError`], depending on public sizes only; nothing is drawn.
 ///
 /// # Cost
-/// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter of them;
-/// 24·B bytes of stack.
+/// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter
+/// of them; 24·B bytes of stack.
 ///
 /// # Source
 /// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
@@ -176,28 +177,28 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
     select_on::<B, R>(Backend::best(), levels, rule, ratio, rng)
 }
 
-/// Draws one word for the private word `word`: the engine of [`Bag::release`].
-///
-/// # Guarantee
-/// That of the [`WordMechanism`], if the words of `rng` are independent and uniform.
+/// Draws one word for the private word `word`, as [`Bag::release`] does, by the guarantee of the
+/// [`WordMechanism`].
 ///
 /// # Leaks
-/// See [`Vocabulary::levels`] and [`select`]. The number of words taken from `rng` depends on the vocabulary and the
-/// mechanism alone.
+/// See [`Vocabulary::levels`] and [`select`]. The number of words taken from `rng` depends on the
+/// vocabulary and the mechanism only.
 ///
 /// # Shapes
 /// `word`: any number; one outside the vocabulary counts as the [`fallback`](Vocabulary::fallback).
 ///
 /// # Errors
-/// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside 0.1..=1000, or
-/// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
+/// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside
+/// 0.1..=1000, or vectors too large for the grid of the noise. [`WordsError::Selection`] cannot
+/// occur with a parsed pack.
 ///
 /// # Cost
-/// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of stack.
+/// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of
+/// stack.
 ///
 /// # Source
-/// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
-/// Wang 2023 select words this way, from those within a truncation distance.
+/// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis,
+/// Feyisetan and Wang 2023 select words this way, from those within a truncation distance.
 pub fn draw_word<R: Rng + ?Sized>(
     vocabulary: &Vocabulary<'_>,
     word: u32,
@@ -208,26 +209,14 @@ pub fn draw_word<R: Rng + ?Sized>(
     vocabulary.draw(word, mechanism, epsilon, rng)
 }
 
-/// Draws `out.len()` words of a bag and makes them private, in ascending order: the engine of [`Bag::release`]. The words
-/// stay in the bag.
-///
-/// # Guarantee
-/// That of [`Bag`], if the words of `rng` are independent and uniform.
-///
-/// # Leaks
-/// Those of [`Bag`].
+/// Draws `out.len()` words of a bag and makes them private, in ascending order, as
+/// [`Bag::release`] does.
 ///
 /// # Shapes
 /// `out`: 1 to [`MAX_BAG_SIZE`](crate::words::MAX_BAG_SIZE) words.
 ///
 /// # Errors
-/// Those of [`Bag::release`].
-///
-/// # Cost
-/// That of [`Bag::release`] without the entropy.
-///
-/// # Source
-/// That of [`Bag`].
+/// As [`Bag::release`].
 pub fn draw_bag<R: Rng + ?Sized, const N: usize>(
     bag: &Bag<'_, N>,
     mechanism: WordMechanism,
@@ -238,25 +227,15 @@ pub fn draw_bag<R: Rng + ?Sized, const N: usize>(
     bag.draw(mechanism, epsilon, rng, out)
 }
 
-/// Draws the coordinates of a private vector, in steps of the grid: the engine of [`VectorMechanism::release`].
-///
-/// # Guarantee
-/// That of [`VectorMechanism`], if the words of `rng` are independent and uniform.
-///
-/// # Leaks
-/// Those of [`VectorMechanism`].
+/// Draws the coordinates of a private vector, in steps of the grid, as
+/// [`VectorMechanism::release`] does.
 ///
 /// # Shapes
 /// `embedding`: `[dimension]` f32, any bits; `out`: `[m]`.
 ///
 /// # Errors
-/// [`VectorError::Length`] for another length of the embedding; [`VectorError::Laplace`] of `out`.
-///
-/// # Cost
-/// That of [`VectorMechanism::release`] without the entropy.
-///
-/// # Source
-/// That of [`VectorMechanism`].
+/// [`VectorError::Length`] for another length of the embedding; [`VectorError::Laplace`] for
+/// another length of `out`.
 pub fn draw_vector<R: Rng + ?Sized>(
     mechanism: &VectorMechanism<'_>,
     embedding: &[f32],
@@ -266,13 +245,8 @@ pub fn draw_vector<R: Rng + ?Sized>(
     mechanism.draw_steps(embedding, rng, out)
 }
 
-/// Adds noise to `point`; `out` counts steps of the grid.
-///
-/// # Guarantee
-/// That of [`laplace`](crate::laplace), if the words of `rng` are independent and uniform.
-///
-/// # Leaks
-/// Those of [`laplace`](crate::laplace).
+/// Adds noise to `point`; `out` counts steps of the grid. [`laplace`](crate::laplace) has the
+/// guarantee and the leaks.
 ///
 /// # Shapes
 /// `point`: `[dimension]` f32, any bits; a coordinate that is not finite counts as 0, others are
@@ -283,11 +257,8 @@ pub fn draw_vector<R: Rng + ?Sized>(
 /// above 2²¹·h or below 2⁻⁴⁰·h. Nothing is drawn or written.
 ///
 /// # Cost
-/// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
-/// 6 KiB.
-///
-/// # Source
-/// That of [`laplace`](crate::laplace).
+/// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a
+/// coordinate and 6 KiB.
 pub fn perturb<R: Rng + ?Sized>(
     laplace: &Laplace,
     point: &[f32],
@@ -303,17 +274,14 @@ pub fn perturb<R: Rng + ?Sized>(
     Ok(())
 }
 
-/// [`perturb`] for coordinates that are integers already, with
-/// [`fraction_bits`](Laplace::fraction_bits) bits below 1.
+/// [`perturb`] for coordinates that are integers, with [`fraction_bits`](Laplace::fraction_bits)
+/// bits below 1.
 ///
 /// # Shapes
 /// `point`: `[dimension]`; coordinates are clamped to ±2^`bound_exponent`. `out`: `[dimension]`.
 ///
 /// # Errors
-/// Those of [`perturb`].
-///
-/// # Cost
-/// That of [`perturb`].
+/// As [`perturb`].
 pub fn perturb_fixed<R: Rng + ?Sized>(
     laplace: &Laplace,
     point: &[i64],

@@ -1,14 +1,14 @@
 //! The device side of undertone: what a phone, a keyboard or a microcontroller runs.
 //!
 //! The sentences of a private document enter, as texts or as embeddings; a small release with a
-//! proved differential-privacy guarantee comes out. No heap, no operating system, no panic, and no floating
-//! point touches private data between an embedding's fixed-point form and the release.
+//! proved differential-privacy guarantee comes out. There is no heap, no operating system and no
+//! panic, and no floating point between the fixed-point form of an embedding and the release.
 //!
 //! # Should I use this?
 //!
-//! Yes, if you want to tell a server what a text is about (its neighbourhood in a public corpus)
-//! without telling it the text. The unit of privacy is the *sentence*, or by the whole-text rule the whole text: see
-//! [`Document`] for exactly what is promised and what is not.
+//! Yes, if a server should learn what a text is about (its neighbourhood in a public corpus), and
+//! not the text. The app chooses the unit of privacy, a sentence or the whole text: [`Document`]
+//! has the exact promises.
 //!
 //! # Smallest example
 //!
@@ -30,28 +30,34 @@
 //!
 //! `examples/release.rs` is a whole program.
 //!
-//! # Rooms
+//! # Where to start
 //!
-//! From top to bottom; a module uses only what is listed after it.
+//! 1. [`Pack::parse`] checks the file that the public side built.
+//! 2. [`Document`] turns private sentences into a [`Release`]. Its page has the guarantee, its
+//!    premises and its leaks.
+//! 3. A [`Ledger`] is the privacy budget: each release takes a [`Grant`] of it.
 //!
-//! - **What an app calls.** [`document`] turns private sentences into a [`release`], [`words`] a bag of words. [`hazmat`] is for
-//!   auditors.
-//! - **The pack.** [`pack`] checks the file that the public side built; [`quality`] is the table of how good it is.
-//! - **The steps.** [`scores`] and [`depth`] reduce a document to integer levels. [`recode`] is an optional network after the
-//!   encoder. [`lexicon`] turns a sentence into a vector without a neural runtime. [`vector`] releases one vector, with the
-//!   noise of [`laplace`]. [`whole_text`](mod@whole_text) is the rule for a whole text, [`projective`] with [`progressions`] that for counting
-//!   whole texts. [`features`] are words and runs of letters, which add to scores. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
-//!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
-//! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness,
-//!   [`unit`](mod@unit) what is exchanged in a promise.
+//! Single words have [`words::Bag`], vectors have [`vector::VectorMechanism`]. Auditors find
+//! levels, and draws with randomness as an argument, in [`hazmat`].
+//!
+//! # How a release is private
+//!
+//! [`scores`] or [`depth`] turn the sentences into one small integer for each candidate, its
+//! *level*. [`select`](mod@select) draws a candidate from the levels, in integers only; its page
+//! has the proof. Releases for the whole text are proved in [`whole_text`](mod@whole_text),
+//! [`projective`] and [`progressions`], noise in [`laplace`].
+//!
+//! [`sentences`](mod@sentences) defines sentences. [`lexicon`], [`features`] and [`recode`] turn
+//! one sentence into numbers, so a pack cannot weaken a guarantee with them.
 //!
 //! # Errors
 //!
-//! Errors are small `Copy` enums. None depends on the content of a private embedding or sentence:
-//! an error that did would itself be a leak.
+//! Errors are small `Copy` enums. None depends on the content of a private embedding or sentence,
+//! because such an error would be a leak.
 
 #![no_std]
-// Allowed in `kernels`, for instruction sets that the processor has been asked for, and in `barrier`.
+// Allowed in `kernels`, for instruction sets that the processor has been asked for, and in
+// `barrier`.
 #![deny(unsafe_code)]
 #![warn(
     clippy::indexing_slicing,

@@ -1,23 +1,23 @@
-//! The recoder: a small network between the sentence encoder and the selector.
+//! The recoder: a small network between the sentence encoder and the mechanism.
 //!
 //! DeepCandidate (Meehan, Mrini and Chaudhuri 2022) trains an MLP H on public documents so that the
-//! mean of recoded sentences keeps its k-means cluster. The pack carries H's hidden layers; its last,
-//! linear layer is multiplied into the projections when the pack is built, so that the device never
-//! computes it.
+//! mean of recoded sentences keeps its k-means cluster. The pack has H's hidden layers; the last,
+//! linear layer is multiplied into the projections when the pack is built.
 //!
-//! A layer is `y = clamp((W·x + b) ≫ shift, 0, 32767)` on 16-bit integers with 64-bit sums, so host and
-//! device agree to the bit. A recoder sees one sentence at a time and is public: it cannot weaken a
-//! guarantee, whatever its numbers.
+//! A layer is `y = clamp((W·x + b) ≫ shift, 0, 32767)` on 16-bit integers with 64-bit sums, so host
+//! and device agree to the bit. A recoder is a public function of one sentence, so it cannot weaken
+//! a guarantee, whatever its numbers.
 
 use zerocopy::little_endian::{I16, I64};
 
 use crate::barrier::wipe;
+use crate::checked::part;
 use crate::fixed::Scale;
 use crate::kernels::Backend;
 use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 
-/// A vector on its way through the layers.
+/// The inputs or outputs of a layer.
 pub type Activations = [i16; MAX_WIDTH as usize];
 
 /// The hidden layers of a recoder, a view into a pack.
@@ -76,20 +76,23 @@ impl<'a> Recoder<'a> {
         Ok(recoder)
     }
 
-    /// The number of coordinates that come out, `1..=1024`.
+    fn layers(&self) -> &[Layer<'a>] {
+        part(&self.layers, ..self.depth)
+    }
+
+    /// The number of output coordinates, `1..=1024`.
     pub fn width(&self) -> usize {
-        let layers = self.layers.get(..self.depth).unwrap_or_default();
-        layers.last().map_or(0, |layer| layer.bias.len())
+        self.layers().last().map_or(0, |layer| layer.bias.len())
     }
 
     /// Recodes one embedding.
     ///
     /// # Leaks
-    /// The same as [`push`](crate::document::Document::push). The result is as private as the embedding.
+    /// As [`push`](crate::document::Document::push). The result is as private as the embedding.
     ///
     /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers become
-    /// the result. Missing coordinates of `embedding` count as 0, excess ones are ignored.
+    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers
+    /// become the result. Missing coordinates of `embedding` count as 0, excess ones are ignored.
     ///
     /// # Cost
     /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
@@ -108,12 +111,12 @@ impl<'a> Recoder<'a> {
         self.scale
     }
 
-    /// Recodes a sentence whose coordinates are integers already.
-    // A call: documents without a recoder do without its buffer.
+    /// Recodes a sentence whose coordinates are integers.
+    // `inline(never)`: inlined, documents without a recoder have its buffer on the stack.
     #[inline(never)]
     pub(crate) fn apply(&self, sentence: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
-        for layer in self.layers.get(..self.depth).unwrap_or_default() {
+        for layer in self.layers() {
             layer.apply(sentence, &mut next);
             sentence.copy_from_slice(&next);
         }
@@ -123,7 +126,7 @@ impl<'a> Recoder<'a> {
 
 impl Layer<'_> {
     fn apply(&self, from: &Activations, to: &mut Activations) {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
+        // Parsing refuses 0; `max` tells the compiler, which otherwise keeps a panic.
         let rows = self.weights.chunks_exact(self.inputs.max(1));
         for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
             // |products| < 2^30 and at most 2^10 of them: only the bias can be large.

@@ -1,40 +1,43 @@
-//! Bounded scores: sentence-private selection that needs a fraction of the ε of [`depth`](crate::depth).
+//! Bounded scores: a sentence rule that needs a fraction of the ε of [`depth`](crate::depth).
 //!
 //! Every sentence s gives every candidate c a *score* q(s, c), a whole number in 0..=Q, by a public
 //! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is
-//! `min(max u − u(c), L − 1)`, with L at most [`LEVELS`] and a field of the pack, and the engine draws with the ratio for
-//! ε/Q a level.
+//! `min(max u − u(c), L − 1)`. L is a field of the pack, at most [`LEVELS`]. The engine draws with
+//! the ratio for ε/Q a level.
 //!
 //! # Why it is private
 //!
-//! Adding a sentence raises every u(c) by 0..=Q, and that is Q *one-sided unit steps* (in step i, those
-//! with q ≥ i rise by one). Let i_c = min(max u − u(c), L − 1), which is 0 for some candidate, so
-//! that these levels are relative already, and let one step raise some u by one. If max u stays, every
-//! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not, since
-//! x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
-//! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ; that some of the Q
-//! steps go one way and some the other does not matter. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
-//! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. Where ε/Q is below a
+//! Adding a sentence raises every u(c) by 0..=Q. That is Q *one-sided unit steps* (in step i, the
+//! u(c) with q ≥ i rise by one). Let i_c = min(max u − u(c), L − 1). It is 0 for some candidate, so
+//! these levels are relative to the best. Let one step raise some u by one. If max u stays, every
+//! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not,
+//! since x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
+//! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ. Some of the
+//! Q steps may go one way and some the other. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number of
+//! sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. For ε/Q below a
 //! micro-unit, see [`Ratio::per_step`](crate::select::Ratio::per_step). ∎
 //!
-//! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so replace-one is
-//! ε-bounded-range.
+//! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so
+//! replace-one is ε-bounded-range.
 //!
-//! The proof needs only that q lies in 0..=Q and looks at one sentence, so no pack can weaken the
-//! guarantee. Scores need no common normalisation. Sums do not overflow: at most 255 sentences of at most
-//! 255, and 65 025 fits 16 bits. Finite randomness costs once a selection and not once a unit step; ρ^Q and ρ^2Q
-//! leave more than that.
+//! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
+//! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because 255
+//! sentences of 255 make 65 025, which fits 16 bits. Finite randomness costs once a selection and
+//! not once a unit step; ρ^Q and ρ^2Q leave more than that.
+//!
+//! Sums are capped only when levels are read. Capping them after each sentence would break the
+//! proof, because the effect of one sentence would depend on the others.
 //!
 //! # The scores
 //!
-//! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public centre,
-//! is y with norm n = max(1, ⌊‖y‖⌋); with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
-//! direction y/n:
-//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Clipped
-//!   cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and
-//!   heads trained through the mechanism are of this form.
-//! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
-//!   Q = 1.
+//! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public
+//! centre, is y with norm n = max(1, ⌊‖y‖⌋). Let `z_c = 256·w_c·y + b_c·n`, which is n times an
+//! affine function of the direction y/n:
+//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Clipped cosine to a
+//!   centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and heads
+//!   trained through the mechanism are of this form.
+//! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all
+//!   others; Q = 1.
 //!
 //! If a pack has [`features`](crate::features), `n` times their value for c is added to `z_c`. They
 //! are a function of the same sentence, so the proof holds as it is.
@@ -264,8 +267,8 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds up to [`TOGETHER`] sentences to the tables: scores to the sums, and whole-text scores to
-    /// the values.
+    /// Adds up to [`TOGETHER`] sentences to the tables: scores to the sums, and whole-text scores
+    /// to the values.
     pub(crate) fn add(
         &self,
         backend: Backend,
@@ -323,7 +326,7 @@ impl<'a> ScoresSection<'a> {
     ) -> Sentence<'s> {
         let y = part_mut(sentence, ..self.inputs.get());
         let square = backend.centre(y, self.centre);
-        // The square is below 2^10 · 2^30. At the centre itself there is no direction; the biases decide.
+        // The square is below 2^10 · 2^30. The centre itself has no direction: the biases decide.
         let norm = square_root_40(square).max(1);
         Sentence {
             y,
@@ -385,7 +388,7 @@ impl Default for Votes {
 impl Votes {
     fn count(&mut self, start: usize, outputs: &[i64]) {
         for (z, candidate) in outputs.iter().zip(start as u32..) {
-            // Branch-free: which candidate wins is private.
+            // Branch-free, because the winner is private.
             let wins = Choice::from(u8::from(*z > self.best));
             self.winner.conditional_assign(&candidate, wins);
             self.best = self.best.max(*z);
@@ -484,7 +487,7 @@ mod tests {
             assert_eq!(fits, count <= features.limit(rows));
             assert_eq!(fits, count <= features.whole_text_limit(rows));
         }
-        // "Nothing known" is an outcome, too.
+        // "Nothing known" is another outcome.
         assert_eq!(section(Kind::Graded, 1).whole_text_limit(1 << 20), 65_535);
     }
 }

@@ -6,10 +6,10 @@
 //!
 //! # Why it is private
 //!
-//! Let `C` be [`Ratio::constant`] and ρ = 2⁶⁴/C; with C ≥ 2⁶⁴·e^(−ε/2) + 4, ln ρ ≤ ε/2 − 2⁻⁶². The weights
-//! `W₀ = S, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉)` are positive, non-increasing and satisfy
-//! `W_i ≤ ρ·W_{i+1}`. That inequality, and not closeness to e^(−εi/2), is all that the proof
-//! uses. Levels enter relative to the best level attained, i_r = ℓ_r − min ℓ.
+//! Let `C` be [`Ratio::constant`] and ρ = 2⁶⁴/C; with C ≥ 2⁶⁴·e^(−ε/2) + 4, ln ρ ≤ ε/2 − 2⁻⁶². The
+//! weights `W₀ = S, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉)` are positive, non-increasing and satisfy
+//! `W_i ≤ ρ·W_{i+1}`. That inequality, and not closeness to e^(−εi/2), is all that the proof uses.
+//! Levels enter relative to the best level attained, i_r = ℓ_r − min ℓ.
 //!
 //! *One-sided step* (every level moves by 0 or +1). Either min ℓ stays and every
 //! p_r = W_{i_r}/S satisfies p/ρ ≤ p' ≤ p, or it rises by one and p ≤ p' ≤ ρ·p; swapping names,
@@ -22,22 +22,25 @@
 //! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
 //! one-sided steps, factor ρ² ≤ e^ε.
 //!
-//! *Levels at or above the bound* count as the bound less one: x ↦ min(x, bound − 1) turns a step of either kind
-//! into one of that kind.
+//! *Levels at or above the bound* count as the bound less one: x ↦ min(x, bound − 1) turns a step
+//! of either kind into one of that kind.
 //!
-//! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then a rank among
-//! *all* n candidates of that level. Given how many heads a level has, its coins are exchangeable, so which
-//! candidates have them is uniform: a uniformly random head of it is a uniformly random candidate of it. The
-//! second pass finds the candidate of that level and rank, and there is exactly one. The counts of the four parts of
-//! the list tell which part has it, and the pass visits that part.
+//! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then
+//! a rank among *all* n candidates of that level. Given the number of heads of a level, its coins
+//! are exchangeable, so which candidates have them is uniform: a uniformly random head of it is a
+//! uniformly random candidate of it. The second pass finds the candidate of that level and rank,
+//! and there is exactly one. The level's counts in the four parts of the list determine the part
+//! that contains it, and the pass visits that part.
 //!
-//! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn by
-//! [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ± n·2⁻¹²⁸. There are two
-//! draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks). So the laws before and after a step are
-//! together within (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones, which is what the
-//! "+4" in `C` leaves, once for a list of steps. The result is pure ε: no δ, the random bits included.
+//! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn
+//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within
+//! 1 ± n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks).
+//! So the laws before and after a step are together within
+//! (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C`
+//! covers that, once for a list of steps. The result is pure ε: no δ, the random bits included.
 //!
-//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
+//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
+//! repository.
 
 use core::fmt;
 use core::num::NonZero;
@@ -49,6 +52,7 @@ use thiserror::Error;
 use zerocopy::transmute;
 
 use crate::barrier::wipe;
+use crate::checked::{part, part_mut};
 use crate::epsilon::Epsilon;
 use crate::integers::Signed;
 #[cfg(undertone_kernels = "x86")]
@@ -56,10 +60,10 @@ use crate::kernels::ROOM;
 use crate::kernels::{Backend, Tossing, VECTORS};
 use crate::rng::below;
 
-/// The most candidates a selection takes.
+/// The largest number of candidates of a selection.
 pub const MAX_CANDIDATES: u32 = 65_536;
 
-/// The most levels a selection tells apart.
+/// The largest number of different levels.
 pub const MAX_LEVELS: usize = 256;
 
 /// The ratio between the weights of neighbouring levels, as the integer `C` of the module
@@ -109,25 +113,26 @@ impl Ratio {
         Self::from_micro(epsilon.micro())
     }
 
-    /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units: that
-    /// of ε/`steps`, rounded down to whole micro-units.
+    /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units:
+    /// the ratio for ε/`steps`, rounded down to whole micro-units.
     ///
-    /// All levels one way: `steps` one-sided unit steps cost ρ^steps ≤ e^(ε/2). Some up, some down:
-    /// through the larger of old and new level, ρ^(2·steps) ≤ e^ε.
+    /// If all levels move one way, `steps` one-sided unit steps cost ρ^steps ≤ e^(ε/2). If some
+    /// move up and some down, they pass through the larger of old and new level: ρ^(2·steps) ≤ e^ε.
     ///
-    /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit steps
-    /// are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded up. Then any
-    /// two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each other, and
-    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any valid ε.
+    /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit
+    /// steps are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded
+    /// up. Then any two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of
+    /// each other, and with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any
+    /// valid ε.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
         Self::from_micro(epsilon.micro() / u32::from(steps.get()))
     }
 
-    /// The ratio for mechanisms whose levels count units of 2^`exponent`: that of ε·2^`exponent`, rounded
-    /// down to whole micro-units, at most [`Epsilon::MAX`].
+    /// The ratio for mechanisms whose levels count units of 2^`exponent`: the ratio for
+    /// ε·2^`exponent`, rounded down to whole micro-units, at most [`Epsilon::MAX`].
     ///
-    /// Below one micro-unit the weights are those of [`per_step`](Ratio::per_step): any two lists of levels
-    /// give probabilities within a factor e^(2⁻⁶⁰) of each other.
+    /// Below one micro-unit, as for [`per_step`](Ratio::per_step), any two lists of levels give
+    /// probabilities within a factor e^(2⁻⁶⁰) of each other.
     pub fn per_unit(epsilon: Epsilon, exponent: i32) -> Self {
         let micro = u64::from(epsilon.micro());
         // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
@@ -153,7 +158,7 @@ impl Ratio {
         self.0
     }
 
-    /// The ratio with this `C`. The caller proves what it promises.
+    /// The ratio with this `C`. The caller proves its own promise.
     pub(crate) const fn from_constant(constant: u64) -> Self {
         Self(constant)
     }
@@ -188,10 +193,10 @@ fn multiply_up(a: u128, b: u128) -> u128 {
     quotient + u128::from(low & ((1 << 127) - 1) != 0)
 }
 
-/// How a candidate is drawn from the levels.
+/// The rule by which a candidate is drawn from the levels.
 ///
-/// Both are ε-DP under a mixed step and ε/2-DP under a one-sided step. The numbers are those of
-/// releases and of the C interface.
+/// Both are ε-DP under a mixed step and ε/2-DP under a one-sided step. Releases and the C interface
+/// use the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// Every candidate tosses a coin with the probability of its relative level (the best levels
@@ -222,7 +227,8 @@ impl Rule {
         }
     }
 
-    /// Random words that one selection among `candidates` consumes, whatever the levels.
+    /// The number of random words that one selection among `candidates` consumes, whatever the
+    /// levels.
     pub fn random_word_count(self, candidates: u32) -> u64 {
         match self {
             Self::PermuteAndFlip => u64::from(candidates) + 2 * crate::rng::WORDS_PER_DRAW,
@@ -231,27 +237,26 @@ impl Rule {
     }
 }
 
-/// One level per candidate, in blocks, readable as often as needed.
-///
-/// Two readings must give the same levels, in candidate order.
+/// One level per candidate, in blocks. Every reading must give the same levels, in candidate order.
 pub trait Levels {
     /// All levels are below this. Public: it must not depend on the document.
     fn bound(&self) -> usize;
 
-    /// The number of candidates. Public, too.
+    /// The number of candidates. Public: it must not depend on the document.
     fn candidate_count(&self) -> usize;
 
-    /// Calls `visit` with the levels of the candidates in `range`, in order, cut into blocks of any size.
-    /// The range lies in `0..candidate_count()` and starts at a multiple of [`PART_BLOCK`].
+    /// Calls `visit` with the levels of the candidates in `range`, in order, cut into blocks of any
+    /// size. The range lies in `0..candidate_count()` and starts at a multiple of [`PART_BLOCK`].
     fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8]));
 
-    /// Calls `visit` with the levels of all candidates, in order, cut into blocks of any size.
+    /// Calls `visit` with the levels of all candidates, in order, in blocks.
     fn for_each_block(&self, visit: impl FnMut(&[u8])) {
         self.for_each_block_of(0..self.candidate_count(), visit);
     }
 }
 
-/// Parts of the list of candidates that are counted apart, so that the second pass visits one of them.
+/// Parts of the list of candidates. Each has its own counts, so that the second pass visits one
+/// part.
 const PARTS: usize = 4;
 
 /// Parts start at multiples of this.
@@ -274,7 +279,7 @@ pub struct SliceLevels<'a> {
     pub bound: usize,
 }
 
-/// Says nothing about the levels.
+/// Shows nothing of the levels.
 impl fmt::Debug for SliceLevels<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SliceLevels")
@@ -294,12 +299,12 @@ impl Levels for SliceLevels<'_> {
     }
 
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
-        visit(self.levels.get(range).unwrap_or_default());
+        visit(part(self.levels, range));
     }
 }
 
 /// All candidates of one level.
-// Of whole words, so that a copy takes few instructions where unaligned ones are slow.
+// Aligned to words, so that a copy takes few instructions if unaligned ones are slow.
 #[derive(Clone, Copy, Default)]
 #[repr(align(4))]
 struct Bin {
@@ -319,7 +324,7 @@ impl Bin {
 }
 
 /// [`hazmat::select`](crate::hazmat::select) with the kernels of this backend.
-// A call: callers have buffers of their own.
+// `inline(never)`: callers with other buffers would need the stack for both.
 #[inline(never)]
 pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     backend: Backend,
@@ -369,12 +374,12 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     Ok(nth_of_level(backend, levels, drawn))
 }
 
-/// Counts the candidates of every level. Counts one level after the other, so that no address depends on
-/// a level.
+/// Counts the candidates of every level, one level after the other, so that no address depends on a
+/// level.
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
         let range = part_of(levels.candidate_count(), part);
-        // A short list is one part, and making levels may mean looking at all of them for each call.
+        // A short list is one part, and each call may read the whole state.
         if range.is_empty() {
             continue;
         }
@@ -398,8 +403,8 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     }
 }
 
-/// Fills in weights relative to the best occupied level, less one each (a weight may be 2⁶⁴), and moves the occupied levels to
-/// the front. What is left after them has no candidates.
+/// Fills in weights relative to the best occupied level, less one each (a weight may be 2⁶⁴), and
+/// moves the occupied levels to the front. The bins after them have no candidates.
 fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
     let mut occupied: i32 = 0;
@@ -407,11 +412,11 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
         let Some(bin) = bins.get(index).copied() else {
             continue;
         };
-        // As numbers: what moves memory takes other steps for other places.
+        // Copy as integers: a memmove's work depends on the address.
         let (parts, level): (u64, u8) = (transmute!(bin.parts), bin.level);
-        // At most 2^16: −1 where there is one, else 0.
+        // −1 if there are candidates, at most 2^16, else 0.
         let here = bin.candidates().cast_signed().wrapping_neg().negative();
-        // Never after the level that is moved, so nothing is overwritten before its turn.
+        // At most `index`, so no bin is overwritten before its turn.
         let front = occupied as usize;
         if let (Some(to), Some(weight)) = (bins.get_mut(front), weights_minus_one.get_mut(front)) {
             to.parts = transmute!(parts);
@@ -431,27 +436,27 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
     }
 }
 
-/// Coins whose levels a word marks.
+/// Coins of one word of marks.
 const MARKED: usize = u32::BITS as usize;
 
 /// Coins tossed at a time.
 const COINS: usize = if VECTORS { 8 * MARKED } else { MARKED };
 
-/// Coins whose levels are worked out at a time.
+/// Coins of one list of marks.
 const STRETCH: usize = 2048;
 
-/// A candidate, by its level and what is counted of that.
+/// A candidate, by its level and rank.
 #[derive(Clone, Copy, Default)]
 struct Drawn {
     level: u8,
-    /// Which of the candidates of this level.
+    /// The index among the candidates of this level.
     rank: u32,
-    /// Candidates of this level.
+    /// The candidates of this level in each part.
     parts: Parts,
 }
 
 /// Tosses one coin per candidate, level by level, then draws a head.
-// A call: its buffers would be on the stack below which levels are made.
+// `inline(never)`: inlined, its buffers take stack while levels are computed.
 #[inline(never)]
 fn permute_and_flip<R: Rng + ?Sized>(
     backend: Backend,
@@ -469,9 +474,9 @@ fn permute_and_flip<R: Rng + ?Sized>(
         if place == 0 {
             mark_last_of_level(bins, tossed, &mut last_of_level);
         }
-        let marks = last_of_level.get(place / MARKED..).unwrap_or_default();
+        let marks = part(&last_of_level, place / MARKED..);
         let to_toss = candidates.wrapping_sub(tossed) as usize;
-        let coins = words.get_mut(..to_toss.min(COINS)).unwrap_or_default();
+        let coins = part_mut(&mut words, ..to_toss.min(COINS));
         rng.fill_bytes(coins.as_flattened_mut());
         backend.toss(&mut tossing, coins, marks);
         tossed += COINS as u32;
@@ -483,14 +488,14 @@ fn permute_and_flip<R: Rng + ?Sized>(
     draw_level(bins, tossing.heads_so_far.into(), running, rng)
 }
 
-/// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit of the first word is
-/// the first coin. So the loop over coins does not wait for counts.
+/// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit
+/// of the first word is the first coin. So the loop over coins does not wait for counts.
 fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / MARKED]) {
     marks.fill(0);
     let mut end: u32 = 0;
     for bin in bins {
         end = end.wrapping_add(bin.candidates());
-        // The levels that have candidates come first. What follows them marks the last coin again.
+        // Levels with candidates come first. Those after them mark the last coin again.
         let coin = end.wrapping_sub(1).wrapping_sub(start);
         // 1 or 0, without a comparison.
         let inside = (coin / STRETCH as u32).wrapping_sub(1) >> 31;
@@ -516,8 +521,9 @@ fn exponential<R: Rng + ?Sized>(bins: &[Bin], weights_minus_one: &[u64], rng: &m
     draw_level(bins, shares.sum(), running, rng)
 }
 
-/// Draws a level in proportion to its share, and a rank below its candidate count. `running`: for the levels in their order, the
-/// sum of the shares so far, which is `total` at last; anything up to that after the levels that have candidates.
+/// Draws a level in proportion to its share, and a rank below its candidate count. `running`: the
+/// sums of the shares of the levels so far, which reach `total`; after the levels with candidates,
+/// any numbers up to that.
 fn draw_level<R: Rng + ?Sized>(
     bins: &[Bin],
     total: u128,
@@ -541,15 +547,16 @@ fn draw_level<R: Rng + ?Sized>(
     drawn
 }
 
-/// Levels looked at together.
+/// Levels of one comparison.
 const CHUNK: usize = 128;
 
-/// The index of the candidate that was drawn. Visits all of the part that it lies in: keeps a copy of the
-/// chunk that has the candidate, and looks into that.
+/// The index of the candidate that was drawn. Visits all of the part that contains it, retains a
+/// copy of its chunk, and searches that.
 fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
     let Drawn { level, rank, parts } = drawn;
     let worst = levels.bound().saturating_sub(1).min(MAX_LEVELS - 1) as u8;
-    // The last part that starts at or before the candidate, and the candidates of the level before that.
+    // The last part that starts at or before the candidate, and the candidates of the level before
+    // that.
     let mut part: u32 = 0;
     let mut seen: u32 = 0;
     let mut before: u32 = 0;
@@ -561,12 +568,12 @@ fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
     }
     let range = part_of(levels.candidate_count(), part as usize);
     let mut start = range.start as u32;
-    let mut kept = [0u8; CHUNK];
-    let mut kept_start: u32 = 0;
-    let mut kept_seen: u32 = 0;
+    let mut retained = [0u8; CHUNK];
+    let mut retained_start: u32 = 0;
+    let mut retained_seen: u32 = 0;
     levels.for_each_block_of(range, |block| {
         for chunk in block.chunks(CHUNK) {
-            // Not the level, where the chunk ends early.
+            // Padded with another level.
             let mut clamped = [!level; CHUNK];
             for (to, from) in clamped.iter_mut().zip(chunk) {
                 *to = (*from).min(worst);
@@ -574,26 +581,26 @@ fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
             let here = backend.count_equal(&clamped, level);
             let found = !seen.ct_gt(&rank) & (seen.wrapping_add(here)).ct_gt(&rank);
             let mask = found.unwrap_u8().wrapping_neg();
-            for (kept, level) in kept.iter_mut().zip(&clamped) {
-                *kept = (*kept & !mask) | (*level & mask);
+            for (retained, level) in retained.iter_mut().zip(&clamped) {
+                *retained = (*retained & !mask) | (*level & mask);
             }
-            kept_start.conditional_assign(&start, found);
-            kept_seen.conditional_assign(&seen, found);
+            retained_start.conditional_assign(&start, found);
+            retained_seen.conditional_assign(&seen, found);
             seen = seen.wrapping_add(here);
             start = start.wrapping_add(chunk.len() as u32);
         }
     });
     let mut found: u32 = 0;
-    for (index, other) in (kept_start..).zip(&kept) {
+    for (index, other) in (retained_start..).zip(&retained) {
         let same = other.ct_eq(&level);
-        found.conditional_assign(&index, same & kept_seen.ct_eq(&rank));
-        kept_seen = kept_seen.wrapping_add(u32::from(same.unwrap_u8()));
+        found.conditional_assign(&index, same & retained_seen.ct_eq(&rank));
+        retained_seen = retained_seen.wrapping_add(u32::from(same.unwrap_u8()));
     }
-    wipe(&mut kept);
+    wipe(&mut retained);
     found
 }
 
-/// Why nothing was selected. It depends on public sizes only.
+/// The reason why nothing was selected. It depends on public sizes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SelectError {

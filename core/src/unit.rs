@@ -1,26 +1,29 @@
-//! What is exchanged in a promise.
+//! The unit of privacy: the input that a promise lets replace.
 
 use core::fmt;
 
-/// What is exchanged in a promise: ε is for one of these. Promises for different units do not add up.
+/// The input that may be replaced in a promise; ε counts for one of these. The ε of different units
+/// cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// One sentence, for any other: [`Document::release`](crate::Document::release).
+    /// One sentence, by any other: [`Document::release`](crate::Document::release).
     Sentence = 1,
-    /// A text, for any other: [`Document::release_whole_text`](crate::Document::release_whole_text) and
-    /// [`Document::release_projective`](crate::Document::release_projective).
+    /// A text, by any other: [`Document::release_whole_text`](crate::Document::release_whole_text)
+    /// and [`Document::release_projective`](crate::Document::release_projective).
     WholeText = 2,
-    /// A bag of words, for one at a word mover's distance W, with e^(ε·W) and a little more: [`Bag::release`](crate::words::Bag::release).
+    /// A bag of words, by one at a word mover's distance W, for about e^(ε·W):
+    /// [`Bag::release`](crate::words::Bag::release).
     Word = 3,
-    /// A vector, for one at a distance D, with e^(ε·D) and a little more: [`VectorMechanism::release`](crate::vector::VectorMechanism::release).
+    /// A vector, by one at a distance D, for about e^(ε·D):
+    /// [`VectorMechanism::release`](crate::vector::VectorMechanism::release).
     Vector = 4,
 }
 
 impl Unit {
-    /// All there are.
+    /// All units.
     pub const ALL: [Self; 4] = [Self::Sentence, Self::WholeText, Self::Word, Self::Vector];
 
-    /// The unit with this number, which is the same in ledgers and in C.
+    /// The unit with this number. Numbers are the same in ledgers and in C.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Sentence),

@@ -1,41 +1,49 @@
-//! The whole text as the unit: exchange it for any other, and every release stays within a factor e^ε.
+//! Releases for the whole text: if it is replaced by any other, the probability of every release
+//! changes by a factor of at most e^ε.
 //!
-//! A sentence-private release of a short text says little: [`scores`](crate::scores) and [`depth`](mod@crate::depth) must
-//! bound what *each* sentence says. Where the whole text is exchanged, nothing needs bounds, so the sum of all that its
-//! sentences say for each candidate decides, and one candidate is the best.
+//! The sentence rule carries little information about a short text, because
+//! [`scores`](crate::scores) and [`depth`](mod@crate::depth) bound the influence of *each*
+//! sentence. A promise for the whole text needs no such bounds. The scores of all sentences are
+//! added, and one candidate is the best.
 //!
 //! # The law
-//! Let b(text) be the best of the n candidates, or n for *nothing known*: no sentence, or none with a word, a feature or a
-//! coordinate that the pack knows. Without that outcome a text in another language would be taken for a topic.
-//! Outcome b has the weight W₀, every other of the n + 1 outcomes W₁, with W₀ ≤ e^ε·W₁.
+//! Let b(text) be the best of the n candidates, or n for *nothing known*: no sentence has a word, a
+//! feature or a coordinate that the pack recognises. Without that outcome a text in another
+//! language would be taken for a topic. Outcome b has the weight W₀, every other of the n + 1
+//! outcomes W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
-//! The normaliser W₀ + n·W₁ is the same for every text, and b is the only thing about the text that the law depends on. So
-//! for texts with best outcomes b and b', Pr\[b\] changes by W₁/W₀, Pr\[b'\] by W₀/W₁ and all others not at all: within
-//! e^ε. Any text may stand in for any other, of any number of sentences, and none; b may be any function of the text. ∎
+//! The normaliser W₀ + n·W₁ is the same for every text, and the law depends on the text through b
+//! only. So for texts with best outcomes b and b', Pr\[b\] changes by W₁/W₀, Pr\[b'\] by W₀/W₁, and
+//! all others not at all: within e^ε. Any text may replace any other, of any number of sentences,
+//! and none; b may be any function of the text. ∎
 //!
-//! This is randomised response (Warner 1965; Kairouz, Bonawitz and Ramage 2016) over n + 1 outcomes. As levels it is one
-//! 0 and n ones, drawn by the exponential mechanism, so the engine of [`select`](mod@crate::select) draws it: with the ratio
-//! for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite randomness takes less than what is left. By permute-and-flip the
-//! normaliser would move, and with the same weights the loss would be more than ε.
+//! This is randomised response (Warner 1965; Kairouz, Bonawitz and Ramage 2016) over n + 1
+//! outcomes. As levels it is one 0 and n ones, which the engine of [`select`](mod@crate::select)
+//! draws by the exponential mechanism: with the ratio for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite
+//! randomness costs less than the rest. By permute-and-flip the normaliser would depend on the
+//! text, and with the same weights the loss would be more than ε.
 //!
 //! The engine's weights are integers, and W₀ = 2⁴⁸, so no release is drawn with more than
 //! [`LARGEST_EPSILON`].
 //!
-//! # What a sentence-private release promises for the whole text
-//! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least relative weight, about
-//! e^(−t) with t = (L − 1)·ε/2Q.
+//! # The sentence rule, if the whole text is replaced
+//! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least
+//! relative weight, about e^(−t) with t = (L − 1)·ε/2Q.
 //!
-//! A candidate's probability never grows with its own level, never falls with the others', and is the same when all move
-//! together. So it is largest when the candidate alone is best and all others are at the cap, and least when it is at the
-//! cap and all others are best. No two documents whatever, of n ≥ 2 candidates, lose more than
+//! A candidate's probability never grows with its own level, never falls with the others', and is
+//! the same when all move together. So it is largest when the candidate alone is best and all
+//! others are at the cap, and least when it is at the cap and all others are best. No two documents
+//! whatever, of n ≥ 2 candidates, lose more than
 //!
-//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from w₀/(w₀ + (n − 1)·w) over w/(w + (n − 1)·w₀);
+//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from w₀/(w₀ + (n − 1)·w) over
+//!   w/(w + (n − 1)·w₀);
 //! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²], from ∫₀¹(1 − t·w)ⁿ⁻¹dt over w·∫₀¹(1 − t)ⁿ⁻¹dt.
 //!
-//! [`whole_text_epsilon`] gives these, with the engine's own w. Both lie between t and t + min(t, ln n), and a pack in which
-//! one document makes c best and another all others attains them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at
-//! most K sentences; by scores, K sentences make no more than K·Q + 1 levels.
+//! [`whole_text_epsilon`] computes these, with the engine's own w. Both lie between t and
+//! t + min(t, ln n), and a pack in which one document makes c best and another all others attains
+//! them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at most K sentences; by scores, K
+//! sentences make at most K·Q + 1 levels.
 
 use core::ops::Range;
 
@@ -43,6 +51,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
+use crate::checked::part;
 use crate::epsilon::{Epsilon, MICRO, Micro};
 use crate::select::{Levels, MAX_LEVELS, Ratio, Rule};
 
@@ -62,16 +71,16 @@ impl OneBest {
     /// Levels are below this.
     pub(crate) const BOUND: usize = 2;
 
-    /// How an outcome is drawn: the only rule by which the normaliser stays.
+    /// The rule whose normaliser is the same for every text.
     pub(crate) const RULE: Rule = Rule::Exponential;
 
-    /// That of 2ε a level.
+    /// The ratio for 2ε a level.
     pub(crate) fn ratio(epsilon: Epsilon) -> Ratio {
         Ratio::per_unit(epsilon, 1)
     }
 }
 
-/// Which outcome is best is private.
+/// Wipes the best outcome, which is private.
 impl Drop for OneBest {
     fn drop(&mut self) {
         self.best.zeroize();
@@ -95,18 +104,18 @@ impl Levels for OneBest {
             for (level, outcome) in levels.iter_mut().zip(start as u32..) {
                 *level = (!outcome.ct_eq(&self.best)).unwrap_u8();
             }
-            visit(levels.get(..len).unwrap_or_default());
+            visit(part(&levels, ..len));
             start += len;
         }
         wipe(&mut levels);
     }
 }
 
-/// What a sentence-private release promises where the whole text is exchanged for any other: the most that two lists of
-/// levels below `levels` can lose, rounded up to micro-units.
+/// The ε of the sentence rule if the whole text is replaced: the largest loss between two lists of
+/// levels below `levels`, rounded up to micro-units.
 ///
 /// # Shapes
-/// `levels`: 1 to [`MAX_LEVELS`], more count as that; `candidates`: any.
+/// `levels`: 1 to [`MAX_LEVELS`], larger numbers count as that; `candidates`: any.
 ///
 /// # Cost
 /// One multiplication of 128 bits a level, four functions of doubles.
@@ -124,7 +133,8 @@ pub fn whole_text_epsilon(rule: Rule, ratio: Ratio, levels: usize, candidates: u
         // 1 − (1 − w)ⁿ, to the last bits where w is small.
         Rule::PermuteAndFlip => libm::log(-libm::expm1(n * libm::log1p(-w))) - 2.0 * libm::log(w),
     };
-    // Within 10⁻¹³ of the exact value, and what finite randomness adds is below 2⁻⁶²: a micro-unit more covers both.
+    // Within 10⁻¹³ of the exact value. Finite randomness adds less than 2⁻⁶². One micro-unit more
+    // covers both.
     Micro(libm::ceil(loss * f64::from(MICRO)) as u64 + 1)
 }
 
@@ -133,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_those_of_the_page() {
+    fn epsilons_of_the_whole_text() {
         let ratio = |text: &str| Ratio::per_step(text.parse().unwrap(), 8.try_into().unwrap());
         let loss = |rule, text, levels, n| whole_text_epsilon(rule, ratio(text), levels, n).0;
         let (flip, exponential) = (Rule::PermuteAndFlip, Rule::Exponential);

@@ -120,13 +120,13 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "the place of the first chunk is kept",
         "select.rs",
-        "kept_start.conditional_assign(&start, found);",
+        "retained_start.conditional_assign(&start, found);",
         "{}",
     ),
     mutant(
         "candidates before the kept chunk are not",
         "select.rs",
-        "kept_seen.conditional_assign(&seen, found);",
+        "retained_seen.conditional_assign(&seen, found);",
         "{}",
     ),
     mutant(
@@ -336,6 +336,40 @@ const MUTANTS: &[Mutant] = &[
         "document/push.rs",
         "wipe(weights);",
         "{}",
+    ),
+    mutant(
+        "sentence rules draw by a millionth more than they state",
+        "document/release.rs",
+        "document.ratio(epsilon)",
+        "document.ratio(Epsilon::from_micro(epsilon.micro() + 1).unwrap_or(epsilon))",
+    ),
+    mutant(
+        "the whole-text rule draws by a thousandth more than it states",
+        "document/release.rs",
+        "document.draw_whole_text(epsilon, stream)?",
+        "{
+            let more = Epsilon::from_micro(epsilon.micro() / 1000 + epsilon.micro());
+            document.draw_whole_text(more.unwrap_or(epsilon), stream)?
+        }",
+    ),
+    mutant(
+        "projective geometry draws by a millionth more than it states",
+        "document/release.rs",
+        "document.draw_projective(epsilon, stream)?",
+        "{
+            let more = Epsilon::from_micro(epsilon.micro() + 1);
+            document.draw_projective(more.unwrap_or(epsilon), stream)?
+        }",
+    ),
+    mutant(
+        "levels are capped after each sentence",
+        "scores.rs",
+        "sentence.votes.winner.zeroize();",
+        "let best = sums.iter().fold(0, |best, sum| (*sum).max(best));
+        let least = best.saturating_sub(u16::from(self.levels) - 1);
+        for sum in sums.iter_mut() {
+            *sum = (*sum).max(least);
+        }",
     ),
     mutant(
         "a phrase begins in the sentence before",
@@ -648,9 +682,10 @@ const MUTANTS: &[Mutant] = &[
 
 /// Tests that should notice, the quick ones first: `--lib` is that of `undertone-core`. The audit
 /// of planted bugs comes last.
-const TESTS: [&str; 17] = [
+const TESTS: [&str; 18] = [
     "lib",
     "sampler",
+    "release_path",
     "scores",
     "depth",
     "golden",

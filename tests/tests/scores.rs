@@ -1325,3 +1325,34 @@ fn sections_and_recoders_stand_in_order() {
         Err(DocumentError::NoCandidates)
     );
 }
+
+/// Sums are kept in full: a candidate that falls behind by more than levels tell apart catches up
+/// as if no level were capped. (Capping after each sentence would cost more than ε/2 for one.)
+#[test]
+fn levels_are_capped_when_they_are_read() {
+    for levels in [2, 5, LEVELS] {
+        let parts = ScoreParts {
+            levels,
+            ..ScoreParts::of_table(&[vec![8, 0, 1], vec![0, 8, 1]], 8)
+        };
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let kind = |kind: usize| [0, 1].map(|other| f32::from(kind == other)).to_vec();
+        let sentences: SentenceList = (0..60).map(|i| kind(usize::from(i >= 32))).collect();
+        let mut singly: Document<'_> = Document::new(&pack).expect("candidates");
+        for pushed in 1..=sentences.len() {
+            let sums = parts.naive_sums(&sentences[..pushed]);
+            let expected = levels_below(levels, &sums);
+            singly.push(&sentences[pushed - 1]).expect("room");
+            assert_eq!(levels_of(&singly), expected, "{pushed} of {levels} levels");
+            let mut together: Document<'_> = Document::new(&pack).expect("candidates");
+            let added = together.push_all(&sentences[..pushed].concat());
+            assert_eq!(added, Ok(pushed));
+            assert_eq!(
+                levels_of(&together),
+                expected,
+                "{pushed} of {levels} levels"
+            );
+        }
+    }
+}

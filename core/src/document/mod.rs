@@ -222,15 +222,15 @@ impl<const K: usize, const P: usize> fmt::Debug for Document<'_, K, P> {
     }
 }
 
-/// Why a document refused. Depends on sizes, the pack and the entropy source, never on the content
-/// of a sentence.
+/// The reason why a document refused. It depends on sizes, the pack and the entropy source, never
+/// on the content of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// The pack has no candidates.
     #[error("the pack has no candidates")]
     NoCandidates,
-    /// The pack has no lexicon.
+    /// The pack reads embeddings only: it has neither a lexicon nor features that stand alone.
     #[error("the pack has no lexicon; push embeddings, or use a pack with a lexicon as encoder")]
     NoLexicon,
     /// The pack has more projection directions than this document type holds.
@@ -263,7 +263,7 @@ pub enum DocumentError {
         /// The length given.
         found: usize,
     },
-    /// The document holds as many sentences as it can.
+    /// The document is full.
     #[error(
         "the document already has {limit} sentences, its limit; release it or leave the rest out"
     )]

@@ -52,6 +52,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// [`DocumentError::Dimension`] for a length that is no multiple of the dimension,
     /// [`DocumentError::NeedsText`] for a pack with features. The document is unchanged. No error
     /// depends on a coordinate.
+    ///
+    /// # Cost
+    /// At most one [`push`](Document::push) each.
     pub fn push_all(&mut self, embeddings: &[f32]) -> Result<usize, DocumentError> {
         let dimension = self.dimension.get();
         if !embeddings.len().is_multiple_of(dimension) {
@@ -120,6 +123,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// `sentence`: any bytes, taken as one sentence.
     ///
     /// # Errors
+    /// As [`push_sentence`](Document::push_sentence).
+    ///
+    /// # Cost
     /// As [`push_sentence`](Document::push_sentence).
     pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
         self.check_reads_text()?;

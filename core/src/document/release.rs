@@ -93,7 +93,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// The promise is that of [`release_whole_text`](Document::release_whole_text), and estimated
     /// shares err less if there are many candidates. The point stands for many candidates at once,
-    /// so one release says little: use it to count many.
+    /// so one release reveals little: use it to count many.
     ///
     /// The choice between this and other releases must depend neither on the text nor on its
     /// length.

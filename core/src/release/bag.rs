@@ -4,10 +4,10 @@ use super::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
 
-/// The most words in a release of a bag.
+/// The largest number of words in a release of a bag.
 pub const MAX_BAG_SIZE: u16 = 256;
 
-/// How a word is made private.
+/// The mechanism that makes a word private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WordMechanism {
@@ -15,15 +15,15 @@ pub enum WordMechanism {
     ///
     /// # Guarantee
     /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
-    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
+    /// guarantee, ε per unit of distance. Quote it with distances: for words far apart it is weak.
     Selection(Rule),
     /// Noise on the word's vector, then the word nearest to the noisy point.
     ///
     /// For comparison: at equal ε selection keeps more of the word.
     ///
     /// # Guarantee
-    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
-    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
+    /// [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ
+    /// included. The nearest word is a function of the noisy point only.
     LaplaceNearest,
 }
 
@@ -31,10 +31,11 @@ pub enum WordMechanism {
 const BY_SELECTION: u8 = 5;
 const BY_LAPLACE_NEAREST: u8 = 6;
 
-/// A private bag of words: which words of the vocabulary were drawn, in ascending order, and the public facts
-/// needed to read them.
+/// A private bag of words: the indices of the words drawn, ascending, and the public facts needed
+/// to read them.
 ///
-/// Only [`Bag::release`](crate::words::Bag::release) writes one from private words; this is the view of its bytes.
+/// Only [`Bag::release`](crate::words::Bag::release) writes one from private words; this is the
+/// view of its bytes.
 ///
 /// # Shapes
 /// 24 + 2n bytes, numbers little-endian:
@@ -64,8 +65,8 @@ impl<'a> BagRelease<'a> {
         Header::BYTES + 2 * size as usize
     }
 
-    /// The words, by their index in the lexicon of the pack, ascending. In a release that was not made with
-    /// that pack an index may lie beyond its last word.
+    /// The words, by their index in the lexicon of the pack, ascending. In a release that was not
+    /// made with that pack an index may lie beyond its last word.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.words
             .iter()
@@ -77,12 +78,13 @@ impl<'a> BagRelease<'a> {
         self.epsilon
     }
 
-    /// How each word was made private.
+    /// The mechanism that made each word private.
     pub fn mechanism(&self) -> WordMechanism {
         self.mechanism
     }
 
-    /// The identifier of the pack whose words the indices count: [`Pack::id`](crate::pack::Pack::id).
+    /// The identifier of the pack whose words the indices count:
+    /// [`Pack::id`](crate::pack::Pack::id).
     pub fn pack_id(&self) -> [u8; 8] {
         self.pack_id
     }
@@ -140,7 +142,7 @@ impl<'a> BagRelease<'a> {
             pack_id: header.pack_id,
             words,
         };
-        // Any other order could tell the order of the text.
+        // Any other order could reveal the order of the text.
         let mut before = 0;
         for word in release.words() {
             if word < before {

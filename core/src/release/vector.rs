@@ -5,10 +5,11 @@ use super::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 
-/// A private vector: integers that count steps of a public grid, and the public facts needed to read them.
+/// A private vector: integers that count steps of a public grid, and the public facts needed to
+/// read them.
 ///
-/// Only [`VectorMechanism::release`](crate::vector::VectorMechanism::release) writes one from a private vector; this
-/// is the view of its bytes.
+/// Only [`VectorMechanism::release`](crate::vector::VectorMechanism::release) writes one from a
+/// private vector; this is the view of its bytes.
 ///
 /// # Shapes
 /// 36 + 4m bytes, numbers little-endian:
@@ -55,8 +56,8 @@ impl<'a> VectorRelease<'a> {
         self.coordinates.iter().map(|steps| steps.get())
     }
 
-    /// The coordinates: steps times 2^[`grid_exponent`](VectorRelease::grid_exponent), exactly. Reading them
-    /// in floating point is post-processing, and costs no privacy.
+    /// The coordinates: steps times 2^[`grid_exponent`](VectorRelease::grid_exponent), exactly.
+    /// Floating point is post-processing here, and costs no privacy.
     #[expect(
         clippy::float_arithmetic,
         reason = "a product with a power of two, of what is public"
@@ -93,7 +94,7 @@ impl<'a> VectorRelease<'a> {
         self.pack_id
     }
 
-    /// Writes the byte form but for the coordinates, and returns where they go; `out` has
+    /// Writes the byte form without the coordinates, and returns their place; `out` has
     /// [`VectorRelease::bytes`] bytes.
     pub(crate) fn write_head<'o>(
         laplace: &Laplace,
