@@ -20,6 +20,8 @@
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
 //   functions return STATUS_MOVED. Its memory stays where it is when the object moves, and what is private in it is
 //   wiped before it is freed.
+// - Macros. The headers compile after any platform header. Xlib.h makes Status a macro: after it, write auto
+//   or #undef Status where you would name undertone::Status.
 // - Threads. const functions may run at the same time on one object; all others need it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
 //

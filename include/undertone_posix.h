@@ -18,6 +18,11 @@
 #ifndef UNDERTONE_POSIX_H
 #define UNDERTONE_POSIX_H
 
+/* Strict ISO C (-std=c11) hides what POSIX adds. This asks for it, if no system header came before. */
+#if !defined(_POSIX_C_SOURCE) && !defined(_XOPEN_SOURCE) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE
+#endif
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,6 +32,10 @@
 #include <unistd.h>
 
 #include "undertone.h"
+
+#if !defined(O_CLOEXEC) || !defined(O_NOFOLLOW)
+#error "undertone_posix.h needs POSIX.1-2008: include it first, or define _POSIX_C_SOURCE as 200809L"
+#endif
 
 typedef struct undertone_posix_ledger {
     const char *path;

@@ -23,6 +23,19 @@ if(NOT TARGET undertone::undertone)
     endif()
 endif()
 
+# The components are the targets: static and shared.
+foreach(_undertone_component IN LISTS undertone_FIND_COMPONENTS)
+    set(undertone_${_undertone_component}_FOUND FALSE)
+    if(TARGET undertone::${_undertone_component})
+        set(undertone_${_undertone_component}_FOUND TRUE)
+    elseif(undertone_FIND_REQUIRED_${_undertone_component})
+        set(undertone_FOUND FALSE)
+        set(undertone_NOT_FOUND_MESSAGE
+            "undertone has no component \"${_undertone_component}\", only static and shared")
+    endif()
+endforeach()
+
+unset(_undertone_component)
 unset(_undertone_kind)
 unset(_undertone_type)
 unset(_undertone_prefix)

@@ -5,22 +5,19 @@ use core::ops::Range;
 
 use undertone_core::sentences;
 
-use crate::legacy as memory;
+use crate::memory::{In, Out, Place, checked};
 use crate::status::{SPLITTING_STACK, report_private};
 
-/// Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another. The top of this
-/// header says what a sentence is.
+/// Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
+/// header defines a sentence.
 ///
-/// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
-/// before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
-/// it left out; the length is 0 if no sentence is left. Both are as private as the text.
-///
-/// No status depends on the text, but the time the call takes does.
-///
-/// Threads: any.
+/// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or the end
+/// of the previous sentence. `out_start` and `out_len`: receive the start and the length of the
+/// sentence without the spaces around it; the length is 0 if no sentence is left. Both are as
+/// private as the text. The time of the call depends on the text.
 ///
 /// # Safety
-/// `text` is NULL or `len` readable bytes; each output is NULL or writable.
+/// As the top of the header says of arguments.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next(
@@ -30,19 +27,19 @@ pub unsafe extern "C" fn undertone_sentence_next(
     out_start: *mut usize,
     out_len: *mut usize,
 ) -> i32 {
-    // SAFETY: the caller's promises.
-    unsafe { next(text, len, start, out_start, out_len, sentences::next) }
+    report_private::<SPLITTING_STACK>(|| {
+        let (text, at, length) =
+            checked!(unsafe In(text.cast::<u8>(), len), Out(out_start), Out(out_len));
+        write(sentences::next(text, start), text, at, length);
+        Ok(())
+    })
 }
 
-/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but it finds a
-/// sentence only once nothing typed after it can change it.
-///
-/// No status depends on the text, but the time the call takes does.
-///
-/// Threads: any.
+/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but
+/// it finds a sentence only once nothing typed after it can change it.
 ///
 /// # Safety
-/// `text` is NULL or `len` readable bytes; each output is NULL or writable.
+/// As the top of the header says of arguments.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next_finished(
@@ -52,47 +49,17 @@ pub unsafe extern "C" fn undertone_sentence_next_finished(
     out_start: *mut usize,
     out_len: *mut usize,
 ) -> i32 {
-    // SAFETY: the caller's promises.
-    unsafe {
-        next(
-            text,
-            len,
-            start,
-            out_start,
-            out_len,
-            sentences::next_finished,
-        )
-    }
-}
-
-/// Writes where `find` finds a sentence.
-///
-/// # Safety
-/// `text` is null or `len` readable bytes; each output is null or writable.
-unsafe fn next(
-    text: *const c_char,
-    len: usize,
-    start: usize,
-    out_start: *mut usize,
-    out_len: *mut usize,
-    find: impl FnOnce(&[u8], usize) -> Option<Range<usize>>,
-) -> i32 {
     report_private::<SPLITTING_STACK>(|| {
-        let extents = [
-            memory::array(text, len)?,
-            memory::one(out_start)?,
-            memory::one(out_len)?,
-        ];
-        memory::all_disjoint(&extents)?;
-        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
-        // the caller says that the bytes are readable. They overlap no output.
-        let text = unsafe { memory::slice(text.cast::<u8>(), len) };
-        let found = find(text, start).unwrap_or(len..len);
-        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
-        unsafe {
-            out_start.write(found.start);
-            out_len.write(found.len());
-        }
+        let (text, at, length) =
+            checked!(unsafe In(text.cast::<u8>(), len), Out(out_start), Out(out_len));
+        write(sentences::next_finished(text, start), text, at, length);
         Ok(())
     })
+}
+
+/// Writes where a sentence is, or that none is left.
+fn write(found: Option<Range<usize>>, text: &[u8], start: Place<usize>, len: Place<usize>) {
+    let found = found.unwrap_or(text.len()..text.len());
+    start.write(found.start);
+    len.write(found.len());
 }

@@ -14,6 +14,8 @@
 #include "pack.hpp"
 #include "release.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// What a release promises, in micro-units; less is more private.
@@ -160,5 +162,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_DOCUMENT_HPP

@@ -36,6 +36,8 @@
 #define UNDERTONE_OS_ENTROPY 0
 #endif
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// Where secret bytes come from.
@@ -96,5 +98,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_ENTROPY_HPP

@@ -8,6 +8,8 @@
 
 #include "status.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// How a candidate is drawn.
@@ -52,5 +54,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_EPSILON_HPP

@@ -10,6 +10,8 @@
 #include "epsilon.hpp"
 #include "handle.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// Permission to spend an epsilon once: what every release takes.
@@ -42,5 +44,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_GRANT_HPP

@@ -13,6 +13,8 @@
 
 #include "status.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 namespace detail {
@@ -102,5 +104,7 @@ Result<std::vector<T>> array(std::size_t capacity, Fill fill)
 } // namespace detail
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_HANDLE_HPP

@@ -11,6 +11,8 @@
 #include "entropy.hpp"
 #include "grant.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// A privacy budget: an epsilon for every window of time, for one unit. For storage of your own; LedgerFile keeps it in a
@@ -113,5 +115,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_LEDGER_HPP

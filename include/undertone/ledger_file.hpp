@@ -20,6 +20,8 @@
 #include "entropy.hpp"
 #include "grant.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 namespace detail {
@@ -249,5 +251,7 @@ private:
 
 } // namespace undertone
 #endif
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_LEDGER_FILE_HPP

@@ -17,6 +17,8 @@
 #include "epsilon.hpp"
 #include "handle.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 namespace detail {
@@ -147,5 +149,7 @@ private:
 };
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_PACK_HPP

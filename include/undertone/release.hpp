@@ -10,6 +10,8 @@
 
 #include "pack.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// A release: the bytes that leave the device.
@@ -58,5 +60,7 @@ inline Result<ReleaseContent> read_release(const std::vector<std::uint8_t> &byte
 }
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_RELEASE_HPP

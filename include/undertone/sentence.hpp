@@ -9,6 +9,8 @@
 
 #include "../undertone.h"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 namespace detail {
@@ -38,5 +40,7 @@ inline std::optional<std::string_view> next_finished_sentence(std::string_view t
 }
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_SENTENCE_HPP

@@ -21,6 +21,8 @@
 #define UNDERTONE_EXCEPTIONS 0
 #endif
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 // Statuses of this header, beside those of undertone.h, which are not negative.
@@ -154,5 +156,7 @@ T or_throw(Result<T> result)
 #endif
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_STATUS_HPP

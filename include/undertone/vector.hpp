@@ -12,6 +12,8 @@
 #include "grant.hpp"
 #include "pack.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// The noise on a released vector.
@@ -150,5 +152,7 @@ inline Result<std::vector<double>> read_vector_release_values(const std::vector<
 }
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_VECTOR_HPP

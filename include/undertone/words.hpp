@@ -13,6 +13,8 @@
 #include "grant.hpp"
 #include "pack.hpp"
 
+#include "macros_begin.inc"
+
 namespace undertone {
 
 /// The public vocabulary of private words: the words of a pack's lexicon, by number.
@@ -179,5 +181,7 @@ inline Result<std::vector<std::uint32_t>> read_bag_release_words(const std::vect
 }
 
 } // namespace undertone
+
+#include "macros_end.inc"
 
 #endif // UNDERTONE_WORDS_HPP

@@ -108,10 +108,24 @@ for shared in OFF ON; do
     done
 done
 minor=$(cut -d. -f2 <<<"$version")
-for wanted in "0.$((minor + 1))" 1.0 "${version%.*}.99"; do
-    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(wanted NONE)' \
-        "find_package(undertone $wanted REQUIRED)" >"$work/CMakeLists.txt"
-    refused cmake -S "$work" -B "$work/wanted" -DCMAKE_PREFIX_PATH="$install"
+# find ARGUMENTS of find_package, with a prefix whose version is a later patch release of this one
+find_undertone() {
+    rm -rf "$work/found"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.19)' 'project(found C)' \
+        "find_package(undertone $* REQUIRED)" >"$work/CMakeLists.txt"
+    cmake -S "$work" -B "$work/found" -DCMAKE_PREFIX_PATH="$work/later"
+}
+later=${version%.*}.5
+mkdir -p "$work/later/lib/cmake"
+cp -r "$install/lib/cmake/undertone" "$work/later/lib/cmake"
+sed -i "s/\"$version\"/\"$later\"/" "$work/later/lib/cmake/undertone/undertone-config-version.cmake"
+for accepted in "0.$minor" "${version%.*}.5 EXACT" "$version...$later" "0.$minor...<0.$((minor + 1))" \
+    "0.$minor COMPONENTS static shared" "0.$minor OPTIONAL_COMPONENTS java"; do
+    find_undertone $accepted >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log" >&2; fail "refused: $accepted"; }
+done
+for unavailable in "0.$((minor + 1))" 1.0 "${version%.*}.99" "$version EXACT" "$version...${version%.*}.3" \
+    "0.$minor...<$later" "COMPONENTS java" "COMPONENTS static nonsense"; do
+    refused find_undertone $unavailable
 done
 
 # The example is a project that knows nothing of this repository but the installed copy.

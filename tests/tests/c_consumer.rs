@@ -194,6 +194,39 @@ fn golden_vectors_and_misuse_hold_under_valgrind() {
     run_both(|| watched(&consumer), || watched(&misuse));
 }
 
+/// No extension of a compiler is needed, nor a macro that asks for POSIX.
+#[test]
+fn headers_compile_in_strict_standards() {
+    let file = output_dir().join("strict.c");
+    for (header, standards) in [
+        (
+            "undertone.h",
+            &["c99", "c11", "c17", "c++98", "c++11", "c++17", "c++20"][..],
+        ),
+        ("undertone_posix.h", &["c99", "c11", "c17"]),
+    ] {
+        fs::write(
+            &file,
+            format!("#include \"{header}\"\nint main(void) {{ return 0; }}\n"),
+        )
+        .expect("it can be written");
+        for (compiler, package) in [("gcc", "gcc"), ("clang", "clang")] {
+            if !have(compiler, package) {
+                continue;
+            }
+            for standard in standards {
+                let language = if standard.contains("++") { "c++" } else { "c" };
+                run(Command::new(compiler)
+                    .args(STRICT)
+                    .arg(format!("-std={standard}"))
+                    .args(["-pedantic-errors", "-fsyntax-only", "-x", language, "-I"])
+                    .arg(root().join("include"))
+                    .arg(&file));
+            }
+        }
+    }
+}
+
 #[test]
 fn header_compiles_as_cpp() {
     if have("g++", "g++") {

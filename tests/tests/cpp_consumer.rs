@@ -32,6 +32,7 @@ fn headers() -> Vec<PathBuf> {
     let folder = fs::read_dir(include.join("undertone")).expect("the folder of the headers");
     let mut headers: Vec<PathBuf> = folder
         .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "hpp"))
         .collect();
     headers.sort();
     assert!(headers.len() > 10, "{headers:?}");
@@ -216,6 +217,59 @@ fn the_value_of_a_failure_ends_the_program() {
         "undertone: the value of a failed Result was taken: the system refused to read or write a file; system_error() \
          says why (status -1, errno 2)\n"
     );
+}
+
+/// Names that platform headers make macros of, on X11, Windows, macOS, Arduino and with Qt or ncurses.
+const PLATFORM_MACROS: &str = "Status Success None Bool True False Always Above Below Complex KeyPress \
+    Unsorted ERROR NO_ERROR IN OUT OPTIONAL DELETE interface small near far THIS VOID CONST TRUE FALSE BOOL \
+    GetObject CreateFile SendMessage GetMessage Yield STRICT DOMAIN OVERFLOW UNDERFLOW PASCAL CALLBACK \
+    IGNORE check verify require nil Nil YES NO bit F HIGH LOW INPUT OUTPUT DEFAULT EXTERNAL signals slots \
+    emit foreach forever likely unlikely unix linux i386 major minor makedev";
+const PLATFORM_FUNCTIONS: &str =
+    "min max abs round clear erase refresh echo timeout getch instr degrees";
+
+#[test]
+fn headers_compile_among_macros_of_platforms() {
+    // What the headers include comes first: the standard library has these names, too.
+    let mut among_all = String::new();
+    for header in headers() {
+        let header = fs::read_to_string(header).expect("it is there");
+        let system = header.lines().filter(|line| line.starts_with("#include <"));
+        for line in
+            system.filter(|line| !["windows.h", "bcrypt.h"].iter().any(|w| line.contains(w)))
+        {
+            among_all += &format!("{line}\n");
+        }
+    }
+    for name in PLATFORM_MACROS.split_whitespace() {
+        among_all += &format!("#undef {name}\n#define {name} %%\n");
+    }
+    for name in PLATFORM_FUNCTIONS.split_whitespace() {
+        among_all += &format!("#undef {name}\n#define {name}(...) %%\n");
+    }
+    among_all += "#include \"undertone.hpp\"\n";
+    let use_both =
+        "Status from_x11 = Success;\nbool f() { return undertone::Pack::open(\"a\").ok(); }\n";
+    let x11 = "#define Status int\n#define Success 0\n";
+    let programs = [
+        among_all,
+        format!("{x11}#include \"undertone.hpp\"\n{use_both}"),
+        format!("#include \"undertone.hpp\"\n{x11}{use_both}"),
+    ];
+    for (compiler, package) in COMPILERS {
+        if !have(compiler, package) {
+            continue;
+        }
+        for (number, program) in programs.iter().enumerate() {
+            let file = output_dir().join(format!("macros-{number}.cpp"));
+            fs::write(&file, program).expect("it can be written");
+            run(Command::new(compiler)
+                .args(STRICT)
+                .args(["-std=c++17", "-fsyntax-only", "-I"])
+                .arg(root().join("include"))
+                .arg(&file));
+        }
+    }
 }
 
 /// A result that nobody looks at is a warning, and so with these flags an error.
