@@ -1,5 +1,5 @@
-// undertone for C++17: handles that clean up after themselves, over undertone.h, which says what each function
-// promises.
+// undertone for C++17: handles that clean up after themselves, over undertone.h, which documents the
+// promise of each function.
 //
 //     using namespace undertone;
 //     Result<Pack> pack = Pack::open("demo.pack");
@@ -11,12 +11,12 @@
 //     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
 //     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
 //
-// Header-only: link libundertone, and on Windows bcrypt. What every class keeps to:
+// Header-only: link libundertone, and on Windows bcrypt. Rules of every class:
 //
-// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws but
+// - Errors. A function that can fail returns a Status or a Result, which must not be ignored. Nothing throws but
 //   std::vector and std::string without memory, and everything compiles without exceptions and RTTI. Where
 //   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. Taking the
-//   value of a failed Result is a bug: the program says why on standard error and ends (std::abort).
+//   value of a failed Result is a bug: the program prints the reason on standard error and ends (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
 //   functions return STATUS_MOVED. Its memory stays where it is when the object moves, and what is private in it is
 //   wiped before it is freed.

@@ -66,7 +66,7 @@ pub extern "C" fn undertone_document_handle_size() -> usize {
 /// `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_init(
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn undertone_document_init(
 /// `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push(
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn undertone_document_push(
 /// features. The document is then unchanged.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_all(
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
 /// unchanged. The time of the call depends on the sentence.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_sentence(
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
 /// then unchanged. The time of the call depends on the sentence.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_encoded(
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn undertone_document_push_encoded(
 /// Statuses: `UNDERTONE_STATUS_NO_LEXICON`. The time of the call depends on the text.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_text(
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn undertone_document_push_text(
 /// `document` is not a valid handle. It is private and must not leave the device.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_sentence_count(
     document: *const UndertoneDocument,
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn undertone_document_sentence_count(
 /// memory of a document.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocument) -> i32 {
     report(|| {
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_promise(
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release(
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn undertone_document_release(
 /// `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release_whole_text(
@@ -396,15 +396,16 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 
 /// Draws a release that protects the whole text and is made for counting, and removes all
 /// sentences. It promises what `undertone_document_release_whole_text` promises. It names a point
-/// that many candidates prefer instead of one candidate. So a single release says little, but
-/// shares that are estimated from many releases have a smaller error if there are many candidates.
+/// that many candidates prefer instead of one candidate. So a single release carries little
+/// information, but shares that are estimated from many releases have a smaller error if there are
+/// many candidates.
 ///
 /// Leaks, arguments, statuses, and what a failure spends: as for
 /// `undertone_document_release_whole_text`. `undertone_release_read` reads the order of the
 /// geometry.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release_projective(

@@ -26,7 +26,7 @@ pub(crate) fn refusal(error: EpsilonError) -> Refusal {
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_epsilon_parse(

@@ -1,15 +1,16 @@
 //! The C interface of undertone.
 //!
-//! For programs that link `libundertone` and include `undertone.h`; a Rust program uses [`undertone_core`]
-//! directly. `include/undertone.h` is generated from this crate and says at its top what every function keeps to:
-//! memory, statuses, threads, privacy. The README of the folder says how to link.
+//! For programs that link `libundertone` and include `undertone.h`; a Rust program uses
+//! [`undertone_core`] directly. `include/undertone.h` is generated from this crate; its top has the
+//! rules of every function for memory, statuses, threads and privacy. The README of the folder
+//! explains how to link.
 //!
 //! # For maintainers
 //!
-//! A function checks all its arguments in this order: pointers, lengths, handles, overlaps, values;
-//! only then does it touch what they point to. Nothing here panics, allocates, prints or keeps
-//! state. The exported constants are literals, because the header generator does not evaluate
-//! expressions; assertions beside them hold them to the truth.
+//! A function checks all its arguments before it uses them: `memory.rs` checks pointers, lengths,
+//! handles and overlaps, in that order; the function checks values. Nothing here panics, allocates,
+//! prints or keeps state. The exported constants are literals, because the header generator does
+//! not evaluate expressions; assertions beside them hold them to the truth.
 
 #![cfg_attr(not(test), no_std)]
 #![warn(

@@ -24,8 +24,8 @@ use crate::status::Refusal;
 /// wrong.
 ///
 /// The word `unsafe` stands for the promise in the `# Safety` section of the function that uses it:
-/// each pointer is null or points to what its description says, and nobody else writes there, nor
-/// reads what the call writes, during the call.
+/// each pointer is null or correct for its description, and during the call nobody else writes
+/// there or reads memory that the call writes.
 macro_rules! checked {
     (unsafe $argument:expr) => {{
         let (value,) = $crate::memory::checked!(unsafe $argument,);
@@ -401,7 +401,8 @@ impl<'a, H: Handle> Argument<'a> for HandleRef<H> {
     }
 
     unsafe fn open(self) -> &'a H::Value {
-        // SAFETY: the tag says that a value is there; the caller promises that nobody writes to it.
+        // SAFETY: the slot holds a value, because it has the tag; the caller promises that nobody
+        // writes to it.
         unsafe { &(*self.0.cast::<Slot<H::Value>>()).value }
     }
 }
@@ -419,7 +420,8 @@ impl<'a, H: Handle> Argument<'a> for HandleMut<H> {
     }
 
     unsafe fn open(self) -> &'a mut H::Value {
-        // SAFETY: the tag says that a value is there; the caller promises that nobody else uses it.
+        // SAFETY: the slot holds a value, because it has the tag; the caller promises that nobody
+        // else uses it.
         unsafe { &mut (*self.0.cast::<Slot<H::Value>>()).value }
     }
 }

@@ -49,7 +49,7 @@ pub extern "C" fn undertone_pack_handle_size() -> usize {
 /// `UNDERTONE_STATUS_PACK_MALFORMED`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_init(
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn undertone_pack_init(
 /// Returns the dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) -> u32 {
     or_zero(|| Ok(checked!(unsafe HandleRef(pack)).dimension() as u32))
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) ->
 /// is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_candidate_count(pack: *const UndertonePack) -> u32 {
     or_zero(|| Ok(checked!(unsafe HandleRef(pack)).candidate_count()))
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn undertone_pack_candidate_count(pack: *const UndertonePa
 /// candidates or `pack` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_selector(pack: *const UndertonePack) -> i32 {
     or_zero(|| {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn undertone_pack_selector(pack: *const UndertonePack) -> 
 /// scores or `pack` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
 /// pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_level_count(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn undertone_pack_level_count(pack: *const UndertonePack) 
 /// built with a neural encoder.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack
 /// if the pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_nothing_known(pack: *const UndertonePack) -> u32 {
     let scores = || Ok(checked!(unsafe HandleRef(pack)).scores());
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn undertone_pack_nothing_known(pack: *const UndertonePack
 /// valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const Underto
 /// handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_direction_count(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn undertone_pack_direction_count(pack: *const UndertonePa
 /// handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_word_count(pack: *const UndertonePack) -> u32 {
     or_zero(|| {
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn undertone_pack_word_count(pack: *const UndertonePack) -
 /// Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_embed_sentence(
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn undertone_pack_embed_sentence(
 /// `out_id`: `UNDERTONE_PACK_ID_BYTES` bytes.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_id(pack: *const UndertonePack, out_id: *mut u8) -> i32 {
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn undertone_pack_id(pack: *const UndertonePack, out_id: *
 /// `out_digest`: `UNDERTONE_ENCODER_DIGEST_BYTES` bytes.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_encoder_digest(
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn undertone_pack_encoder_digest(
 /// `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_encoder_name(

@@ -1,9 +1,9 @@
-//! What a library without `std` has to name. The feature `prove-no-panic` shows that it is never
-//! called.
+//! The panic handler that a library without `std` must have. The feature `prove-no-panic` proves
+//! that nothing calls it.
 
 #[cfg(feature = "prove-no-panic")]
 unsafe extern "C" {
-    /// Defined nowhere: whatever can reach it does not link.
+    /// Defined nowhere: a program that can reach it does not link.
     fn undertone_panic_path_remains() -> !;
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
 /// - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. With
 ///   an order, the candidate is the number of a point. Count such releases with the Rust crates or
-///   `undertone count`; `core/FORMAT.md` says which candidates prefer a point.
+///   `undertone count`; `core/FORMAT.md` defines the candidates of a point.
 /// - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
 ///   (`undertone_pack_id`).
 ///
@@ -42,7 +42,7 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_release_read(

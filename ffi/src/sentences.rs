@@ -17,7 +17,7 @@ use crate::status::{SPLITTING_STACK, report_private};
 /// private as the text. The time of the call depends on the text.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next(
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn undertone_sentence_next(
 /// it finds a sentence only once nothing typed after it can change it.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next_finished(

@@ -1,4 +1,4 @@
-//! What an exported function returns, and the wiping of its stack.
+//! The result of an exported function, and the wiping of its stack.
 
 use core::ffi::c_char;
 
@@ -75,8 +75,8 @@ fn wipe_below<const STACK: usize>() {
     zeroize::optimization_barrier(&below);
 }
 
-/// Wipes `STACK` bytes below the caller's frame, eight at a time: `memset` on a microcontroller
-/// takes five times as many instructions.
+/// Wipes `STACK` bytes below the caller's frame, eight at a time. On a microcontroller `memset`
+/// executes five times the instructions.
 #[cfg(target_pointer_width = "32")]
 #[inline(never)]
 fn wipe_below<const STACK: usize>() {
@@ -88,7 +88,7 @@ fn wipe_below<const STACK: usize>() {
     let mut below = core::mem::MaybeUninit::<Below<STACK>>::uninit();
     let mut next = below.as_mut_ptr().cast::<u64>();
     for _ in 0..STACK / (ROW * size_of::<u64>()) {
-        // SAFETY: the array has as many rows, and is aligned; nothing else uses it.
+        // SAFETY: `next` stays in the array, which is aligned and used by nothing else.
         unsafe {
             next.write_volatile(0);
             next.add(1).write_volatile(0);
@@ -103,11 +103,9 @@ fn wipe_below<const STACK: usize>() {
     }
 }
 
-/// Returns what a status says is wrong and what to do, in English.
+/// Returns the meaning of a status in English: what is wrong and what to do.
 ///
 /// `status`: any number. The result is a static string, never NULL.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_status_message(status: i32) -> *const c_char {
     message(status).as_ptr()

@@ -73,7 +73,7 @@ pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
 /// coordinate).
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_init(
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 /// `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
 /// Returns the dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_dimension(
     mechanism: *const UndertoneVectorMechanism,
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_dimension(
 /// `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if `mechanism` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
     mechanism: *const UndertoneVectorMechanism,
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_release(
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 /// Statuses: those of `undertone_release_read`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read(
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn undertone_vector_release_read(
 /// Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read_steps(
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn undertone_vector_release_read_steps(
 /// `out`: `out_capacity` numbers. All else is as for `undertone_vector_release_read_steps`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read_values(

@@ -1,4 +1,4 @@
-//! Which library this is.
+//! The version of the library.
 
 use core::ffi::c_char;
 
@@ -35,29 +35,23 @@ const _: () = {
     );
 };
 
-/// The ABI version of the library that was linked.
+/// Returns the ABI version of the linked library.
 ///
 /// A program that loads a shared library compares it with `UNDERTONE_ABI_VERSION` before it calls
 /// anything else.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_abi_version() -> u32 {
     UNDERTONE_ABI_VERSION
 }
 
-/// The version of the library that was linked, a static string such as "0.2.0".
-///
-/// Threads: any.
+/// Returns the version of the linked library, a static string such as "0.2.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Which of its kernels the library uses on this processor, a static string: "avx512", "avx2",
-/// "neon" or "portable". It shows in time only.
-///
-/// Threads: any.
+/// Returns the name of the kernels that the library uses on this processor, a static string:
+/// "avx512", "avx2", "neon" or "portable". It shows in time only.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_backend() -> *const c_char {
     let name = match Backend::best().name() {

@@ -94,7 +94,7 @@ pub extern "C" fn undertone_vocabulary_handle_size() -> usize {
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_LEXICON`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_init(
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn undertone_vocabulary_init(
 /// Returns the number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_word_count(
     vocabulary: *const UndertoneVocabulary,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
 /// see `undertone_bag_release`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_describe(
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn undertone_vocabulary_describe(
 /// Statuses: `UNDERTONE_STATUS_NO_SUCH_WORD`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_word(
@@ -189,7 +189,7 @@ pub extern "C" fn undertone_bag_handle_size() -> usize {
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_init(
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn undertone_bag_init(
 /// `UNDERTONE_MAX_BAG_WORDS` words stays as it is. The time of the call depends on the word.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_push(
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn undertone_bag_push(
 /// bytes are left out. All else is as for `undertone_bag_push`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_push_text(
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn undertone_bag_push_text(
 /// Removes all words and wipes them. Call it before you free the memory of a bag.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_reset(bag: *mut UndertoneBag) -> i32 {
     report(|| {
@@ -298,7 +298,7 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release(
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn undertone_bag_release(
 /// Statuses: those of `undertone_release_read`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release_read(
@@ -383,7 +383,7 @@ pub unsafe extern "C" fn undertone_bag_release_read(
 /// Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// # Safety
-/// As the top of the header says of arguments.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release_read_words(

@@ -101,7 +101,7 @@ fn header() -> String {
     String::from_utf8(header)
         .expect("a header is text")
         .replace(
-            " *\n * # Safety\n * As the top of the header says of arguments.\n",
+            " *\n * # Safety\n * The arguments follow the rules at the top of the header.\n",
             "",
         )
 }

@@ -88,7 +88,7 @@ fn scores(candidates: usize, kind: u16) -> Option<([u8; 4], Vec<u8>)> {
     Some((format::SCORES_TAG, bytes))
 }
 
-/// Scores with one feature, which says nothing.
+/// Scores with one feature without weights.
 fn featured(candidates: usize) -> [([u8; 4], Vec<u8>); 2] {
     let head = format::FeaturesHead {
         feature_count: 1.into(),
@@ -169,7 +169,7 @@ fn intact_packs_that_break_the_rules_are_malformed() {
     for bytes in [
         pack(0, []),
         pack(4097, []),
-        // Rows too short for so many coordinates.
+        // Rows too short for the coordinates.
         pack(64, depth(3)),
         pack(1, Some((tag, cut))),
         pack(1, Some((tag, Vec::new()))),
@@ -223,7 +223,7 @@ fn packs_without_what_a_document_needs_are_refused() {
     }
 }
 
-/// As many candidates as the header says, and one more.
+/// The most candidates of the header, and one more.
 #[test]
 fn features_and_whole_texts_take_room() {
     for (sections, document_status, whole_text_status) in [

@@ -18,20 +18,21 @@
 
 namespace undertone {
 
-/// What a release promises, in micro-units; less is more private.
+/// The promise of a release, in micro-units; a smaller number is more private.
 struct Promise {
-    /// What replacing one sentence can cost at most.
+    /// The largest epsilon of replacing one sentence.
     std::uint64_t sentence_micro;
-    /// What replacing the whole text by any other can cost at most.
+    /// The largest epsilon of replacing the whole text by any other.
     std::uint64_t whole_text_micro;
 };
 
-/// A private document: sentences go in, one private release comes out, and the document is empty again.
+/// A private document: sentences go in, one private release comes out, and the document is empty
+/// again.
 class Document {
 public:
     Document() noexcept = default;
 
-    /// An empty document for the candidates of a pack.
+    /// Makes an empty document for the candidates of a pack.
     static Result<Document> create(const Pack &pack) noexcept
     {
         auto handle = detail::make<undertone_document>(undertone_document_handle_size(), pack.bytes(),
@@ -50,8 +51,8 @@ public:
     }
     Status push(const std::vector<float> &embedding) noexcept { return push(embedding.data(), embedding.size()); }
 
-    /// Adds sentences by their embeddings, one after another, until the document is full; faster than one by
-    /// one. The number of sentences added is private.
+    /// Adds sentences by their embeddings, one after another, until the document is full. It is
+    /// faster than one by one. Returns the number of sentences added, which is private.
     Result<std::size_t> push_all(const float *embeddings, std::size_t len) noexcept
     {
         std::size_t pushed = 0;
@@ -64,7 +65,8 @@ public:
         return push_all(embeddings.data(), embeddings.size());
     }
 
-    /// Adds one sentence by its text and its embedding, for a pack with a neural encoder and features of texts.
+    /// Adds one sentence by its text and its embedding, for a pack with a neural encoder and
+    /// features of texts.
     Status push_encoded(std::string_view text, const float *embedding, std::size_t len) noexcept
     {
         return detail::call(undertone_document_push_encoded, capi(), text.data(), text.size(), embedding, len);
@@ -80,8 +82,8 @@ public:
         return detail::call(undertone_document_push_sentence, capi(), text.data(), text.size());
     }
 
-    /// Adds the sentences of a text, as next_sentence finds them, until the document is full. The number of
-    /// sentences added is private.
+    /// Adds the sentences of a text, as next_sentence finds them, until the document is full.
+    /// Returns the number of sentences added, which is private.
     Result<std::size_t> push_text(std::string_view text) noexcept
     {
         std::size_t sentences = 0;
@@ -90,11 +92,11 @@ public:
         return sentences;
     }
 
-    /// The number of sentences. It is private.
+    /// The number of sentences, which is private.
     std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
-    /// What a release of this document promises. It does not depend on what is in the document. Ask before a ledger
-    /// spends: a pack without a release by the whole text is refused here.
+    /// The promise of a release of this document, which does not depend on the sentences. Call it
+    /// before a ledger spends: it refuses a pack without a release by the whole text.
     Result<Promise> promise(Unit unit, Epsilon epsilon) const noexcept
     {
         Promise promise{};
@@ -104,8 +106,8 @@ public:
         return promise;
     }
 
-    /// Draws a release that protects each sentence, for long texts, and forgets all sentences. Unless it succeeds,
-    /// nothing was drawn and the sentences are still there; the grant is gone.
+    /// Draws a release that protects each sentence, for long texts, and removes all sentences. If
+    /// it fails, nothing was drawn and the sentences are still there, but the grant is gone.
     Result<Release> release(Grant grant, Rule rule, Entropy entropy) noexcept
     {
         Release out{};
@@ -117,8 +119,9 @@ public:
         return out;
     }
 
-    /// Draws a release that protects the whole text, for short ones, and forgets all sentences. Choose between the two
-    /// without looking at the text, nor at its length. What is kept if it fails is as for release().
+    /// Draws a release that protects the whole text, for short texts, and removes all sentences.
+    /// Choose between the two without looking at the text or its length. A failure is as for
+    /// release().
     Result<Release> release_whole_text(Grant grant, Entropy entropy) noexcept
     {
         Release out{};
@@ -129,8 +132,8 @@ public:
         return out;
     }
 
-    /// Draws a release that promises what release_whole_text() promises, and is made for counting: it names a point that
-    /// many candidates prefer. It forgets all sentences. What is kept if it fails is as for release().
+    /// Draws a release with the promise of release_whole_text(), made for counting: it names a
+    /// point that many candidates prefer. It removes all sentences. A failure is as for release().
     Result<Release> release_projective(Grant grant, Entropy entropy) noexcept
     {
         Release out{};
@@ -149,7 +152,7 @@ public:
     Result<Release> release_projective(Grant grant) noexcept { return release_projective(std::move(grant), Entropy()); }
 #endif
 
-    /// Forgets all sentences.
+    /// Removes all sentences.
     Status reset() noexcept { return detail::call(undertone_document_reset, capi()); }
 
     undertone_document *capi() noexcept { return handle_.get(); }

@@ -1,4 +1,4 @@
-// Where secret bytes come from.
+// Sources of secret bytes.
 
 #ifndef UNDERTONE_ENTROPY_HPP
 #define UNDERTONE_ENTROPY_HPP
@@ -11,7 +11,7 @@
 
 #include "../undertone.h"
 
-// Whether the operating system is known to have a source of entropy; without it give your own Entropy.
+// 1 if the operating system has a known source of entropy; otherwise pass your own Entropy.
 #if defined(_WIN32)
 #define UNDERTONE_OS_ENTROPY 1
 #ifndef WIN32_LEAN_AND_MEAN
@@ -21,7 +21,7 @@
 #define NOMINMAX
 #endif
 #include <windows.h>
-// After windows.h.
+// Must follow windows.h.
 #include <bcrypt.h>
 #ifdef _MSC_VER
 #pragma comment(lib, "bcrypt")
@@ -40,7 +40,7 @@
 
 namespace undertone {
 
-/// Where secret bytes come from.
+/// A source of secret bytes.
 class Entropy {
 public:
 #if UNDERTONE_OS_ENTROPY
@@ -49,9 +49,9 @@ public:
 #endif
     /// A function in the form of undertone.h.
     Entropy(undertone_entropy_fn fill, void *data) noexcept : function_(fill), context_(data) {}
-    /// Anything that is called as bool(std::uint8_t *out, std::size_t len): it fills all of `out` and returns
-    /// true, or returns false, and does not throw. It must live as long as this object. Never a seeded
-    /// generator: whoever knows the bytes can undo the privacy.
+    /// A function object bool(std::uint8_t *out, std::size_t len): it fills all of `out` and
+    /// returns true, or returns false, and does not throw. It must live as long as this object.
+    /// Never a seeded generator: with the bytes, anybody can undo the privacy.
     template <class Source,
               class = std::enable_if_t<std::is_object_v<Source> &&
                                        std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t>>>
@@ -85,8 +85,8 @@ private:
         }
         return 0;
 #else
-        // A generator for cryptography on all these systems, safe across fork. getentropy is not for apps
-        // on iOS, and Android has getrandom since version 9 only.
+        // A generator for cryptography on all these systems, safe across fork. getentropy is not
+        // for apps on iOS, and Android has getrandom since version 9 only.
         arc4random_buf(out, len);
         return 0;
 #endif

@@ -1,4 +1,4 @@
-// What a release is drawn with: an epsilon, a rule, a unit.
+// The public parameters of a release: an epsilon, a rule, a unit.
 
 #ifndef UNDERTONE_EPSILON_HPP
 #define UNDERTONE_EPSILON_HPP
@@ -20,15 +20,15 @@ enum class Rule : std::int32_t {
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
-/// For what a release keeps its epsilon. Every unit has a ledger of its own.
+/// The unit of privacy. Every unit has a ledger of its own.
 enum class Unit : std::int32_t {
-    /// Any one sentence may be exchanged: Document::release.
+    /// One sentence: Document::release.
     sentence = UNDERTONE_UNIT_SENTENCE,
-    /// The whole text may be exchanged for any other: Document::release_whole_text, Document::release_projective.
+    /// The whole text: Document::release_whole_text, Document::release_projective.
     whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
-    /// A bag of words may be exchanged for one at word mover's distance 1: Bag::release.
+    /// A bag of words, for word mover's distance 1: Bag::release.
     word = UNDERTONE_UNIT_WORD,
-    /// A vector may be exchanged for one at distance 1: VectorMechanism::release.
+    /// A vector, for distance 1: VectorMechanism::release.
     vector = UNDERTONE_UNIT_VECTOR,
 };
 
@@ -44,7 +44,7 @@ public:
         return Epsilon(micro);
     }
 
-    /// Checked where it is used.
+    /// Not checked here; the function that takes it does.
     static constexpr Epsilon from_micro(std::uint32_t micro) noexcept { return Epsilon(micro); }
     constexpr std::uint32_t micro() const noexcept { return micro_; }
 

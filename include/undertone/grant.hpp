@@ -14,13 +14,14 @@
 
 namespace undertone {
 
-/// Permission to spend an epsilon once: what every release takes.
+/// Permission to spend an epsilon once. Every release takes one.
 class Grant {
 public:
     Grant() noexcept = default;
 
-    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text. A release takes its
-    /// grant, so it is gone even if it is refused, as one for another unit is.
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public
+    /// text. A release takes its grant, so it is gone even if it is refused, as one for another
+    /// unit is.
     static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(

@@ -19,7 +19,7 @@ namespace undertone {
 
 namespace detail {
 
-/// What a handle forgets before its memory is freed.
+/// Wipes a handle before its memory is freed.
 inline void wipe(undertone_pack *) noexcept {}
 inline void wipe(undertone_grant *) noexcept {}
 inline void wipe(undertone_ledger *) noexcept {}
@@ -45,7 +45,7 @@ constexpr bool is_missing(T *pointer) noexcept
     return IsHandle<std::remove_const_t<T>>::value && pointer == nullptr;
 }
 
-/// Calls a function of undertone.h. If a handle that it needs is missing, that is what is wrong.
+/// Calls a function of undertone.h. Returns STATUS_MOVED if an argument is a missing handle.
 template <class... Parameters, class... Arguments>
 Status call(std::int32_t (*function)(Parameters...), Arguments... arguments) noexcept
 {
@@ -54,12 +54,12 @@ Status call(std::int32_t (*function)(Parameters...), Arguments... arguments) noe
     return Status(code == UNDERTONE_STATUS_NULL_POINTER && missing ? STATUS_MOVED : code);
 }
 
-/// The bytes of a pack, if undertone.hpp keeps them; shared by all that looks into them.
+/// The bytes of a pack, if undertone.hpp keeps them; shared by all objects that point into them.
 using Owner = std::shared_ptr<const std::vector<std::uint8_t>>;
 
 template <class T>
 struct Wiper {
-    // Here, so that they outlive the handle.
+    // In the deleter, so that they outlive the handle.
     Owner bytes;
 
     void operator()(T *handle) const noexcept
@@ -69,7 +69,8 @@ struct Wiper {
     }
 };
 
-/// A handle of undertone.h in memory of its own. It is bound to its address, so it stays on the heap.
+/// A handle of undertone.h in memory of its own. It is bound to its address, so it stays on the
+/// heap.
 template <class T>
 using Handle = std::unique_ptr<T, Wiper<T>>;
 
@@ -77,7 +78,7 @@ using Handle = std::unique_ptr<T, Wiper<T>>;
 template <class T, class Init>
 Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
 {
-    // What malloc returns is aligned for every handle.
+    // Memory from malloc is aligned for every handle.
     void *memory = std::malloc(size);
     if (memory == nullptr) return Status(STATUS_OUT_OF_MEMORY);
     T *handle = nullptr;
@@ -89,7 +90,7 @@ Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
     return Handle<T>(handle, Wiper<T>{std::move(bytes)});
 }
 
-/// An array of which `fill(out, capacity, out_written)`, which returns a Status, says the length.
+/// An array with the values that `fill(out, capacity, out_written)` writes; it returns a Status.
 template <class T, class Fill>
 Result<std::vector<T>> array(std::size_t capacity, Fill fill)
 {

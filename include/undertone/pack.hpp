@@ -1,4 +1,4 @@
-// What the public side built and every device reads.
+// The public file that every device reads.
 
 #ifndef UNDERTONE_PACK_HPP
 #define UNDERTONE_PACK_HPP
@@ -29,16 +29,16 @@ struct CloseFile {
 
 } // namespace detail
 
-/// A pack: what the public side built and every device reads.
+/// A pack: the public file that every device reads.
 class Pack {
 public:
     Pack() noexcept = default;
 
-    /// A pack in memory (a mapped file): the bytes must stay where they are, unchanged, as long as the pack
-    /// or a document made from it is used.
+    /// A pack in memory (a mapped file): the bytes must stay where they are, unchanged, as long as
+    /// the pack or a document made from it is used.
     static Result<Pack> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
 
-    /// A pack in memory that the pack, and all that is made from it, keeps.
+    /// A pack that owns its bytes, together with all objects made from it.
     static Result<Pack> own(std::vector<std::uint8_t> bytes)
     {
         auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
@@ -81,8 +81,8 @@ public:
     std::uint32_t level_count() const noexcept { return undertone_pack_level_count(capi()); }
     /// The number of features of texts, which need the text of a sentence; 0 without them.
     std::uint32_t feature_count() const noexcept { return undertone_pack_feature_count(capi()); }
-    /// What a release by the whole text has as its candidate if the pack knew nothing of the text; UINT32_MAX
-    /// without scores.
+    /// The number in place of a candidate if the pack recognised nothing in the text, in a release
+    /// by the whole text; UINT32_MAX without scores.
     std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.

@@ -1,4 +1,4 @@
-// What leaves the device, and what it says.
+// Releases, and their content.
 
 #ifndef UNDERTONE_RELEASE_HPP
 #define UNDERTONE_RELEASE_HPP
@@ -17,19 +17,20 @@ namespace undertone {
 /// A release: the bytes that leave the device.
 using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
-/// What a release says.
+/// The content of a release.
 struct ReleaseContent {
-    /// Compare it with Pack::candidate_count: a release can be forged. With an order it is a point.
+    /// Compare it with Pack::candidate_count: a release can be forged. With an order, the number of
+    /// a point.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
-    /// Of a release by Document::release_projective the order of its geometry: then `candidate` is the number of a
-    /// point. 0 for all others.
+    /// The order of the geometry of Document::release_projective; 0 for other releases.
     std::uint32_t order;
 
-    /// Whether a release by the whole text, under this pack, says that the pack knew nothing of the text.
+    /// Whether the release, by the whole text under this pack, means that the pack recognised
+    /// nothing.
     bool nothing_known(const Pack &pack) const noexcept
     {
         return unit == Unit::whole_text && order == 0 && candidate == pack.nothing_known();

@@ -26,14 +26,14 @@ std::optional<std::string_view> sentence(Next next, std::string_view text, std::
 
 } // namespace detail
 
-/// The first sentence of a text from byte `start` on, which is 0 or the end of the sentence before.
+/// Finds the first sentence from byte `start` on, which is 0 or the end of the previous sentence.
 inline std::optional<std::string_view> next_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next, text, start);
 }
 
-/// As next_sentence, for a text that is still being typed: it finds a sentence only once nothing typed after it
-/// can change it.
+/// Like next_sentence, for a text that is still being typed: it finds a sentence only once nothing
+/// typed after it can change it.
 inline std::optional<std::string_view> next_finished_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next_finished, text, start);

@@ -1,4 +1,4 @@
-// Whether something was done, and if not, why. Read undertone.hpp first.
+// Statuses and results. Read undertone.hpp first.
 
 #ifndef UNDERTONE_STATUS_HPP
 #define UNDERTONE_STATUS_HPP
@@ -36,14 +36,14 @@ inline constexpr std::int32_t STATUS_MOVED = -3;
 /// Another LedgerFile, in this program or another, has the file open.
 inline constexpr std::int32_t STATUS_LEDGER_IN_USE = UNDERTONE_STATUS_LEDGER_IN_USE;
 
-/// Whether something was done, and if not, why.
+/// The outcome of a call: done, or the reason why not.
 class [[nodiscard]] Status {
 public:
     /// Done.
     constexpr Status() noexcept = default;
-    /// What a function of undertone.h returned.
+    /// From the result of a function of undertone.h.
     constexpr explicit Status(std::int32_t code) noexcept : code_(code) {}
-    /// The system refused, with this errno.
+    /// A refusal of the system, with its errno.
     static constexpr Status system(int error) noexcept
     {
         Status status(STATUS_FILE_FAILED);
@@ -57,7 +57,7 @@ public:
     constexpr std::int32_t code() const noexcept { return code_; }
     /// The errno of STATUS_FILE_FAILED, else 0.
     constexpr int system_error() const noexcept { return system_error_; }
-    /// What is wrong and what to do, in English; a static string.
+    /// A static English string: what is wrong and what to do.
     const char *message() const noexcept
     {
         switch (code_) {
@@ -80,7 +80,7 @@ private:
 
 namespace detail {
 
-/// Ends a program that takes a value that is missing. It prints constant text and numbers only.
+/// Ends a program that takes a missing value. It prints only constant text and numbers.
 [[noreturn]] inline void taken(Status why) noexcept
 {
     std::fprintf(stderr, "undertone: the value of a failed Result was taken: %s (status %ld, errno %d)\n",
@@ -90,7 +90,7 @@ namespace detail {
 
 } // namespace detail
 
-/// A value, or the Status that says why it is missing.
+/// A value, or the Status with the reason why it is missing.
 template <class T>
 class [[nodiscard]] Result {
 public:
@@ -123,7 +123,7 @@ private:
 };
 
 #if UNDERTONE_EXCEPTIONS
-/// What or_throw() throws.
+/// The exception of or_throw().
 class Error : public std::runtime_error {
 public:
     explicit Error(Status status) : std::runtime_error(text(status)), status_(status) {}

@@ -29,7 +29,8 @@ class VectorMechanism {
 public:
     VectorMechanism() noexcept = default;
 
-    /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
+    /// Makes one that releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0
+    /// is enough for norm 1.
     static Result<VectorMechanism> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
                                           Noise noise = Noise::laplace) noexcept
     {
@@ -39,7 +40,7 @@ public:
         });
     }
 
-    /// Projects vectors with the projection of a pack, then releases them.
+    /// Makes one that projects vectors with the projection of a pack, then releases them.
     static Result<VectorMechanism> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
     {
         return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
@@ -53,7 +54,7 @@ public:
     /// The length of a release.
     std::size_t release_len() const noexcept { return undertone_vector_mechanism_release_len(capi()); }
 
-    /// Draws the release of one private vector. The epsilon of the grant is that of the mechanism.
+    /// Draws the release of one private vector. The grant must have the epsilon of the mechanism.
     Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len, Entropy entropy) const
     {
         return detail::array<std::uint8_t>(
@@ -95,19 +96,19 @@ private:
     detail::Handle<undertone_vector_mechanism> handle_;
 };
 
-/// What a released vector says, besides its coordinates.
+/// The head of a released vector.
 struct VectorReleaseContent {
     std::uint32_t dimension;
     Noise noise;
-    /// Per unit of distance.
+    /// The epsilon per unit of distance.
     Epsilon epsilon;
     /// A step of the coordinates is 2 to this.
     std::int32_t grid_exponent;
-    /// Of the pack with the projection; zeroes without one.
+    /// The identifier of the pack with the projection; zeroes without one.
     Pack::Id pack_id;
 };
 
-/// Reads what a released vector says about itself.
+/// Reads the head of a released vector.
 inline Result<VectorReleaseContent> read_vector_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
     std::uint32_t dimension = 0;

@@ -37,7 +37,7 @@ public:
     std::uint32_t word_count() const noexcept { return undertone_vocabulary_word_count(capi()); }
 
     struct Description {
-        /// The public word that all unknown words map to.
+        /// The public word that replaces all unknown words.
         std::uint32_t fallback;
         /// The step q of the promise is 2 to this.
         std::int32_t unit_exponent;
@@ -83,7 +83,8 @@ enum class WordMethod : std::int32_t {
     laplace_nearest = UNDERTONE_WORD_METHOD_LAPLACE_NEAREST,
 };
 
-/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+/// The words of one private text: words go in, one private release comes out, and the bag is empty
+/// again.
 class Bag {
 public:
     Bag() noexcept = default;
@@ -110,9 +111,9 @@ public:
         return detail::call(undertone_bag_push_text, capi(), text.data(), text.size());
     }
 
-    /// Draws `word_count` words, replaces each by one of the vocabulary, and forgets all words. The epsilon of
-    /// the grant is that of each word. Unless it succeeds, nothing was released and the words are still there;
-    /// the grant is gone.
+    /// Draws `word_count` words, replaces each by one of the vocabulary, and removes all words. The
+    /// grant has the epsilon of each word. If it fails, nothing was released and the words are
+    /// still there, but the grant is gone.
     Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count, WordMethod method, Entropy entropy)
     {
         return detail::array<std::uint8_t>(
@@ -130,7 +131,7 @@ public:
     }
 #endif
 
-    /// Forgets all words.
+    /// Removes all words.
     Status reset() noexcept { return detail::call(undertone_bag_reset, capi()); }
 
     undertone_bag *capi() noexcept { return handle_.get(); }
@@ -142,16 +143,16 @@ private:
     detail::Handle<undertone_bag> handle_;
 };
 
-/// What a released bag says, besides its words.
+/// The head of a released bag.
 struct BagReleaseContent {
     std::uint32_t word_count;
     WordMethod method;
-    /// Of each word, per unit of distance.
+    /// The epsilon of each word, per unit of distance.
     Epsilon epsilon;
     Pack::Id pack_id;
 };
 
-/// Reads what a released bag says about itself.
+/// Reads the head of a released bag.
 inline Result<BagReleaseContent> read_bag_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
     std::uint32_t word_count = 0;
