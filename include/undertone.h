@@ -1,5 +1,5 @@
 /*
- * undertone: say what a text is about without giving the text away.
+ * undertone: tell the topic of a text without giving the text away.
  *
  * Generated from the crate undertone-ffi; do not edit.
  *
@@ -15,41 +15,40 @@
  *     undertone_document_release        spend it, to protect each sentence (long texts); or
  *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
  *
- * undertone_document_promise says in numbers what each of the two promises, for a sentence and for
- * the whole text. Choose between them without looking at the text, nor at its length.
+ * undertone_document_promise computes the promise of each, for a sentence and for the whole text.
+ * Choose between them without looking at the text, nor at its length.
  *
  * Single vectors and words can be released too. Their guarantee is of another kind, which the
  * functions state: undertone_vector_mechanism_init, undertone_vector_mechanism_release;
  * undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release.
  *
- * What every function keeps to:
+ * Rules of every function:
  *
  * - Status. Functions that can fail return UNDERTONE_STATUS_OK or another UNDERTONE_STATUS_ number.
- *   undertone_status_message says in one sentence what is wrong and what to do. A function lists
- *   its statuses; any function may also return those numbered 1 to 8, which say what is wrong with
- *   a pointer or a length. Numbers keep their meaning for ever; later versions may add numbers, so
- *   treat one that you do not know as a failure. No status depends on the content of a sentence, a
- *   word or a vector.
+ *   undertone_status_message explains it in one sentence, with what to do. A function lists its
+ *   statuses; any function may also return those numbered 1 to 8, which concern a pointer or a
+ *   length. Numbers keep their meaning for ever; later versions may add numbers, so treat one that
+ *   you do not know as a failure. No status depends on the content of a sentence, a word or a
+ *   vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
  *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes
  *   the needed length to out_written, and functions of a ledger state what they write if they
- *   refuse. An output may be NULL where the function says so. The length of a text does not count a
- *   terminating zero.
+ *   refuse. An output may be NULL where the function allows it. The length of a text does not count
+ *   a terminating zero.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of
  *   the wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may
  *   be NULL if its length is 0. The library cannot check that memory really exists. So you ensure
  *   that each pointer is NULL or correct: a handle is what its function returned as an output; an
- *   array has as many elements as its length says; inputs can be read, outputs and the memory of
- *   handles can be written; a function keeps the promises of its type; and during a call nobody
- *   else writes to its arguments, nor uses those that are not const.
+ *   array has the length that is passed; inputs can be read, outputs and the memory of handles can
+ *   be written; a function keeps the promises of its type; and during a call nobody else writes to
+ *   its arguments, nor uses those that are not const.
  * - Memory. The library allocates nothing, so there is nothing to free. The caller brings the
- *   memory of each handle: memory and memory_len of a function that makes one. Allocate as many
- *   bytes as the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE, which is enough on
- *   every target. It is aligned to UNDERTONE_HANDLE_ALIGNMENT, as the memory from malloc is. A
- *   handle is the address of its memory and must not be moved or copied. If the call that makes it
- *   fails, its memory may have been written to. A call takes at most 8 KiB of stack, one that
- *   releases words or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function
- *   takes.
+ *   memory of each handle: memory and memory_len of a function that makes one. Allocate the bytes
+ *   that the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE, which is enough on every
+ *   target. It is aligned to UNDERTONE_HANDLE_ALIGNMENT, as the memory from malloc is. A handle is
+ *   the address of its memory and must not be moved or copied. If the call that makes it fails, its
+ *   memory may have been written to. A call takes at most 8 KiB of stack, one that releases words
+ *   or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others need the object for themselves.
  * - The library never prints, aborts, or sets errno.
@@ -57,17 +56,17 @@
  * One word for each thing:
  *
  *     dimension   the number of coordinates of a vector
- *     count       how many there are of anything else (undertone_pack_candidate_count)
+ *     count       the number of anything else (undertone_pack_candidate_count)
  *     len, BYTES  the length of an array argument, in elements; of a string of bytes
  *     buffer      memory that a result is written to; out_capacity is its length
  *     memory      memory that a handle lives in; HANDLE_SIZE is its length in bytes
  *     image       the bytes of a ledger's file
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
- *     unit        what a promise is about: one sentence, the whole text, words, or a vector
+ *     unit        the unit of privacy: one sentence, the whole text, words, or a vector
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
  *
- * What a sentence is. undertone_document_push_text splits a text by a public rule that looks at
- * nothing but the text. A sentence ends:
+ * Sentences. undertone_document_push_text splits a text by a public rule that looks at nothing but
+ * the text. A sentence ends:
  *
  * - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more
  *   than 100 columns, or one before an item of a list;
@@ -77,9 +76,9 @@
  * - after an emoji, if a word follows that does not start with a lower-case letter;
  * - after 600 bytes, between two words if there are any.
  *
- * White space around it is left out, and so is a piece without a letter or digit. An app that knows
- * better splits a text itself and pushes one sentence after another. core/src/sentences.rs has the
- * rule in full.
+ * White space around it is left out, and so is a piece without a letter or digit. An app with a
+ * better rule splits a text itself and pushes one sentence after another. core/src/sentences.rs has
+ * the rule in full.
  *
  * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
  *
@@ -93,11 +92,11 @@
  *     12  4   candidate, or point if the mechanism is 8
  *     16  8   identifier of the pack (undertone_pack_id)
  *
- * Nothing else is in it: no text, no length, no time. core/FORMAT.md has the layouts of releases of
- * vectors and words, of packs and of ledgers.
+ * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
+ * of vectors and words, of packs and of ledgers.
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
- * misbehave. What such a program gets from a newer library:
+ * misbehave. The result with a newer library:
  *
  * - Linked to a shared library on Linux: the loader refuses to start it, because the name of the
  *   library ends in the ABI version (libundertone.so.2).
@@ -107,8 +106,7 @@
  *   loader names the missing symbol. A function that kept its name kept its arguments and their
  *   meaning. No name is ever used again for anything else.
  *
- * Packs, releases and ledgers are versioned by themselves: this library reads all that an older one
- * wrote.
+ * Packs, releases and ledgers are versioned by themselves: this library reads those of older ones.
  */
 
 #ifndef UNDERTONE_H
@@ -643,36 +641,28 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The ABI version of the library that was linked.
+ * Returns the ABI version of the linked library.
  *
  * A program that loads a shared library compares it with `UNDERTONE_ABI_VERSION` before it calls
  * anything else.
- *
- * Threads: any.
  */
 uint32_t undertone_abi_version(void);
 
 /**
- * The version of the library that was linked, a static string such as "0.2.0".
- *
- * Threads: any.
+ * Returns the version of the linked library, a static string such as "0.2.0".
  */
 const char *undertone_version(void);
 
 /**
- * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2",
- * "neon" or "portable". It shows in time only.
- *
- * Threads: any.
+ * Returns the name of the kernels that the library uses on this processor, a static string:
+ * "avx512", "avx2", "neon" or "portable". It shows in time only.
  */
 const char *undertone_backend(void);
 
 /**
- * Returns what a status says is wrong and what to do, in English.
+ * Returns the meaning of a status in English: what is wrong and what to do.
  *
  * `status`: any number. The result is a static string, never NULL.
- *
- * Threads: any.
  */
 const char *undertone_status_message(int32_t status);
 
@@ -1326,8 +1316,9 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
 /**
  * Draws a release that protects the whole text and is made for counting, and removes all
  * sentences. It promises what `undertone_document_release_whole_text` promises. It names a point
- * that many candidates prefer instead of one candidate. So a single release says little, but
- * shares that are estimated from many releases have a smaller error if there are many candidates.
+ * that many candidates prefer instead of one candidate. So a single release carries little
+ * information, but shares that are estimated from many releases have a smaller error if there are
+ * many candidates.
  *
  * Leaks, arguments, statuses, and what a failure spends: as for
  * `undertone_document_release_whole_text`. `undertone_release_read` reads the order of the
@@ -1343,19 +1334,13 @@ int32_t undertone_document_release_projective(undertone_document *document,
                                               size_t *out_written);
 
 /**
- * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another. The top of this
- * header says what a sentence is.
+ * Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
+ * header defines a sentence.
  *
- * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
- * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
- * it left out; the length is 0 if no sentence is left. Both are as private as the text.
- *
- * No status depends on the text, but the time the call takes does.
- *
- * Threads: any.
- *
- * # Safety
- * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or the end
+ * of the previous sentence. `out_start` and `out_len`: receive the start and the length of the
+ * sentence without the spaces around it; the length is 0 if no sentence is left. Both are as
+ * private as the text. The time of the call depends on the text.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_sentence_next(const char *text,
@@ -1365,15 +1350,8 @@ int32_t undertone_sentence_next(const char *text,
                                 size_t *out_len);
 
 /**
- * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but it finds a
- * sentence only once nothing typed after it can change it.
- *
- * No status depends on the text, but the time the call takes does.
- *
- * Threads: any.
- *
- * # Safety
- * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but
+ * it finds a sentence only once nothing typed after it can change it.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_sentence_next_finished(const char *text,
@@ -1395,7 +1373,7 @@ int32_t undertone_sentence_next_finished(const char *text,
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
  * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. With
  *   an order, the candidate is the number of a point. Count such releases with the Rust crates or
- *   `undertone count`; `core/FORMAT.md` says which candidates prefer a point.
+ *   `undertone count`; `core/FORMAT.md` defines the candidates of a point.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
  *   (`undertone_pack_id`).
  *
