@@ -34,11 +34,11 @@ macro_rules! native {
             // SAFETY: the virtual machine calls this function with its environment.
             let vm = unsafe { Vm::new(env) };
             $(let $argument = <$type as Argument>::read(vm, $argument);)*
-            // SAFETY: the functions of C refuse a handle that no init method made. What arguments
-            // point to is as long as they say, and valid until this function returns: the Java
-            // classes hold what a call reads, and the monitor of what it changes. Outputs are local
-            // variables, or buffers and arrays of the caller in Java. `give_secret` and the
-            // functions of a `Storage` get the contexts that they require.
+            // SAFETY: the functions of C refuse a handle that no init method made. The memory of
+            // arguments has the length that they report, and is valid until this function returns:
+            // the Java classes hold the objects that a call reads, and the monitors of those it
+            // changes. Outputs are local variables, or buffers and arrays of the caller in Java.
+            // `give_secret` and the functions of a `Storage` get the contexts that they require.
             #[allow(unused_unsafe, reason = "some functions of C are safe")]
             let answer: $answer = unsafe { $body };
             answer.into_java(vm)

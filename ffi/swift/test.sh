@@ -6,7 +6,7 @@
 #     ffi/swift/test.sh INSTALLED FOLDER     INSTALLED is what ffi/install.sh made; works in FOLDER
 #
 # With the Swift of this machine; without one with that of Debian 13, which debootstrap unpacks in
-# FOLDER. That wants root and 2 GB.
+# FOLDER. This needs root and 2 GB.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -38,8 +38,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The methods of the classes, without misuse and the day of a keyboard: java EveryMethod GOLDEN HEADER
- * [TOPICS], the folder tests/golden, undertone.h, and a pack with features of two topics.
+ * The methods of the classes, without misuse and the day of a keyboard: java EveryMethod GOLDEN
+ * HEADER [TOPICS], the folder tests/golden, undertone.h, and a pack with features of two topics.
  */
 public final class EveryMethod {
     private static final long ONE = 1_000_000;

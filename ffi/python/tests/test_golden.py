@@ -20,7 +20,8 @@ GOLDEN = ROOT / "tests/golden"
 
 #: The packs and the vectors.
 FILES = [line.split() for line in (GOLDEN / "list.txt").read_text().splitlines()]
-#: How many of them Python has no calls for: it splits texts itself, and pushes no sentence or word alone.
+#: The number of vectors that Python has no calls for: it splits texts itself, and pushes no
+#: sentence or word alone.
 WITHOUT = {
     "vectors.txt": 5,
     "vectors-scores.txt": 5,

@@ -63,7 +63,8 @@ def spark() -> Iterator[SparkSession]:
         # And Derby, the database of a test, has its log in the folder of whoever runs it.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Dderby.stream.error.file=/dev/null",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # This must not matter: a committer that joins the files of each task at once, and leaves those of attempts; several files a task.
+        # This must not matter: a committer that joins the files of each task at once, and leaves
+        # those of attempts; several files a task.
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
         "spark.hadoop.mapreduce.fileoutputcommitter.cleanup.skipped": "true",
         "spark.hadoop.parquet.summary.metadata.level": "ALL",
@@ -201,7 +202,8 @@ def _geometry(order: int) -> bytes:
 
 def test_what_is_no_release_is_counted_as_in_files(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
     good = [bytes(own) for own in ut.privatize(_texts()[:5], built.pack, 2)]
-    # Releases, what is none, and what has no value. Orders: a prime, twice a number of terms, and none.
+    # Releases, what is none, and what has no value. Orders: a prime, twice a number of terms, and
+    # none.
     records = [*good, good[0].hex().encode(), b"x" * 24, b"UTR", b"x" * 48, b"", None, _geometry(5), _geometry(10), _geometry(15), _geometry(15)]
     values = ["a", None, "", "b" * 256, "b" * 257, "ä" * 129]
     rows = [(record, value) for record in records for value in values]
@@ -350,7 +352,8 @@ def test_what_no_task_drew_is_an_error(spark: SparkSession, pack: ut.Pack, tmp_p
         with pytest.raises(ut.UndertoneError, match="not what one task drew") as raised:
             us.privatize(texts, "text", pack, 1, to=str(tmp_path / "out"))
     assert raised.value.kind == "io" and list(tmp_path.iterdir()) == []
-    # An extension of Spark that moves rows between drawing and writing: a task that is repeated then draws for several files.
+    # An extension of Spark that moves rows between drawing and writing: a task that is repeated
+    # then draws for several files.
     draw = type(texts).mapInArrow
     with monkeypatch.context() as patched:
         patched.setattr(type(texts), "mapInArrow", lambda *arguments: draw(*arguments).repartition(3))

@@ -1,5 +1,5 @@
-// The playground: what a release of a text may say, and how likely. The page fetches nothing; its
-// content-security policy leaves it no way to.
+// The playground: the possible releases of a text, and their probabilities. The page fetches
+// nothing; its content-security policy leaves it no way to.
 
 import { Document, Grant, Pack, type Release, sentences, start } from "undertone/bare";
 

@@ -20,7 +20,7 @@ export type VectorOptions =
           /** 1 to 1024. */
           dimension: number;
           /**
-           * Coordinates are clamped to plus or minus 2 to this: 0, unless told, is enough for
+           * Coordinates are clamped to plus or minus 2 to this: 0, the default, is enough for
            * vectors of norm 1.
            */
           boundExponent?: number;

@@ -16,7 +16,7 @@ import java.util.Arrays;
  */
 final class Native {
     /**
-     * The system's generator, seeded by the system: whoever knows its bytes can undo the privacy.
+     * The system's generator, seeded by the system: its bytes would undo the privacy.
      */
     private static final SecureRandom RANDOM = new SecureRandom();
 

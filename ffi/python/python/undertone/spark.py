@@ -87,10 +87,12 @@ _FILE_SYSTEMS = ("file", "hdfs")
 _COORDINATOR = "spark.hadoop.outputCommitCoordination.enabled"
 _PROTOCOL = ("spark.sql.sources.commitProtocolClass", "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol")
 
-#: With these a partition whose rows differ when Spark computes it again is noticed, and all that read it start again. Since Spark 4.1.
+#: With these a partition whose rows differ when Spark computes it again is noticed, and all that
+#: read it start again. Since Spark 4.1.
 _CHECKSUMS = tuple(f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch"))
 
-#: What texts may come from beside files: plans that are the same rows each time. What an RDD does nobody can know.
+#: Sources of texts beside files: plans that are the same rows each time. The rows of an RDD are
+#: unknown.
 _SOURCES = {"LocalRelation", "ResolvedInlineTable", "OneRowRelation", "Range", "LogicalRDD", "HiveTableRelation", "CTERelationRef"}
 
 #: Regardless of the session.
@@ -127,7 +129,8 @@ _NO_VALUE = "a field of --by is missing or null"
 _NOT_A_VALUE = "a field of --by is no string, whole number or truth value, or is given twice"
 _LONG_VALUE = f"a field of --by has more than {_LONGEST_VALUE} bytes"
 
-#: For the data frames of :func:`count`, how many rows were left out for each reason; those that may be releases have none.
+#: For the data frames of :func:`count`, the number of rows left out for each reason; those that may
+#: be releases have none.
 _SEEN: WeakKeyDictionary[DataFrame, DataFrame] = WeakKeyDictionary()
 
 
@@ -361,7 +364,8 @@ class _Claim(NamedTuple):
     """A folder to write into."""
 
     folder: str
-    #: Removes all but the results from the folder, renames it to a name that no task has, and returns the name.
+    #: Removes all but the results from the folder, renames it to a name that no task has, and
+    #: returns the name.
     seal: Callable[[], str]
     #: Gives that one the name that was asked for, in one step.
     finish: Callable[[], None]
@@ -389,7 +393,8 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
     if files.exists(beside):
         problem = f"{beside.toString()} is of a call that runs, or was killed; in that case delete it before anybody reads it"
         raise UndertoneError(problem, "in-use")
-    # Names that no other call has, should it have started in the same moment, and no task of this one.
+    # Names that no other call has, should it have started in the same moment, and no task of this
+    # one.
     own, sealed = (hadoop.Path(beside, uuid.uuid4().hex) for _ in range(2))
 
     # Of what Hadoop shows as one file, its checksums are another.
@@ -415,7 +420,8 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
     def finish() -> None:
         try:
             if scheme == "file":
-                # Hadoop looks whether the name is taken, renames, and copies into the folder if it was taken in between.
+                # Hadoop looks whether the name is taken, renames, and copies into the folder if it
+                # was taken in between.
                 os.rename(sealed.toUri().getPath(), wanted.toUri().getPath())
             else:
                 _rename(session, settings, sealed, wanted)
