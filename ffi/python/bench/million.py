@@ -1,10 +1,12 @@
-"""A million texts on a Spark cluster of two executor processes, of which one is killed; and the same texts by the command.
+"""A million texts on a Spark cluster of two executor processes, of which one is killed; and the
+same texts by the command.
 
     cargo build --release
     build/python/bin/python ffi/python/bench/million.py target/release/undertone [number of texts]
 
-There must be as many releases as texts, none twice. What chance does not touch must be equal to what the command says, the rest of
-one law: a χ² test at 10⁻⁶. The memory of each executor, its Python included, must stay below 1 GB.
+There must be as many releases as texts, none twice. What chance does not touch must be equal to
+what the command says, the rest of one law: a χ² test at 10⁻⁶. The memory of each executor, its
+Python included, must stay below 1 GB.
 
 Chance: false alarm 10⁻⁶. It is run by hand; CI runs tests/test_spark.py.
 """
@@ -61,7 +63,8 @@ def processes() -> dict[int, tuple[int, bytes]]:
 
 
 class Watch(threading.Thread):
-    """Looks at the executors that this process has started: how much memory each takes, with its Python; and kills one of them."""
+    """Looks at the executors that this process has started: how much memory each takes, with its
+    Python; and kills one of them."""
 
     def __init__(self, beside: Path) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,5 @@
-"""Releases from Python beside the command, and Document.push beside C: one thread, one run, medians and ratios.
+"""Releases from Python beside the command, and Document.push beside C: one thread, one run, medians
+and ratios.
 
     cargo build --release
     ffi/build-lib.sh build/speed static
@@ -36,7 +37,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def releases(undertone: str, folder: Path) -> None:
-    """The command reads a file of lines and writes one, and starts; so does Python, but for the start."""
+    """The command reads a file of lines and writes one, and starts; so does Python, but for the
+    start."""
     public = ut.demo.public()
     built = ut.build_pack(public.texts, public.labels, heads="vectors")
     built.save(folder / "topics.pack")

@@ -23,7 +23,8 @@ def probability(statistic: float, freedom: int) -> float:
 
 
 def same_law(first: Counter[Outcome], second: Counter[Outcome]) -> float:
-    """How often counts of one law differ as much or more. Outcomes that were seen fewer than 20 times are taken for one."""
+    """How often counts of one law differ as much or more. Outcomes that were seen fewer than 20
+    times are taken for one."""
     seldom = {own for own in first | second if first[own] + second[own] < 20}
     cells = [(first[own], second[own]) for own in (first | second).keys() - seldom]
     if seldom:

@@ -143,7 +143,8 @@ def test_plans(built: ut.Built) -> None:
 
 
 def test_questions(built: ut.Built, tmp_path: Path) -> None:
-    """Labels that the pack was not made for. The public texts are not those that it was made from."""
+    """Labels that the pack was not made for. The public texts are not those that it was made
+    from."""
     names = {"cooking": "indoors", "gardening": "outdoors"}
     public, private = ut.demo.public(), ut.demo.private(3000)
     own = [(text, names[label]) for place, (text, label) in enumerate(zip(*public)) if place % 3 and label in names]
@@ -248,7 +249,8 @@ def test_one_number_is_no_list_of_its_digits(built: ut.Built, releases: ut.Relea
 
 
 def test_a_file_of_texts_is_not_quoted(tmp_path: Path) -> None:
-    """A CSV without a column of releases is taken for counts, and its first line for the names of columns."""
+    """A CSV without a column of releases is taken for counts, and its first line for the names of
+    columns."""
     letters = tmp_path / "letters.csv"
     letters.write_text("Kowalski is ill,a\nThe roses froze,b\n")
     calls: list[Callable[[], object]] = [

@@ -1,4 +1,5 @@
-"""The cases of misuse that every language goes through, by their names in tests/faces/misuse.md, and the day of a keyboard.
+"""The cases of misuse that every language goes through, by their names in tests/faces/misuse.md,
+and the day of a keyboard.
 
 Each says its name, which tests/faces/ran.sh compares with the lists; check.sh runs that."""
 
@@ -157,7 +158,8 @@ def test_ledgers(tmp_path: Path) -> None:
 
 
 def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
-    """The steps and numbers of tests/faces/keyboard-day.md. A ledger pays when a release is drawn, so the first spending releases."""
+    """The steps and numbers of tests/faces/keyboard-day.md. A ledger pays when a release is drawn,
+    so the first spending releases."""
     path = tmp_path / "budget.ledger"
     pack = golden("golden-scores")
     typed = ut.Document(pack)

@@ -1,5 +1,6 @@
-"""The golden vectors (tests/golden) that the package has calls for. It takes no random bytes from a caller, so tests/faces/replay.c is
-preloaded in a process of its own, and answers in the place of the system."""
+"""The golden vectors (tests/golden) that the package has calls for. It takes no random bytes from a
+caller, so tests/faces/replay.c is preloaded in a process of its own, and answers in the place of
+the system."""
 
 from __future__ import annotations
 

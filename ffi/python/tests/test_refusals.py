@@ -204,7 +204,8 @@ def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
 
 
 def test_what_cannot_be_read_is_not_quoted(pack: ut.Pack) -> None:
-    """Each library has its own errors, which may have a value in them, or be no error of a value."""
+    """Each library has its own errors, which may have a value in them, or be no error of a
+    value."""
 
     class Column(np.ndarray[Any, Any]):
         def tolist(self) -> Any:
@@ -369,7 +370,8 @@ def _drawn(pack: ut.Pack) -> bytes:
 
 
 def test_forked_processes_draw_on_their_own(pack: ut.Pack) -> None:
-    """Each has the entropy of the operating system: the same releases twice have a probability below 2^-300."""
+    """Each has the entropy of the operating system: the same releases twice have a probability
+    below 2^-300."""
     ut.privatize(["x"] * 1000, pack, 1)
     with multiprocessing.get_context("fork").Pool(3) as pool:
         drawn = pool.map(_drawn, [pack] * 6, chunksize=1)

@@ -1,7 +1,8 @@
-"""Releases by a Spark cluster of two executor processes, of which one is killed. Speculation is not tried: Spark runs no second copy of a task
-on the same machine.
+"""Releases by a Spark cluster of two executor processes, of which one is killed. Speculation is not
+tried: Spark runs no second copy of a task on the same machine.
 
-Chance: false alarm 10⁻¹⁰. The law of releases on executors is compared with that of releases here by a χ² test.
+Chance: false alarm 10⁻¹⁰. The law of releases on executors is compared with that of releases here
+by a χ² test.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def _executor() -> int:
 
 
 def _seldom_lucky(folder: str, batches: Batches) -> Batches:
-    """The executor of the sixth partition is killed when a part of its texts is released. The last says what others left by then."""
+    """The executor of the sixth partition is killed when a part of its texts is released. The last
+    says what others left by then."""
     context = TaskContext.get()
     assert context is not None
     here = Path(folder)
@@ -285,7 +287,8 @@ def test_slices_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_pat
 
 
 def test_a_frame_that_draws_would_draw_again(spark: SparkSession, pack: ut.Pack) -> None:
-    """Why :func:`undertone.spark.privatize` writes. Two equal draws of these texts have a probability below 10⁻¹⁰⁰⁰."""
+    """Why :func:`undertone.spark.privatize` writes. Two equal draws of these texts have a
+    probability below 10⁻¹⁰⁰⁰."""
     broadcast = spark.sparkContext.broadcast(bytes(pack))
     reports = spark.sparkContext.accumulator([], us._Reports())
     draw = partial(us._draw, broadcast, 0.000001, "whole-text", ["release"], reports)
@@ -417,7 +420,8 @@ def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_pat
 
 
 def test_a_name_that_is_taken_is_the_same_error_elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a call does on `hdfs:`, on files: Hadoop's own renaming, which fails by an error of Java's."""
+    """What a call does on `hdfs:`, on files: Hadoop's own renaming, which fails by an error of
+    Java's."""
     settings = untyped(spark)._jsparkSession.sessionState().newHadoopConf()
     path = untyped(spark)._jvm.org.apache.hadoop.fs.Path
     monkeypatch.setattr(os, "rename", lambda source, to: us._rename(spark, settings, *(path(f"file://{name}") for name in (source, to))))

@@ -1,8 +1,9 @@
 """Say what a text is about without giving the text away: differentially private releases of texts.
 
-A *pack* is a public file: it lists *candidates*, the things a release can name, such as topics. :func:`release` and
-:func:`privatize` turn private texts into *releases* of 24 bytes, each a candidate that was drawn at random. :meth:`Releases.estimate`
-says what many texts are about, and how sure that is. :func:`build_pack` makes a pack from public texts.
+A *pack* is a public file: it lists *candidates*, the things a release can name, such as topics.
+:func:`release` and :func:`privatize` turn private texts into *releases* of 24 bytes, each a
+candidate that was drawn at random. :meth:`Releases.estimate` says what many texts are about, and
+how sure that is. :func:`build_pack` makes a pack from public texts.
 """
 
 from . import demo

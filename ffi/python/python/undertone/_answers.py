@@ -24,12 +24,14 @@ def several(one_or_more: Any, kind: type) -> list[Any]:
 
 
 class Question:
-    """Labelled **public** texts, by which estimates take the shares of these labels, also of ones that ``pack`` was not made for: ``--question`` of the
-    command. The pack must not have been made from these texts.
+    """Labelled **public** texts, by which estimates take the shares of these labels, also of ones
+    that ``pack`` was not made for: ``--question`` of the command. The pack must not have been made
+    from these texts.
 
-    ``texts``: a column, as for :func:`undertone.privatize`; ``labels``: a label for each; texts without one do not count. ``encoder``: the one that the pack
-    was built with, unless the pack reads text itself. ``first_sentences``: use only so many sentences of each text, as many as the released texts
-    have; :func:`plan` takes several numbers, and plans for each.
+    ``texts``: a column, as for :func:`undertone.privatize`; ``labels``: a label for each; texts
+    without one do not count. ``encoder``: the one that the pack was built with, unless the pack
+    reads text itself. ``first_sentences``: use only so many sentences of each text, as many as the
+    released texts have; :func:`plan` takes several numbers, and plans for each.
 
     Raises ``TypeError`` and ``UndertoneError``.
     """
@@ -98,9 +100,10 @@ class Estimate(Answered):
     def shares(self, of: Optional[str] = None, slice: Union[None, str, Sequence[str]] = None) -> list[Share]:
         """The shares of one table, in the order of the pack.
 
-        ``of``: ``"labels"`` (what the texts are about) or ``"candidates"`` (what the pack's own classifier would have said of
-        them); by default labels where they could be estimated. ``slice``: the value of the slice column, or of each of several; ``None`` for all
-        releases. Of several packs, the first.
+        ``of``: ``"labels"`` (what the texts are about) or ``"candidates"`` (what the pack's own
+        classifier would have said of them); by default labels where they could be estimated.
+        ``slice``: the value of the slice column, or of each of several; ``None`` for all releases.
+        Of several packs, the first.
 
         Raises ``KeyError`` if there is no such table.
         """
@@ -120,8 +123,9 @@ class Estimate(Answered):
         return list(self.data["unanswered"])
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A row for each share of each table: ``of``, ``pack`` (identifiers, joined by blanks), a column for each slice (``None``
-        for all), ``name``, ``share``, ``low``, ``high``, ``unbiased``."""
+        """A row for each share of each table: ``of``, ``pack`` (identifiers, joined by blanks), a
+        column for each slice (``None`` for all), ``name``, ``share``, ``low``, ``high``,
+        ``unbiased``."""
         slices: list[str] = self.data["slices"]
         columns: dict[str, list[Any]] = {
             name: [] for name in ["of", "pack", *slices, "name", "share", "low", "high", "unbiased"]
@@ -152,13 +156,15 @@ class Estimate(Answered):
 
 
 class PlanOf(Answered):
-    """How many devices it takes, for each way to release and to estimate. ``data`` has all numbers."""
+    """How many devices it takes, for each way to release and to estimate. ``data`` has all
+    numbers."""
 
     _answer: _undertone.PlanAnswer
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A row for each way: ``epsilon``, ``shares_of``, ``sentences`` (released of each text; ``None``: any number), ``mechanism``, ``rule``, ``order``,
-        ``devices`` (``None``: no number is enough) and ``limit``, the precision of any number of devices."""
+        """A row for each way: ``epsilon``, ``shares_of``, ``sentences`` (released of each text;
+        ``None``: any number), ``mechanism``, ``rule``, ``order``, ``devices`` (``None``: no number
+        is enough) and ``limit``, the precision of any number of devices."""
         names = ["epsilon", "shares_of", "sentences", "mechanism", "rule", "order", "devices", "limit"]
         columns: dict[str, list[Any]] = {name: [way[name] for way in self.data["ways"]] for name in names}
         columns["mechanism"] = [_undertone.MECHANISMS[number] for number in columns["mechanism"]]
@@ -178,7 +184,8 @@ class PlanOf(Answered):
 
 
 class Counts(Framed):
-    """How often each outcome was released, by kind of release and slice: all that an estimate needs."""
+    """How often each outcome was released, by kind of release and slice: all that an estimate
+    needs."""
 
     def __init__(self, own: _undertone.Counts) -> None:
         self._own = own
@@ -208,11 +215,13 @@ class Counts(Framed):
         return dict(self._own.rejected)
 
     def merge(self, other: Counts) -> Counts:
-        """These counts and those of ``other``, which must have the same slices; ``rejected`` stays that of these."""
+        """These counts and those of ``other``, which must have the same slices; ``rejected`` stays
+        that of these."""
         return Counts(self._own.merge(other._own))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices, ``outcome``, ``count``."""
+        """``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices, ``outcome``,
+        ``count``."""
         return self._own.columns()
 
     def estimate(
@@ -225,7 +234,8 @@ class Counts(Framed):
         question: Optional[Question] = None,
         progress: Optional[Progress] = None,
     ) -> Estimate:
-        """What the counts say of the packs with these candidates. The arguments are those of :func:`estimate`."""
+        """What the counts say of the packs with these candidates. The arguments are those of
+        :func:`estimate`."""
         compare: Optional[str] = difference or None if isinstance(difference, str) else ("" if difference else None)
         asked = None if question is None else question._own
         own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, asked, progress)
@@ -247,13 +257,16 @@ def count(
 ) -> Counts:
     """Counts files of releases of any size, as a stream, as ``undertone count`` does.
 
-    ``paths``: ``.jsonl`` (a release in hexadecimal digits in the field ``release``), ``.csv`` (the same in a column), ``.raw`` or ``.bin`` (24 bytes
-    each), all gzipped or not; ``.parquet`` with a column ``release``; files of counts, which are added. ``format`` (``"jsonl"``, ``"csv"``, ``"raw"``,
-    ``"parquet"``, ``"counts"``) says what they are, whatever their endings. ``by``: public fields to slice by. ``packs``, ``candidates``,
-    ``epsilon``: which releases to expect; all others are rejected. Name them: any client can send anything.
+    ``paths``: ``.jsonl`` (a release in hexadecimal digits in the field ``release``), ``.csv`` (the
+    same in a column), ``.raw`` or ``.bin`` (24 bytes each), all gzipped or not; ``.parquet`` with a
+    column ``release``; files of counts, which are added. ``format`` (``"jsonl"``, ``"csv"``,
+    ``"raw"``, ``"parquet"``, ``"counts"``) says what they are, whatever their endings. ``by``:
+    public fields to slice by. ``packs``, ``candidates``, ``epsilon``: which releases to expect; all
+    others are rejected. Name them: any client can send anything.
 
-    What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called with what is done, how many steps are
-    done, and how many there are (0: unknown). Raises ``UndertoneError``.
+    What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called
+    with what is done, how many steps are done, and how many there are (0: unknown). Raises
+    ``UndertoneError``.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     by = [by] if isinstance(by, str) else list(by)
@@ -276,11 +289,14 @@ def estimate(
     question: Optional[Question] = None,
     progress: Optional[Progress] = None,
 ) -> Estimate:
-    """What files of releases say, as ``undertone estimate`` does. :func:`count` describes ``paths``, ``by`` and ``epsilon``.
+    """What files of releases say, as ``undertone estimate`` does. :func:`count` describes
+    ``paths``, ``by`` and ``epsilon``.
 
-    ``candidates``: those of every pack of the fleet; releases of other packs are rejected. ``level``: how often intervals are right,
-    0.5 to below 1. ``at_once``: all intervals hold together, and not each alone. ``difference``: ``True`` compares each slice with
-    the first, ``"country=SE,NO"`` the second with the first of these. ``question``: the labels to estimate, in the place of those of the pack.
+    ``candidates``: those of every pack of the fleet; releases of other packs are rejected.
+    ``level``: how often intervals are right, 0.5 to below 1. ``at_once``: all intervals hold
+    together, and not each alone. ``difference``: ``True`` compares each slice with the first,
+    ``"country=SE,NO"`` the second with the first of these. ``question``: the labels to estimate, in
+    the place of those of the pack.
 
     Raises ``UndertoneError`` if nothing can be said, and why.
     """
@@ -304,10 +320,11 @@ def plan(
 ) -> PlanOf:
     """Before anything is collected: how many devices it takes, as ``undertone plan`` does.
 
-    ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5; 0.03 is
-    3 percentage points. ``devices``: numbers of devices whose precision to say. ``shares``: guesses by name; all others share the rest equally.
-    ``delta``: for what releases cost a user, the probability with which the promise with delta may fail, between 0 and 1. ``question``: the labels to plan
-    for, in the place of those of the pack.
+    ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from
+    the truth, 0.000001 to 0.5; 0.03 is 3 percentage points. ``devices``: numbers of devices whose
+    precision to say. ``shares``: guesses by name; all others share the rest equally. ``delta``: for
+    what releases cost a user, the probability with which the promise with delta may fail, between 0
+    and 1. ``question``: the labels to plan for, in the place of those of the pack.
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
     """

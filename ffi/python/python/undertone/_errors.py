@@ -17,9 +17,10 @@ def short(value: object, most: int = 80) -> str:
 class UndertoneError(Exception):
     """What went wrong, in one sentence that says what to do.
 
-    ``kind`` is one of ``argument``, ``in-use``, ``input``, ``io``, ``encoder``, ``pack``, ``release``, ``ledger`` and
-    ``internal``. No message quotes a text, and none depends on what a private text says. If ``privatize`` has a ledger, ``releases`` has
-    what was paid for, of the first texts, whatever exception it is.
+    ``kind`` is one of ``argument``, ``in-use``, ``input``, ``io``, ``encoder``, ``pack``,
+    ``release``, ``ledger`` and ``internal``. No message quotes a text, and none depends on what a
+    private text says. If ``privatize`` has a ledger, ``releases`` has what was paid for, of the
+    first texts, whatever exception it is.
     """
 
     #: The paid ``Releases``, or None. Not typed, because ``_releases`` imports this module.
@@ -42,4 +43,5 @@ class LedgerError(UndertoneError):
 
 
 class BudgetExhausted(LedgerError):
-    """Less than the cost of a release is left in this window. ``releases`` has what was paid for, of the first texts."""
+    """Less than the cost of a release is left in this window. ``releases`` has what was paid for,
+    of the first texts."""

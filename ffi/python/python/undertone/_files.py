@@ -13,8 +13,8 @@ from ._errors import ArgumentError, short
 
 @contextmanager
 def whole(path: str) -> Iterator[str]:
-    """A name beside ``path`` to write to; once it is written, the file takes the place of ``path`` in one step. If anything fails before, what is at ``path``
-    stays as it was."""
+    """A name beside ``path`` to write to; once it is written, the file takes the place of ``path``
+    in one step. If anything fails before, what is at ``path`` stays as it was."""
     # The target of a link, not the link.
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):

@@ -19,7 +19,8 @@ class Built(NamedTuple):
     candidates: Candidates
 
     def save(self, path: Path) -> None:
-        """Writes the pack to ``path``, and its candidates beside it, with the ending ``.candidates.safetensors``."""
+        """Writes the pack to ``path``, and its candidates beside it, with the ending
+        ``.candidates.safetensors``."""
         _undertone.save_built(fspath(path), self.pack, self.candidates)
 
 
@@ -37,16 +38,19 @@ def build_pack(
 ) -> Built:
     """Builds a pack from **public** texts, as ``undertone pack`` does.
 
-    ``texts``: a column, as for :func:`undertone.privatize`. ``labels``: a label for each; they become the candidates. Without labels, or with
-    ``clusters`` (at most 12800), clusters of texts do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``: by
-    default the built-in lexicon for English, or whatever reads the texts best. ``heads``: ``"best"``, or what they may read: ``"vectors"``,
-    ``"features"`` or ``"both"``. ``size``: bytes that the pack may take at most; what does least is left out. ``seed``: of first centres and what is held
-    out; a pack is public.
+    ``texts``: a column, as for :func:`undertone.privatize`. ``labels``: a label for each; they
+    become the candidates. Without labels, or with ``clusters`` (at most 12800), clusters of texts
+    do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``:
+    by default the built-in lexicon for English, or whatever reads the texts best. ``heads``:
+    ``"best"``, or what they may read: ``"vectors"``, ``"features"`` or ``"both"``. ``size``: bytes
+    that the pack may take at most; what does least is left out. ``seed``: of first centres and what
+    is held out; a pack is public.
 
-    Packs that select by depth, trained heads and lexicons of another language are made by the command.
+    Packs that select by depth, trained heads and lexicons of another language are made by the
+    command.
 
-    ``progress`` is called with what is done, how many steps are done, and how many there are (0: unknown); what it raises stops the call, as
-    Ctrl-C does.
+    ``progress`` is called with what is done, how many steps are done, and how many there are (0:
+    unknown); what it raises stops the call, as Ctrl-C does.
 
     Raises ``TypeError`` and ``UndertoneError``: among others, if only some texts have a label.
     """

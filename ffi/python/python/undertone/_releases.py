@@ -55,9 +55,11 @@ def _check_names(names: Iterable[str]) -> None:
 class Releases(Framed):
     """Many releases, 24 bytes each, and public columns beside them.
 
-    ``columns`` has a sequence for each name, with a value for every release: such as the day that each came in. No name is that of a field.
+    ``columns`` has a sequence for each name, with a value for every release: such as the day that
+    each came in. No name is that of a field.
 
-    ``releases[3]`` is one :class:`Release`. A slice, a mask (a truth value for each), or a column of places gives their releases, with the columns.
+    ``releases[3]`` is one :class:`Release`. A slice, a mask (a truth value for each), or a column
+    of places gives their releases, with the columns.
     """
 
     def __init__(self, data: Union[bytes, bytearray, memoryview, npt.NDArray[Any]], columns: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
@@ -128,17 +130,19 @@ class Releases(Framed):
 
     @property
     def fields(self) -> npt.NDArray[np.void]:
-        """The fields of each, without a copy: ``mechanism``, ``rule``, ``order``, ``epsilon`` (in millionths), ``outcome`` (the number of
-        the candidate, mostly) and ``pack``."""
+        """The fields of each, without a copy: ``mechanism``, ``rule``, ``order``, ``epsilon`` (in
+        millionths), ``outcome`` (the number of the candidate, mostly) and ``pack``."""
         return np.frombuffer(self._data, FIELDS)
 
     def with_columns(self, **columns: Any) -> Releases:
-        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow array, or any iterable, with a value for every release. None has
-        the name of a field, such as ``pack`` or ``epsilon``."""
+        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow
+        array, or any iterable, with a value for every release. None has the name of a field, such
+        as ``pack`` or ``epsilon``."""
         return Releases(self._data, {**self.columns, **columns})
 
     def to_dict(self) -> dict[str, Any]:
-        """``release`` (hexadecimal digits), ``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, ``outcome``, and the columns."""
+        """``release`` (hexadecimal digits), ``pack``, ``mechanism``, ``rule``, ``epsilon``,
+        ``order``, ``outcome``, and the columns."""
         fields = self.fields
         digits = self._data.hex()
         width = 2 * BYTES
@@ -155,7 +159,8 @@ class Releases(Framed):
         }
 
     def to_arrow(self) -> pyarrow.Table:
-        """``release`` as fixed-size binaries of 24 bytes, without a copy, and the columns, missing values as null: what ``count`` reads as Parquet. Needs PyArrow."""
+        """``release`` as fixed-size binaries of 24 bytes, without a copy, and the columns, missing
+        values as null: what ``count`` reads as Parquet. Needs PyArrow."""
         arrow = library("pyarrow")
         buffers = [None, arrow.py_buffer(self._data)]
         releases = arrow.FixedSizeBinaryArray.from_buffers(arrow.binary(BYTES), len(self), buffers)
@@ -167,8 +172,9 @@ class Releases(Framed):
         return table
 
     def save(self, path: Path) -> None:
-        """Writes ``.raw`` (the bytes; columns are left out), ``.jsonl``, ``.csv`` or, with PyArrow, ``.parquet``. The file appears whole or not at all. Numbers that
-        are not finite are missing in ``.jsonl`` and ``.csv``."""
+        """Writes ``.raw`` (the bytes; columns are left out), ``.jsonl``, ``.csv`` or, with PyArrow,
+        ``.parquet``. The file appears whole or not at all. Numbers that are not finite are missing
+        in ``.jsonl`` and ``.csv``."""
         path = fspath(path)
         writers = {".raw": self._write_raw, ".jsonl": self._write_lines, ".csv": self._write_csv, ".parquet": self._write_parquet}
         write = next((write for ending, write in writers.items() if path.endswith(ending)), None)
@@ -209,7 +215,8 @@ class Releases(Framed):
         epsilon: Union[Number, Iterable[Number]] = (),
         progress: Optional[Progress] = None,
     ) -> Counts:
-        """Counts the releases by these columns. What is expected is said as for :func:`undertone.count`."""
+        """Counts the releases by these columns. What is expected is said as for
+        :func:`undertone.count`."""
         by = [by] if isinstance(by, str) else list(by)
         missing = [name for name in by if name not in self.columns]
         if missing:
@@ -232,7 +239,8 @@ class Releases(Framed):
         question: Optional[Question] = None,
         progress: Optional[Progress] = None,
     ) -> Estimate:
-        """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by`` names columns."""
+        """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by``
+        names columns."""
         candidates = several(candidates, Candidates)
         counted = self.count(by, candidates=candidates, epsilon=epsilon, progress=progress)
         return counted.estimate(
@@ -244,7 +252,8 @@ class Releases(Framed):
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and CSV have it: ``None`` if it is missing or not finite, dates as strings."""
+    """A value as JSON and CSV have it: ``None`` if it is missing or not finite, dates as
+    strings."""
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
         value = value.item()
     if is_missing(value) or isinstance(value, float) and math.isinf(value):
@@ -253,7 +262,8 @@ def _plain(value: Any) -> Any:
 
 
 def _value(name: str, place: int, value: Any) -> str:
-    """The value of a slice, as in files of releases: a string, a whole number or a truth value; and dates, as strings."""
+    """The value of a slice, as in files of releases: a string, a whole number or a truth value; and
+    dates, as strings."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if is_missing(value) or not isinstance(value, (str, int, np.integer, date, np.datetime64)):
@@ -272,14 +282,18 @@ def release(
 ) -> Release:
     """Releases one private text.
 
-    Guarantee: with ``rule`` ``"whole-text"`` or ``"projective"``, replacing the whole text changes the probability of any release by at most a
-    factor of e^epsilon. With ``"permute-and-flip"`` or ``"exponential"``, which are for long texts, replacing any one sentence does.
-    ``pack.promise`` returns both numbers. The pack has no say in it. Several releases of one text add up.
+    Guarantee: with ``rule`` ``"whole-text"`` or ``"projective"``, replacing the whole text changes
+    the probability of any release by at most a factor of e^epsilon. With ``"permute-and-flip"`` or
+    ``"exponential"``, which are for long texts, replacing any one sentence does. ``pack.promise``
+    returns both numbers. The pack has no say in it. Several releases of one text add up.
 
-    ``epsilon``: 0.000001 to 1000, a number or its digits. ``encoder``: the one that the pack was built with; without it the pack reads the text
-    itself, by its lexicon or its features. ``ledger``: pays for the release before it is drawn; without one nothing is counted. Texts are cut after 128 sentences; lone surrogates count as U+FFFD.
+    ``epsilon``: 0.000001 to 1000, a number or its digits. ``encoder``: the one that the pack was
+    built with; without it the pack reads the text itself, by its lexicon or its features.
+    ``ledger``: pays for the release before it is drawn; without one nothing is counted. Texts are
+    cut after 128 sentences; lone surrogates count as U+FFFD.
 
-    Raises ``ArgumentError``, ``UndertoneError``, ``TypeError`` and, if the budget does not last, ``BudgetExhausted``; none depends on what the text says.
+    Raises ``ArgumentError``, ``UndertoneError``, ``TypeError`` and, if the budget does not last,
+    ``BudgetExhausted``; none depends on what the text says.
 
     Leaks: time depends on the text.
     """
@@ -311,17 +325,22 @@ def privatize(
     threads: Optional[int] = None,
     progress: Optional[Callable[[int, int], Any]] = None,
 ) -> Releases:
-    """Releases every text of a column: a list, a pandas or Polars Series, an Arrow array, any iterable of ``str``.
+    """Releases every text of a column: a list, a pandas or Polars Series, an Arrow array, any
+    iterable of ``str``.
 
-    The arguments, the guarantee and the leaks are those of :func:`release`, for each text. The random bytes come from the operating system; there
-    is no seed. ``threads``: 1 to 1024, by default as many as there are processors. ``progress`` is called with how many texts are done and how many
-    there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
+    The arguments, the guarantee and the leaks are those of :func:`release`, for each text. The
+    random bytes come from the operating system; there is no seed. ``threads``: 1 to 1024, by
+    default as many as there are processors. ``progress`` is called with how many texts are done and
+    how many there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048
+    texts at most, or 64 with an ``encoder``.
 
-    With a ``ledger``, each text is paid for before its release is drawn, one after the other. Whatever exception ends the call, such as ``BudgetExhausted``,
-    ``KeyboardInterrupt`` or what ``progress`` raises, has in ``releases`` what was paid for, of the first texts.
+    With a ``ledger``, each text is paid for before its release is drawn, one after the other.
+    Whatever exception ends the call, such as ``BudgetExhausted``, ``KeyboardInterrupt`` or what
+    ``progress`` raises, has in ``releases`` what was paid for, of the first texts.
 
-    Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place. Before a list, a Series or an array is paid for, all its values are looked
-    at; of other iterables, those of a block.
+    Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place.
+    Before a list, a Series or an array is paid for, all its values are looked at; of other
+    iterables, those of a block.
     """
     releaser = _undertone.Releaser(pack, epsilon, rule, encoder, threads)
     size = BLOCK if encoder is None else FEW
@@ -353,10 +372,14 @@ def privatize(
 def read_releases(
     paths: Union[Path, Sequence[Path]], columns: Union[str, Sequence[str]] = (), *, format: Optional[str] = None
 ) -> Releases:
-    """Reads files of releases into memory: ``.jsonl``, ``.csv``, ``.raw`` and ``.bin``, gzipped or not, and ``.parquet``.
+    """Reads files of releases into memory: ``.jsonl``, ``.csv``, ``.raw`` and ``.bin``, gzipped or
+    not, and ``.parquet``.
 
-    ``columns``: fields to keep beside the releases, by name or by a path with dots; ``None`` where a line has none. ``format``: ``"jsonl"``, ``"csv"``,
-    ``"raw"`` or ``"parquet"``, whatever the ending. Cells of CSV are strings; dates and time stamps of Parquet, too. What is no release is counted in ``rejected`` and left out. For files that do not fit into memory take :func:`undertone.count`.
+    ``columns``: fields to keep beside the releases, by name or by a path with dots; ``None`` where
+    a line has none. ``format``: ``"jsonl"``, ``"csv"``, ``"raw"`` or ``"parquet"``, whatever the
+    ending. Cells of CSV are strings; dates and time stamps of Parquet, too. What is no release is
+    counted in ``rejected`` and left out. For files that do not fit into memory take
+    :func:`undertone.count`.
 
     Raises ``UndertoneError`` if a file cannot be read.
     """

@@ -1,4 +1,5 @@
-"""Columns, of whatever library, as lists: of texts, of labels, or of public values beside releases."""
+"""Columns, of whatever library, as lists: of texts, of labels, or of public values beside
+releases."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def count_of(texts: object) -> int:
 
 
 def of_arrow(values: Any) -> list[Any]:
-    """With U+FFFD for bytes that are no UTF-8, which Arrow lets pass: an error would say something about the text."""
+    """With U+FFFD for bytes that are no UTF-8, which Arrow lets pass: an error would say something
+    about the text."""
     try:
         listed: list[Any] = values.to_pylist()
         return listed
@@ -51,7 +53,8 @@ def of_arrow(values: Any) -> list[Any]:
 
 
 def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
-    """The values in lists of at most ``size``. Nothing is copied but references, and Arrow a block at a time.
+    """The values in lists of at most ``size``. Nothing is copied but references, and Arrow a block
+    at a time.
 
     What fails on the way may quote a value, so the exception says rows instead."""
     refuse_one(values, name)
@@ -86,7 +89,8 @@ def is_column(values: Any) -> bool:
 
 
 def _arrow_inside(values: Any) -> Any:
-    """The Arrow array of a Series, an index or an array of pandas, which holds strings so by default; else the values themselves."""
+    """The Arrow array of a Series, an index or an array of pandas, which holds strings so by
+    default; else the values themselves."""
     array = getattr(values, "array", values)
     dtype = getattr(array, "dtype", None)
     of_arrow = hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow"
@@ -117,13 +121,15 @@ def listed(values: Any, name: str) -> list[Any]:
 
 
 def numbers(values: Any) -> list[Any]:
-    """One number, or the digits of one, or several. Digits are iterable, too, and so is no number of NumPy."""
+    """One number, or the digits of one, or several. Digits are iterable, too, and so is no number
+    of NumPy."""
     one = isinstance(values, (str, bytes, bytearray)) or (hasattr(values, "__float__") and getattr(values, "ndim", 0) == 0)
     return [values] if one else list(values)
 
 
 def is_missing(value: Any) -> bool:
-    """``None``, NaN, NaT and ``pandas.NA``: the last is of no type that can be asked for without pandas."""
+    """``None``, NaN, NaT and ``pandas.NA``: the last is of no type that can be asked for without
+    pandas."""
     if value is None or type(value).__name__ == "NAType":
         return True
     try:

@@ -37,15 +37,18 @@ def obfuscate(
     threads: Optional[int] = None,
     progress: Optional[Callable[[int, int], Any]] = None,
 ) -> Bags:
-    """Releases every text as a bag of ``words`` words (1 to 256) of similar meaning, as ``undertone obfuscate`` does.
+    """Releases every text as a bag of ``words`` words (1 to 256) of similar meaning, as ``undertone
+    obfuscate`` does.
 
-    Guarantee: metric. ``epsilon`` counts per unit of distance between word vectors; unrelated words may hardly be protected, which ``guarantee``
-    says in numbers. ``pack`` has a lexicon. ``rule``: ``"permute-and-flip"``, ``"exponential"`` or ``"laplace"``. ``stop_words`` do not count (by default
-    NLTK's for English); of all others only those of ``keep`` do, if it is given.
+    Guarantee: metric. ``epsilon`` counts per unit of distance between word vectors; unrelated words
+    may hardly be protected, which ``guarantee`` says in numbers. ``pack`` has a lexicon. ``rule``:
+    ``"permute-and-flip"``, ``"exponential"`` or ``"laplace"``. ``stop_words`` do not count (by
+    default NLTK's for English); of all others only those of ``keep`` do, if it is given.
 
     ``threads`` and ``progress`` are those of :func:`undertone.privatize`.
 
-    Raises ``ArgumentError``, ``UndertoneError`` and ``TypeError``; none depends on what a text says. Leaks: time depends on the texts.
+    Raises ``ArgumentError``, ``UndertoneError`` and ``TypeError``; none depends on what a text
+    says. Leaks: time depends on the texts.
     """
     stop = None if stop_words is None else listed(stop_words, "stop_words")
     own = _undertone.Obfuscator(pack, words, epsilon, rule, stop, None if keep is None else listed(keep, "keep"), threads)

@@ -21,7 +21,8 @@ def public() -> Corpus:
 
 
 def private(count: int = 10_000) -> Corpus:
-    """Texts that stand for those of ``count`` people: half are about the first topic, a quarter about the second, and so on.
+    """Texts that stand for those of ``count`` people: half are about the first topic, a quarter
+    about the second, and so on.
 
     In earnest nobody but their writers would have them, or their labels.
     """

@@ -1,7 +1,8 @@
-"""A face for scikit-learn: how right releases of public texts are, with its splits, searches and scores.
+"""A face for scikit-learn: how right releases of public texts are, with its splits, searches and
+scores.
 
-``cross_val_score(ReleaseClassifier(epsilon=1), texts, labels)`` says what share of releases name the label of their text. Needs
-scikit-learn.
+``cross_val_score(ReleaseClassifier(epsilon=1), texts, labels)`` says what share of releases name
+the label of their text. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ __all__ = ["ReleaseClassifier"]
 class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Says of a text what a release of it says. ``fit`` takes **public** texts.
 
-    ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`, ``heads`` that of :func:`undertone.build_pack`. ``built_`` is the pack with its
-    candidates, ``classes_`` the labels, sorted.
+    ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`, ``heads`` that of
+    :func:`undertone.build_pack`. ``built_`` is the pack with its candidates, ``classes_`` the
+    labels, sorted.
 
-    Every call of ``predict`` and ``score`` releases its texts once more, and the releases of a text add up. So take public texts here, and
-    :func:`undertone.privatize` for private ones.
+    Every call of ``predict`` and ``score`` releases its texts once more, and the releases of a text
+    add up. So take public texts here, and :func:`undertone.privatize` for private ones.
     """
 
     def __init__(self, epsilon: Number = 1, rule: str = "whole-text", heads: str = "best") -> None:
@@ -37,8 +39,9 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.heads = heads
 
     def fit(self, X: Texts, y: Any) -> ReleaseClassifier:
-        """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for each, all strings or all of another kind. Raises as
-        :func:`undertone.build_pack` does, and ``ValueError`` if a label is missing. One that fails leaves the classifier as it was."""
+        """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for
+        each, all strings or all of another kind. Raises as :func:`undertone.build_pack` does, and
+        ``ValueError`` if a label is missing. One that fails leaves the classifier as it was."""
         if self.rule == "projective":
             raise ValueError("rule = 'projective': such a release names a point and no candidate; take another rule")
         values = listed(y, "y")
@@ -59,7 +62,8 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Texts) -> npt.NDArray[Any]:
-        """The label that a new release of each text names. Raises as :func:`undertone.privatize` does."""
+        """The label that a new release of each text names. Raises as :func:`undertone.privatize`
+        does."""
         check_is_fitted(self)
         releases = privatize(X, self.built_.pack, self.epsilon, rule=self.rule)
         predicted: npt.NDArray[Any] = self.classes_[self._place_of[releases.fields["outcome"]]]

@@ -1,49 +1,68 @@
-"""Texts and releases in Spark, an engine that many run already: nothing is computed here that is not computed elsewhere.
+"""Texts and releases in Spark, an engine that many run already: nothing is computed here that is
+not computed elsewhere.
 
-:func:`privatize` releases a column of texts and writes the releases, :func:`count` counts releases by SQL, :func:`collect` brings counts
-to where estimates are made. It takes PySpark 4.1 and this package on every executor; Spark Connect is refused, which has no view of
-the cluster's files.
+:func:`privatize` releases a column of texts and writes the releases, :func:`count` counts releases
+by SQL, :func:`collect` brings counts to where estimates are made. It takes PySpark 4.1 and this
+package on every executor; Spark Connect is refused, which has no view of the cluster's files.
 
-**What a repeated task costs in privacy: nothing.** Spark computes a data frame again whenever it needs it: for each action, after an executor
-was lost, when a task is slow (speculation), and when a cache was evicted. Each time the releases of its texts would be drawn again, and two releases
-of a text at epsilon add up to 2·epsilon for anyone who sees both. So no data frame that draws leaves :func:`privatize`. The releases are written once,
-and what it returns reads the files.
+**What a repeated task costs in privacy: nothing.** Spark computes a data frame again whenever it
+needs it: for each action, after an executor was lost, when a task is slow (speculation), and when a
+cache was evicted. Each time the releases of its texts would be drawn again, and two releases of a
+text at epsilon add up to 2·epsilon for anyone who sees both. So no data frame that draws leaves
+:func:`privatize`. The releases are written once, and what it returns reads the files.
 
-Guarantee: anyone who sees the folder ``to`` and nothing else of the cluster sees one release of each text, with the law of one release.
+Guarantee: anyone who sees the folder ``to`` and nothing else of the cluster sees one release of
+each text, with the law of one release.
 
-Proof. Attempt ``a`` at the task of partition ``p`` draws ``R(p, a)``, a release of each of its texts, from the operating system and so independently of
-all other attempts. We show that ``to`` is missing, or has one file for each partition ``p`` that has texts, with ``R(p, C(p))`` for one attempt ``C(p)``.
+Proof. Attempt ``a`` at the task of partition ``p`` draws ``R(p, a)``, a release of each of its
+texts, from the operating system and so independently of all other attempts. We show that ``to`` is
+missing, or has one file for each partition ``p`` that has texts, with ``R(p, C(p))`` for one
+attempt ``C(p)``.
 
-1. *The files do not change once they are checked.* An attempt writes and closes its file in a folder of its own before it asks the driver whether it may
-   commit (Spark's output commit coordinator). Committing renames this folder to one of the task. Once every task has committed, the driver moves the files
-   of the tasks' folders into the folder of the call. So every file there is closed. An executor that Spark believes dead may still be alive: it may then
-   write, delete or rename, but only by names in the folder of the call, which it knows. After Spark has said that the job is done, that folder is
-   renamed to a random name that no writing task knows, and all that is not a file of a partition is deleted from it, such as folders of
-   attempts. From then on a late attempt writes elsewhere, or into a file that has no name any more.
-2. *Each file is what one attempt drew.* Each attempt also reports a digest of what it drew, and the driver gets the reports of attempts that succeeded.
-   After the renaming, the digest of each file is compared with what was reported for its partition, and the number of all releases with that of all texts.
-   So neither a late attempt that replaced the files of another before step 1, nor an extension of Spark that moves rows between the
-   drawing and the writing, goes unnoticed: the call fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
-3. *One rename makes them visible*, and it fails if ``to`` exists. On ``hdfs:`` it is the name node's, which looks and renames in one step. On
-   ``file:`` it is the system's rename(2), by the driver, which fails unless ``to`` is missing or an empty folder; Hadoop's own would copy.
-4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the work is the same for each release, and a file
-   has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
-   of ``R(p, 1)``.
+1. *The files do not change once they are checked.* An attempt writes and closes its file in a
+   folder of its own before it asks the driver whether it may commit (Spark's output commit
+   coordinator). Committing renames this folder to one of the task. Once every task has committed,
+   the driver moves the files of the tasks' folders into the folder of the call. So every file there
+   is closed. An executor that Spark believes dead may still be alive: it may then write, delete or
+   rename, but only by names in the folder of the call, which it knows. After Spark has said that
+   the job is done, that folder is renamed to a random name that no writing task knows, and all that
+   is not a file of a partition is deleted from it, such as folders of attempts. From then on a late
+   attempt writes elsewhere, or into a file that has no name any more.
+2. *Each file is what one attempt drew.* Each attempt also reports a digest of what it drew, and the
+   driver gets the reports of attempts that succeeded. After the renaming, the digest of each file
+   is compared with what was reported for its partition, and the number of all releases with that of
+   all texts. So neither a late attempt that replaced the files of another before step 1, nor an
+   extension of Spark that moves rows between the drawing and the writing, goes unnoticed: the call
+   fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
+3. *One rename makes them visible*, and it fails if ``to`` exists. On ``hdfs:`` it is the name
+   node's, which looks and renames in one step. On ``file:`` it is the system's rename(2), by the
+   driver, which fails unless ``to`` is missing or an empty folder; Hadoop's own would copy.
+4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the
+   work is the same for each release, and a file has the same length whatever the releases in it
+   are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the
+   law of ``R(p, 1)``.
 
-Premise: a partition has the same texts in every attempt. Else a text could be in the file of one partition by one attempt, and in that of another by
-another. So a data frame with expressions that Spark knows to differ (``rand``) is refused, and where rows differ for another reason, a shuffle's
-checksums tell Spark, which then starts all tasks that read it again. A function of a user's that draws must be marked as not deterministic. And what the
-texts are read from must not change while a call runs: no checksum sees that where no shuffle is. A database may answer a repeated task in another way, so
-of sources only files, local data and RDDs are taken. Nothing sees a file, a table or a folder that is rewritten under its name meanwhile, nor an RDD that
-differs: take a snapshot, or write the texts to files of their own first, and read these.
+Premise: a partition has the same texts in every attempt. Else a text could be in the file of one
+partition by one attempt, and in that of another by another. So a data frame with expressions that
+Spark knows to differ (``rand``) is refused, and where rows differ for another reason, a shuffle's
+checksums tell Spark, which then starts all tasks that read it again. A function of a user's that
+draws must be marked as not deterministic. And what the texts are read from must not change while a
+call runs: no checksum sees that where no shuffle is. A database may answer a repeated task in
+another way, so of sources only files, local data and RDDs are taken. Nothing sees a file, a table
+or a folder that is rewritten under its name meanwhile, nor an RDD that differs: take a snapshot, or
+write the texts to files of their own first, and read these.
 
-What the proof uses of the cluster is checked before anything is drawn: the data frame is deterministic, shuffles have checksums, the coordinator is on, Spark's own commit protocol is used with Parquet's
-committer in its first version, and the file system can rename a folder in one step.
+What the proof uses of the cluster is checked before anything is drawn: the data frame is
+deterministic, shuffles have checksums, the coordinator is on, Spark's own commit protocol is used
+with Parquet's committer in its first version, and the file system can rename a folder in one step.
 
-Not covered: files that are rewritten while a call reads them, and RDDs that differ each time they are computed (the premise). Those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
-killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and after a call that failed or was stopped by Ctrl-C, or lost an executor, a
-task that still runs may make that folder again: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
-open after its tasks have committed.
+Not covered: files that are rewritten while a call reads them, and RDDs that differ each time they
+are computed (the premise). Those who can read the cluster's memory or its folders while a call runs
+(they could read the texts, too). A call that was killed with its driver leaves the folder
+``_NAME.partial`` beside ``to``, and after a call that failed or was stopped by Ctrl-C, or lost an
+executor, a task that still runs may make that folder again: nobody may read it. Two calls for the
+same texts are two releases of each. An extension of Spark that replaces the writer itself could
+leave files open after its tasks have committed.
 """
 
 from __future__ import annotations
@@ -144,21 +163,27 @@ def privatize(
     by: Union[str, Sequence[str]] = (),
     rule: str = "whole-text",
 ) -> DataFrame:
-    """Releases every text of the column ``text_col`` once, writes the releases as Parquet into the folder ``to``, and returns a data frame that
-    reads them: ``release``, 24 bytes, and the columns ``by``, which are public. A field of a struct has a path with dots, ``"user.country"``.
+    """Releases every text of the column ``text_col`` once, writes the releases as Parquet into the
+    folder ``to``, and returns a data frame that reads them: ``release``, 24 bytes, and the columns
+    ``by``, which are public. A field of a struct has a path with dots, ``"user.country"``.
 
-    Runs now and not lazily. ``to`` appears when all releases are in it, or not at all. It is on ``file:`` (of one machine, or shared by all)
-    or ``hdfs:``, and has none of the characters ``{}[]*?\\``, by which Spark would look for several folders. ``pack``, ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
+    Runs now and not lazily. ``to`` appears when all releases are in it, or not at all. It is on
+    ``file:`` (of one machine, or shared by all) or ``hdfs:``, and has none of the characters
+    ``{}[]*?\\``, by which Spark would look for several folders. ``pack``, ``epsilon`` and ``rule``
+    are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
 
-    Guarantee: that of :func:`undertone.privatize` for each text, for anyone who sees the result, however often Spark repeats its tasks. This module
-    has the proof. Nothing counts what several calls cost: a text that is released by two of them has two releases.
+    Guarantee: that of :func:`undertone.privatize` for each text, for anyone who sees the result,
+    however often Spark repeats its tasks. This module has the proof. Nothing counts what several
+    calls cost: a text that is released by two of them has two releases.
 
-    Raises ``FileExistsError`` if ``to`` exists: read it. A second release of its texts would add up. ``UndertoneError`` of the kind ``in-use`` if a call
-    for ``to`` runs or did not end, and of the kind ``io`` if there are not as many releases as texts; ``ArgumentError``; Spark's errors, such
-    as that of a missing text, which is an error as in :func:`undertone.privatize`. Then nothing is released.
+    Raises ``FileExistsError`` if ``to`` exists: read it. A second release of its texts would add
+    up. ``UndertoneError`` of the kind ``in-use`` if a call for ``to`` runs or did not end, and of
+    the kind ``io`` if there are not as many releases as texts; ``ArgumentError``; Spark's errors,
+    such as that of a missing text, which is an error as in :func:`undertone.privatize`. Then
+    nothing is released.
 
-    Leaks: time depends on the texts; so does whether an executor runs out of memory, if texts have hundreds of megabytes. ``by`` is not
-    private, nor is the order of rows.
+    Leaks: time depends on the texts; so does whether an executor runs out of memory, if texts have
+    hundreds of megabytes. ``by`` is not private, nor is the order of rows.
     """
     session = df.sparkSession
     if not hasattr(df, "_jdf"):
@@ -263,7 +288,8 @@ def _draw(
 
 
 def _digests(releases: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """64 bits for each release and its row. Mistakes are found by it, not lies: no attempt has a reason to lie."""
+    """64 bits for each release and its row. Mistakes are found by it, not lies: no attempt has a
+    reason to lie."""
     mixed = rows.astype(np.uint64)
     for word in np.ascontiguousarray(releases).view(np.uint64).T:
         # The mixing function of SplitMix64.
@@ -275,7 +301,8 @@ def _digests(releases: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> npt.NDA
 
 
 def _check_files(written: DataFrame, reports: list[_Report], texts: int) -> None:
-    """Each file has what one attempt at its partition drew, and all have as many releases as there are texts."""
+    """Each file has what one attempt at its partition drew, and all have as many releases as there
+    are texts."""
     place = written.metadataColumn("_metadata")
     rows = written.select("release", place["file_name"].alias("file"), place["row_index"].alias("row"))
     of_parts = rows.mapInArrow(_read, "file string, count long, digest long").groupBy("file")
@@ -451,15 +478,18 @@ def _rename(session: SparkSession, settings: Any, source: Any, to: Any) -> None:
 
 
 def count(df: DataFrame, slices: Union[str, Sequence[str]] = ()) -> DataFrame:
-    """Counts the releases in the column ``release`` of 24 bytes, by the columns ``slices``: what :func:`undertone.count` counts, as SQL over the bytes.
+    """Counts the releases in the column ``release`` of 24 bytes, by the columns ``slices``: what
+    :func:`undertone.count` counts, as SQL over the bytes.
 
-    The columns are ``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices, ``outcome`` and ``count``; written as Parquet they are a
-    file of counts. Slices are strings, whole numbers, decimals of up to 18 digits, dates or truth values, by the name of a column or the path of a field of a
-    struct, ``"user.country"``. What is no release is left out, and so are rows without a value of a slice: :func:`collect` says how many. Lazy: nothing
-    is drawn here, so it may be repeated.
+    The columns are ``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices,
+    ``outcome`` and ``count``; written as Parquet they are a file of counts. Slices are strings,
+    whole numbers, decimals of up to 18 digits, dates or truth values, by the name of a column or
+    the path of a field of a struct, ``"user.country"``. What is no release is left out, and so are
+    rows without a value of a slice: :func:`collect` says how many. Lazy: nothing is drawn here, so
+    it may be repeated.
 
-    Raises ``TypeError`` for columns of other types, such as time stamps and fractions; ``ValueError`` for columns that are not there, and names that a
-    file of counts has already.
+    Raises ``TypeError`` for columns of other types, such as time stamps and fractions;
+    ``ValueError`` for columns that are not there, and names that a file of counts has already.
     """
     slices = [slices] if isinstance(slices, str) else list(slices)
     release = _column(df, "release")
@@ -482,7 +512,8 @@ def count(df: DataFrame, slices: Union[str, Sequence[str]] = ()) -> DataFrame:
 
 
 def _check_slices(df: DataFrame, slices: list[str]) -> None:
-    """Refuses what :func:`undertone.count` refuses, and what is no name of its own in Spark, whose names have no case."""
+    """Refuses what :func:`undertone.count` refuses, and what is no name of its own in Spark, whose
+    names have no case."""
     lower = [name.lower() for name in slices]
     for place, name in enumerate(lower):
         if name in ("release", *_OF_COUNTS):
@@ -542,11 +573,14 @@ def collect(
     candidates: Union[Candidates, Sequence[Candidates]] = (),
     epsilon: Sequence[Number] = (),
 ) -> Counts:
-    """Brings what :func:`count` counts to this process, as :class:`undertone.Counts`, for estimates. ``packs``, ``candidates`` and ``epsilon`` say which
-    releases to expect, as in :func:`undertone.count`. Takes memory for a row of each slice and outcome, however many releases there are.
+    """Brings what :func:`count` counts to this process, as :class:`undertone.Counts`, for
+    estimates. ``packs``, ``candidates`` and ``epsilon`` say which releases to expect, as in
+    :func:`undertone.count`. Takes memory for a row of each slice and outcome, however many releases
+    there are.
 
-    ``rejected`` is that of :func:`undertone.count` of the same releases if ``counts`` is what :func:`count` returned. Of other data frames, such as a file of
-    counts or a part of them, it lacks what was left out when they were made.
+    ``rejected`` is that of :func:`undertone.count` of the same releases if ``counts`` is what
+    :func:`count` returned. Of other data frames, such as a file of counts or a part of them, it
+    lacks what was left out when they were made.
 
     Raises ``TypeError``, ``ValueError`` and ``UndertoneError``.
     """
