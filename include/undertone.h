@@ -253,25 +253,28 @@
 /** A budget of 0 grants nothing; the smallest is 0.000001. */
 #define UNDERTONE_STATUS_LEDGER_NO_BUDGET 81
 
-/** A ledger has 128 bytes; is it the right file? If so, begin anew. */
+/** A ledger has 128 bytes; is it the right file? If so, recreate it, spent. */
 #define UNDERTONE_STATUS_LEDGER_WRONG_LENGTH 82
 
-/** No record begins with "UTLEDG"; is it the right file? If so, begin anew. */
+/** No record begins with "UTLEDG"; is it the right file? If so, recreate it, spent. */
 #define UNDERTONE_STATUS_NOT_A_LEDGER 83
 
 /** This library cannot read the version of the ledger; use the newer of the two programs. */
 #define UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION 84
 
-/** No record of the ledger is intact; begin anew, which counts this window as spent. */
+/** No record of the ledger is intact; recreate it with this window spent. */
 #define UNDERTONE_STATUS_LEDGER_DAMAGED 85
 
-/** The records are not of one ledger; begin anew, which counts this window as spent. */
+/** The records are not of one ledger; recreate it with this window spent. */
 #define UNDERTONE_STATUS_LEDGER_MIXED 86
 
 /** Another program wrote to the ledger's file, so nothing is granted; lock it and try again. */
 #define UNDERTONE_STATUS_LEDGER_CHANGED 87
 
-/** The ledger has recorded a later window than this one; was the clock set back? */
+/**
+ * The ledger has recorded a later window; set the clock right, or if it is right, recreate the
+ * ledger with this window spent.
+ */
 #define UNDERTONE_STATUS_LEDGER_FROM_FUTURE 88
 
 /** This window has less left than the call needs; wait for the next window. */
@@ -304,7 +307,7 @@
 /** The ledger is for another unit; every unit has a ledger of its own. */
 #define UNDERTONE_STATUS_LEDGER_WRONG_UNIT 97
 
-/** The ledger was set back or exchanged; begin anew, which counts this window as spent. */
+/** The ledger was set back or exchanged; recreate it with this window spent. */
 #define UNDERTONE_STATUS_LEDGER_SET_BACK 98
 
 /**
@@ -543,23 +546,17 @@ typedef struct undertone_bag undertone_bag;
 typedef struct undertone_document undertone_document;
 
 /**
- * Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
- * a later grant may use that memory again.
+ * Permission to spend an epsilon once; every release takes one. A later grant may use its memory again.
  */
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. It is for one unit
- * (`UNDERTONE_UNIT_`), because epsilons for different units do not add up, and its grants are, too. The grants of a window add
- * up to at most its budget, over all runs of the app.
+ * A privacy budget, opened for storage that answers later. `undertone_ledger_spend` does all that spending
+ * takes, without this handle.
  *
- * `undertone_ledger_spend` does all that spending takes, without this handle. The handle is for storage that answers later:
- * lock the file, by the rule in the README of the folder ffi, read it, `undertone_ledger_reserve_epsilon`, write the record
- * where it says, sync, read the file again, `undertone_ledger_grant`. These steps take no counter of the platform, and what they
- * spend is not counted: a counter refuses such a ledger.
- *
- * Out of scope: a file that is restored from a backup (unless the storage has a counter), a cloned device, a clock that is
- * set forward, a process that forks and spends on both sides.
+ * The steps: lock the file, by the rule in the README of the folder ffi, read it, `undertone_ledger_open`,
+ * `undertone_ledger_reserve_epsilon`, write the record where it says, sync, read the file again,
+ * `undertone_ledger_grant`. They take no counter of the platform, and a counter refuses what they spend.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -580,28 +577,29 @@ typedef struct undertone_vector_mechanism undertone_vector_mechanism;
 typedef struct undertone_vocabulary undertone_vocabulary;
 
 /**
- * How an app reads and writes a ledger's file for `undertone_ledger_spend`, and the platform's monotonic counter if it has
- * one. Each function gets `context`, returns 0, or anything else if it failed, and returns normally: no `longjmp`, no
- * exception. None may use this ledger, nor may the source of entropy: what a call spends within another is overwritten, so two
- * grants would cost what one does.
+ * Functions of the app that read and write a ledger's file, and raise the platform's monotonic counter if it
+ * has one. Each gets `context`, returns 0, or anything else if it failed, and returns normally: no
+ * `longjmp`, no exception. None may use this ledger, nor may the source of entropy: a call overwrites what
+ * another spends within it, so that two grants would cost what one does.
  *
- * `lock` locks the file, by the rule in the README of the folder ffi, and `unlock` is called once after each `lock` that
- * returned 0. Both are NULL if nothing else can use the file. `read` reads the file from its start, at most `capacity`
- * bytes, which is one more than a ledger has, and says how many. `write` writes `len` bytes at `offset` and returns once they
- * are durable (`fsync`).
+ * `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks it by the rule in the README
+ * of the folder ffi, and returns something else than 0 if the ledger is in use: it does not wait. `unlock`
+ * is called once after each `lock` that returned 0. `read` reads at most `capacity` bytes from the start of
+ * the file, which is one more than a ledger has, and writes their number to `out_read`. `write` writes
+ * `len` bytes at `offset` and returns once they are durable (`fsync`).
  *
- * `read_counter` and `raise_counter` are NULL, or the platform's monotonic counter, by which a file that was set back is
- * noticed (README of the folder ffi): one that is 0 at first and never goes back, kept where the file is not, for this
- * ledger alone. `raise_counter` returns once it is `to` for good; a counter that only steps is stepped as often as that
- * takes, which is almost always once.
+ * `read_counter` and `raise_counter` are NULL without a monotonic counter, by which a file that was set back
+ * is noticed (README of the folder ffi). It starts at 0, never goes back, is kept where the file is not, and
+ * counts this ledger alone. `raise_counter` returns once the counter is `to` for good; one that only steps
+ * is stepped until then, which is almost always once.
  */
 typedef struct {
     /**
-     * What each function gets.
+     * The first argument of each function.
      */
     void *context;
     /**
-     * Locks the file, or says that another program has it.
+     * Locks the file, unless it is in use.
      */
     int32_t (*lock)(void *context);
     /**
@@ -822,15 +820,15 @@ size_t undertone_grant_handle_size(void);
  * releases of the same sentences add up.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
- * `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
- * release that the grant is for. `epsilon_micro`: epsilon in
- * micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
- * handle, which lies in `memory` and must not be moved or copied.
+ * `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
+ * `UNDERTONE_UNIT_` numbers, that of the release. `epsilon_micro`: epsilon in micro-units, 1 to
+ * `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle, which lies in
+ * `memory` and must not be moved or copied.
  *
  * There is nothing to free. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
- * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
  *
  * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
  *
@@ -845,39 +843,37 @@ int32_t undertone_grant_init_unrecorded(void *memory,
                                         undertone_grant **out_grant);
 
 /**
- * Spends an epsilon from a ledger, with everything done in the right order: locks the file, reads it, writes what is spent,
- * makes sure that storage has it, and makes the grant. A platform's counter is raised before the file is written.
+ * Spends an epsilon from a ledger: locks and reads the file, raises the platform's counter if there is one,
+ * writes what is spent, reads it back, and makes the grant.
  *
- * `storage`: how the file is read and written. `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the release; a ledger of
- * an older library, which has none, becomes one for this unit. `epsilon_micro`: epsilon in micro-units, 1 to
- * `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or for a bag the number of words it releases; each costs epsilon.
- * `window`: a public number that never decreases, such as the days since 1970; one far in the future locks the ledger until
- * then. `entropy`: called once, with `context`, for 8 bytes that distinguish what this call writes from what others write.
- * `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
- * `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved or copied.
- * `out_left`: NULL, or where to write what is left in the window, in micro-units; written whenever the ledger could be read,
- * also if it refuses. It is private if an epsilon was chosen by looking at a text.
+ * `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the release and of the ledger. `epsilon_micro`:
+ * epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or the number of words that a
+ * bag releases; each costs epsilon. `window`: a public number that never decreases, such as the days since
+ * 1970; one far in the future locks the ledger until then. `entropy`: called once, with `context`, for 8
+ * bytes that mark the record of this call. `memory`: `memory_len` bytes for the grant, at least
+ * `undertone_grant_handle_size()`, aligned to `UNDERTONE_HANDLE_ALIGNMENT`. `out_grant`: the handle,
+ * which lies in `memory` and must not be moved or copied. `out_left`: NULL, or where to write the budget
+ * left in the window, in micro-units; written whenever the ledger could be read, even if it refuses. It is
+ * private if an epsilon was chosen by looking at a text.
  *
- * If the file is missing, the storage says that `read` failed; `undertone_ledger_create_image` makes a new one. A file that
- * is empty or too short is `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, one of zeroes or something else, which an interrupted
- * beginning anew may leave, `UNDERTONE_STATUS_NOT_A_LEDGER`, one with both records torn `UNDERTONE_STATUS_LEDGER_DAMAGED`, one
- * with records of two ledgers `UNDERTONE_STATUS_LEDGER_MIXED`: what was spent is not known, so begin anew with
- * `undertone_ledger_begin_anew`.
- * `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that one record was torn, in a power cut for example: the rest of this window
- * was recorded as spent, and the next window is as usual. With `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
- * `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted.
+ * The README of the folder ffi has a table of the statuses and what an app does about them. After
+ * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
+ * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted. The storage's `read`
+ * fails if the file is missing.
  *
- * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
- * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_LEDGER_IN_USE`,
- * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_SET_BACK`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, those
- * of `undertone_ledger_open`, `undertone_ledger_reserve_epsilon` and `undertone_ledger_grant`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
+ * `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_LEDGER_IN_USE`,
+ * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
+ * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, those of `undertone_ledger_open`,
+ * `undertone_ledger_reserve_epsilon` and `undertone_ledger_grant`.
  *
  * Threads: any, with `memory` of their own, as far as the functions of `storage` allow.
  *
  * # Safety
- * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
- * `undertone_entropy_fn` with `context`; `memory` is NULL or `memory_len` writable bytes; `out_grant` and `out_left` are NULL
- * or writable.
+ * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the
+ * promises of `undertone_entropy_fn` with `context`; `memory` is NULL or `memory_len` writable bytes;
+ * `out_grant` and `out_left` are NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
@@ -893,71 +889,78 @@ int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
                                uint64_t *out_left);
 
 /**
- * What is left in a window of the ledger in a file. Nothing is written.
+ * Reads the budget left in a window from a ledger's file.
  *
- * `storage`, `unit`, `window`: as for `undertone_ledger_spend`. `out_micro`: what is left, in micro-units; 0 if a record was
- * lost. It is private if an epsilon was chosen by looking at a text.
+ * `unit`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, read
+ * under its lock. `counter`: NULL, or the platform's counter as it is now. `out_micro`: the budget left,
+ * in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at a text.
  *
- * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_IN_USE`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
- * `UNDERTONE_STATUS_LEDGER_SET_BACK`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, those of `undertone_ledger_open`.
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
+ * `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, those of `undertone_ledger_open` but for the entropy.
  *
- * Threads: any, as far as the functions of `storage` allow.
+ * Threads: any.
  *
  * # Safety
- * `storage` is NULL or readable, and its functions keep its promises; `out_micro` is NULL or writable.
+ * `image` is NULL or `image_len` readable bytes; `counter` is NULL or readable; `out_micro` is NULL or
+ * writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_left(const undertone_ledger_storage *storage,
-                              int32_t unit,
-                              uint64_t window,
-                              uint64_t *out_micro);
+int32_t undertone_ledger_remaining(int32_t unit,
+                                   const uint8_t *image,
+                                   size_t image_len,
+                                   uint64_t window,
+                                   const uint64_t *counter,
+                                   uint64_t *out_micro);
 
 /**
- * Makes the image of a ledger that takes the place of one that was lost, damaged or set back. What was spent is not known, so
- * `window` counts as spent: it is the current one, or later.
+ * Makes the image of a ledger that replaces one that was lost, damaged or set back, or whose window is in
+ * the future because a clock was wrong. The present `window` counts as spent, earlier ones are refused, and
+ * later ones have their budget, so that no budget is restored if the clock is right now.
  *
- * The app locks the file, writes the image to a file beside it, syncs, and renames it. If `storage` has a counter, the call
- * raises it, so that no older file is taken for the ledger; its other functions are not called.
+ * The app locks the file and overwrites it with the image, or makes it as `undertone_ledger_create_image`
+ * says. The call raises the counter of `storage`, if there is one, so that no older file is taken for the
+ * ledger. It calls no other function of `storage`.
  *
- * `storage`: as for `undertone_ledger_spend`. `unit`, `budget_micro`, `entropy`, `context`, `out_image`, `out_capacity`,
- * `out_written`: as for `undertone_ledger_create_image`.
+ * `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`, `out_image`,
+ * `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
  *
- * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_ENTROPY_FAILED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`,
+ * `UNDERTONE_STATUS_LEDGER_WORN_OUT`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
  * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`.
  *
  * Threads: any, as far as the functions of `storage` allow.
  *
  * # Safety
- * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
- * `undertone_entropy_fn` with `context`; `out_image` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
- * writable.
+ * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the
+ * promises of `undertone_entropy_fn` with `context`; `out_image` is NULL or `out_capacity` writable bytes;
+ * `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_begin_anew(const undertone_ledger_storage *storage,
-                                    int32_t unit,
-                                    uint64_t budget_micro,
-                                    uint64_t window,
-                                    undertone_entropy_fn entropy,
-                                    void *context,
-                                    uint8_t *out_image,
-                                    size_t out_capacity,
-                                    size_t *out_written);
+int32_t undertone_ledger_recreate_spent(const undertone_ledger_storage *storage,
+                                        int32_t unit,
+                                        uint64_t budget_micro,
+                                        uint64_t window,
+                                        undertone_entropy_fn entropy,
+                                        void *context,
+                                        uint8_t *out_image,
+                                        size_t out_capacity,
+                                        size_t *out_written);
 
 /**
  * Makes the image of a new ledger.
  *
- * The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
- * another budget is another promise and needs its own ledger. Where a ledger was before, call
- * `undertone_ledger_begin_anew`: this one forgets what was spent.
+ * The app writes it to a file beside its place, syncs it, renames it, and syncs the folder before anything
+ * is spent. The budget of a ledger is fixed; another budget is another promise and needs its own ledger. In
+ * the place of an earlier ledger, call `undertone_ledger_recreate_spent`: a new one forgets what was spent.
  *
- * `unit`: one of the `UNDERTONE_UNIT_` numbers: the releases that the ledger is for. `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
- * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
- * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
+ * `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the releases. `budget_micro`: epsilon for every
+ * window in micro-units, at least 1. `entropy`: called once, with `context`, for 8 bytes that name the
+ * ledger. `out_image`: `out_capacity` bytes, of which `UNDERTONE_LEDGER_IMAGE_BYTES` suffice.
+ * `out_written`: the bytes written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: any.
  *
@@ -984,21 +987,19 @@ size_t undertone_ledger_handle_size(void);
 /**
  * Opens the ledger of an image.
  *
- * The app locks the file before it reads it, until it is done with the ledger. Without the lock, what two
- * writers spend at once would be forgotten.
+ * The app locks the file before it reads it, until it is done with the ledger: without the lock, each of two
+ * writers would forget what the other spends.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
- * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
- * releases that the grants are for; a ledger of an older library, which names no unit, becomes one for this unit. `image`: the
- * `image_len` bytes of the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
- * handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
- * or copied.
+ * `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: as for
+ * `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, which are copied. `entropy`: called
+ * once, with `context`, for 8 bytes that mark the records of this handle. `out_ledger`: the handle, which
+ * lies in `memory` and must not be moved or copied.
  *
- * There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
- * image is wrong, what was spent is unknown: then begin anew with `undertone_ledger_begin_anew`.
+ * There is nothing to free. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_WRONG_UNIT`,
- * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
+ * `UNDERTONE_STATUS_LEDGER_WRONG_UNIT`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
  * `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
@@ -1020,39 +1021,20 @@ int32_t undertone_ledger_open(void *memory,
                               undertone_ledger **out_ledger);
 
 /**
- * The budget left in a window.
+ * Reserves an epsilon in a window. The handle counts it as spent from now on, whatever happens to the
+ * reservation; if the call fails, nothing was reserved.
  *
- * `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
- * in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at a text.
+ * `epsilon_micro`, `word_count`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of
+ * the file, as it is now. `out_record`: `out_capacity` bytes for the record to write, of which
+ * `UNDERTONE_LEDGER_RECORD_BYTES` suffice. `out_written`: the bytes written; with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: the place of the record in the file.
  *
- * Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
+ * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. It does so with
+ * `UNDERTONE_STATUS_LEDGER_RECORD_LOST` as well: then an earlier record was lost, in a power cut for
+ * example, the record marks the rest of the window as spent, and there will be no grant.
  *
- * Threads: any.
- *
- * # Safety
- * `ledger` is NULL or what `undertone_ledger_open` returned; `out_micro` is NULL or writable.
- */
-UNDERTONE_MUST_USE
-int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
-                                   uint64_t window,
-                                   uint64_t *out_micro);
-
-/**
- * Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
- * call fails, nothing was reserved.
- *
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or for a bag the number of
- * words it releases; each costs epsilon. `window`: as for
- * `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
- * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
- * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
- *
- * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. So it does with
- * `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which says that an earlier record was lost, in a power cut for example: then the
- * record says that the rest of the window is spent, `undertone_ledger_remaining` gives 0, and there will be no grant.
- *
- * Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
+ * Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
  * `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
@@ -1079,14 +1061,14 @@ int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
 /**
  * Makes the grant of the last reservation, once its record is on storage.
  *
- * `image`: the `image_len` bytes of the file, read after the record was written and synced. They prove that it
- * is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
- * `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved
- * or copied.
+ * `image`: the `image_len` bytes of the file, read after the record was written and synced, as the proof that
+ * it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned
+ * to `UNDERTONE_HANDLE_ALIGNMENT`. `out_grant`: the handle, which lies in `memory` and must not be
+ * moved or copied.
  *
  * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
- * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says what it said to
- * `undertone_ledger_reserve_epsilon`, and that it is on storage now that the rest of the window is spent.
+ * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` repeats that of
+ * `undertone_ledger_reserve_epsilon`: storage now records the rest of the window as spent.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,

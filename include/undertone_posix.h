@@ -1,17 +1,17 @@
 /*
- * What a POSIX system has for the library: a ledger in a file, for undertone_ledger_spend, and entropy. Header only, beside
- * undertone.h. C++ has undertone::LedgerFile, which is made of it.
+ * A ledger in a file and entropy on POSIX systems. Header only, beside undertone.h. C++ has undertone::LedgerFile, which is
+ * built on it.
  *
  *     undertone_posix_ledger file = {"budget.ledger", -1, 0};
  *     const undertone_ledger_storage storage = undertone_posix_storage(&file);
- *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, undertone_posix_entropy, NULL);   once: epsilon 10 a window
+ *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, undertone_posix_entropy, NULL);   epsilon 10 a window
  *     undertone_ledger_spend(&storage, UNDERTONE_UNIT_SENTENCE, ...);
  *
- * If a status is UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error says why (an errno). An app with a monotonic counter of its
- * platform sets read_counter and raise_counter of the storage; they get the address of the undertone_posix_ledger.
+ * After UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error is the errno. An app with a monotonic counter of its platform
+ * sets read_counter and raise_counter of the storage; they get the address of the undertone_posix_ledger.
  *
- * The lock keeps to the rule in the README of the folder ffi, so programs in all languages keep each other out. Two threads of a
- * program exclude each other, too, whether they share an undertone_posix_ledger or each has its own: one of them gets
+ * The lock follows the rule in the README of the folder ffi, so that programs in all languages exclude each other. Two
+ * threads of a program exclude each other as well, whether or not they share an undertone_posix_ledger: one of them gets
  * UNDERTONE_STATUS_LEDGER_IN_USE.
  */
 
@@ -41,11 +41,11 @@ typedef struct undertone_posix_ledger {
     const char *path;
     /* -1, or the open file while it is locked; -2 while a call has found no file, or is about to lock it. */
     int descriptor;
-    /* The errno of what failed last. */
+    /* The errno of the last failure. */
     int error;
 } undertone_posix_ledger;
 
-/* Secret bytes from the operating system, as every function with an undertone_entropy_fn takes them. The context is not used. */
+/* An undertone_entropy_fn: secret bytes from the operating system. The context is not used. */
 static inline int32_t undertone_posix_entropy(void *context, uint8_t *out, size_t len)
 {
     int source;
@@ -64,7 +64,7 @@ static inline int32_t undertone_posix_entropy(void *context, uint8_t *out, size_
     return len == 0 ? 0 : -1;
 }
 
-/* Opens a regular file. O_NONBLOCK, because a pipe would wait for its other end. */
+/* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for its other end. */
 static inline int undertone_posix_open(const char *path, int flags)
 {
     struct stat about;
@@ -78,7 +78,7 @@ static inline int undertone_posix_open(const char *path, int flags)
     return -1;
 }
 
-/* Locks an open file for whoever opened it. */
+/* Locks an open file. The lock belongs to the open file, and goes when that is closed. */
 static inline int undertone_posix_lock_file(int descriptor, int wait)
 {
     int result;
@@ -108,7 +108,7 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     return result;
 }
 
-/* Whether that failed because another has the lock. */
+/* Whether locking failed because another program has the lock. */
 static inline int undertone_posix_is_locked(int error)
 {
     return error == EAGAIN || error == EACCES;
@@ -118,42 +118,22 @@ static inline int undertone_posix_is_locked(int error)
 static inline int undertone_posix_sync(int descriptor)
 {
 #ifdef F_FULLFSYNC
-    /* Here fsync leaves the bytes in the cache of the drive. Not every file system has the better one. */
+    /* On Apple's systems fsync leaves the bytes in the cache of the drive. Not every file system has F_FULLFSYNC. */
     if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
 #endif
     return fsync(descriptor);
 }
 
-/* Another thread may say so meanwhile. */
+/* Atomic, because another thread may fail meanwhile. */
 static inline void undertone_posix_failed(undertone_posix_ledger *file, int error)
 {
     __atomic_store_n(&file->error, error, __ATOMIC_RELAXED);
 }
 
-/* Another thread may be trying to lock the file meanwhile. */
+/* Atomic, because another thread may be trying to lock the file meanwhile. */
 static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
 {
     return __atomic_load_n(&file->descriptor, __ATOMIC_RELAXED);
-}
-
-static inline int32_t undertone_posix_lock(void *context)
-{
-    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
-    int descriptor, error, nobody = -1;
-    /* Another thread is in a call, or a counter uses the ledger that asks it. */
-    if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
-    descriptor = undertone_posix_open(file->path, O_RDWR);
-    if (descriptor >= 0 && undertone_posix_lock_file(descriptor, 0) == 0) {
-        __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
-        return 0;
-    }
-    error = errno;
-    undertone_posix_failed(file, error);
-    if (descriptor >= 0) close(descriptor);
-    /* That it is missing, or cannot be opened or locked, is for `read` to say. */
-    if (descriptor < 0 || !undertone_posix_is_locked(error)) return 0;
-    __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
-    return -1;
 }
 
 static inline void undertone_posix_unlock(void *context)
@@ -162,26 +142,6 @@ static inline void undertone_posix_unlock(void *context)
     const int descriptor = undertone_posix_descriptor(file);
     if (descriptor >= 0) close(descriptor);
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
-}
-
-static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t capacity, size_t *out_read)
-{
-    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
-    const int descriptor = undertone_posix_descriptor(file);
-    size_t len = 0;
-    if (descriptor < 0) return -1;
-    while (len < capacity) {
-        const ssize_t got = pread(descriptor, out + len, capacity - len, (off_t)len);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            undertone_posix_failed(file, errno);
-            return -1;
-        }
-        if (got == 0) break;
-        len += (size_t)got;
-    }
-    *out_read = len;
-    return 0;
 }
 
 static inline int32_t undertone_posix_write(void *context, size_t offset, const uint8_t *bytes, size_t len)
@@ -204,8 +164,109 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
     return -1;
 }
 
-/* How undertone_ledger_spend reads and writes the file, which must stay where it is. A counter that you add must not use it:
- * while a call asks the counter, the file is in use. */
+/* Locks NAME.lock. If `image` is not NULL and the ledger is missing, writes the image beside its place, syncs it and renames
+ * it: the ledger exists whole or not at all. Then syncs the folder and removes NAME.lock, which therefore stays as long as
+ * the name of the ledger may not be durable. */
+static inline int undertone_posix_settle(undertone_posix_ledger *file, const uint8_t *image)
+{
+    char lock_name[4096], partial_name[4096], folder_name[4096];
+    const char *slash = strrchr(file->path, '/');
+    undertone_posix_ledger partial;
+    int lock, folder, settled = -1;
+    struct stat there;
+    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) {
+        undertone_posix_failed(file, ENAMETOOLONG);
+        return -1;
+    }
+    snprintf(lock_name, sizeof lock_name, "%s.lock", file->path);
+    snprintf(partial_name, sizeof partial_name, "%s.partial", file->path);
+    snprintf(folder_name, sizeof folder_name, "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
+             slash ? file->path : ".");
+    partial.path = partial_name;
+    partial.descriptor = -1;
+    partial.error = 0;
+    if (image == NULL && lstat(lock_name, &there) != 0 && errno == ENOENT) return 0;
+    /* Without the lock, the rename could replace a ledger that another program made and spent from. */
+    lock = undertone_posix_open(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW);
+    folder = open(folder_name, O_RDONLY | O_CLOEXEC);
+    if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
+        settled = image == NULL || lstat(file->path, &there) == 0 ? 0 : -1;
+        if (settled != 0 && errno == ENOENT) {
+            partial.descriptor = undertone_posix_open(partial_name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW);
+            if (partial.descriptor >= 0 &&
+                undertone_posix_write(&partial, 0, image, UNDERTONE_LEDGER_IMAGE_BYTES) == 0)
+                settled = rename(partial_name, file->path);
+        }
+        if (settled == 0) settled = undertone_posix_sync(folder);
+        /* Whoever waits for this lock, or makes the file anew, finds the ledger. */
+        if (settled == 0) unlink(lock_name);
+    }
+    if (settled != 0) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
+    if (settled != 0 && partial.descriptor >= 0) unlink(partial_name);
+    undertone_posix_unlock(&partial);
+    if (folder >= 0) close(folder);
+    if (lock >= 0) close(lock);
+    return settled;
+}
+
+/* Opens and locks the file, once its name is durable. Returns the descriptor, or -1 with an errno. */
+static inline int undertone_posix_open_locked(undertone_posix_ledger *file)
+{
+    int error, descriptor = undertone_posix_open(file->path, O_RDWR);
+    if (descriptor < 0) return -1;
+    if (undertone_posix_lock_file(descriptor, 0) == 0) {
+        /* After opening: NAME.lock is there before the ledger is. */
+        if (undertone_posix_settle(file, NULL) == 0) return descriptor;
+        /* Not an errno that means that another program has the lock. */
+        errno = undertone_posix_is_locked(file->error) ? EIO : file->error;
+    }
+    error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+static inline int32_t undertone_posix_lock(void *context)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    int descriptor, error, nobody = -1;
+    /* Another thread is in a call, or a counter uses the ledger that asks it. */
+    if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
+    descriptor = undertone_posix_open_locked(file);
+    if (descriptor >= 0) {
+        __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
+        return 0;
+    }
+    error = errno;
+    undertone_posix_failed(file, error);
+    /* If the file is missing, or cannot be opened or locked, `read` fails. */
+    if (!undertone_posix_is_locked(error)) return 0;
+    __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
+    return -1;
+}
+
+static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t capacity, size_t *out_read)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    const int descriptor = undertone_posix_descriptor(file);
+    size_t len = 0;
+    if (descriptor < 0) return -1;
+    while (len < capacity) {
+        const ssize_t got = pread(descriptor, out + len, capacity - len, (off_t)len);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            undertone_posix_failed(file, errno);
+            return -1;
+        }
+        if (got == 0) break;
+        len += (size_t)got;
+    }
+    *out_read = len;
+    return 0;
+}
+
+/* The storage of the file for undertone_ledger_spend; the undertone_posix_ledger must stay where it is. A counter that you add
+ * must not use it: while a call asks the counter, the file is in use. */
 static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_ledger *file)
 {
     undertone_ledger_storage storage;
@@ -218,49 +279,20 @@ static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_l
     return storage;
 }
 
-/* Writes an image beside its place, syncs, renames it and syncs the folder, unless the ledger is there: it exists whole or
- * not at all. */
-static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const uint8_t *image)
+/* The budget left in a window, in micro-units (undertone_ledger_remaining), for any storage. */
+static inline int32_t undertone_posix_remaining(const undertone_ledger_storage *storage, int32_t unit, uint64_t window,
+                                                uint64_t *out_micro)
 {
-    char lock_name[4096], partial_name[4096], folder_name[4096];
-    const char *slash = strrchr(file->path, '/');
-    undertone_posix_ledger partial;
-    int32_t status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
-    int lock, folder;
-    struct stat there;
-    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) {
-        undertone_posix_failed(file, ENAMETOOLONG);
-        return status;
-    }
-    snprintf(lock_name, sizeof lock_name, "%s.lock", file->path);
-    snprintf(partial_name, sizeof partial_name, "%s.partial", file->path);
-    snprintf(folder_name, sizeof folder_name, "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
-             slash ? file->path : ".");
-    /* The rename below replaces what is there, and could replace a ledger that another program spent from. */
-    lock = undertone_posix_open(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW);
-    folder = open(folder_name, O_RDONLY | O_CLOEXEC);
-    partial.path = partial_name;
-    partial.descriptor = -1;
-    partial.error = 0;
-    if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
-        if (lstat(file->path, &there) == 0) {
-            status = UNDERTONE_STATUS_OK;
-        } else if (errno == ENOENT) {
-            partial.descriptor = undertone_posix_open(partial_name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW);
-            if (partial.descriptor >= 0 &&
-                undertone_posix_write(&partial, 0, image, UNDERTONE_LEDGER_IMAGE_BYTES) == 0 &&
-                rename(partial_name, file->path) == 0 && undertone_posix_sync(folder) == 0)
-                status = UNDERTONE_STATUS_OK;
-        }
-        /* Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm. */
-        if (status == UNDERTONE_STATUS_OK) unlink(lock_name);
-    }
-    if (status != UNDERTONE_STATUS_OK) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
-    if (status != UNDERTONE_STATUS_OK && partial.descriptor >= 0) unlink(partial_name);
-    undertone_posix_unlock(&partial);
-    if (folder >= 0) close(folder);
-    if (lock >= 0) close(lock);
-    return status;
+    uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES + 1];
+    uint64_t counter = 0;
+    size_t len = 0;
+    int failed;
+    if (storage->lock && storage->lock(storage->context) != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
+    failed = storage->read(storage->context, image, sizeof image, &len) != 0 ||
+             (storage->read_counter && storage->read_counter(storage->context, &counter) != 0);
+    if (storage->unlock) storage->unlock(storage->context);
+    if (failed) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    return undertone_ledger_remaining(unit, image, len, window, storage->read_counter ? &counter : NULL, out_micro);
 }
 
 /* Makes the ledger, unless it is there. Its budget stays as it is. */
@@ -273,37 +305,39 @@ static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32
     int32_t status;
     if (lstat(file->path, &there) == 0) return UNDERTONE_STATUS_OK;
     status = undertone_ledger_create_image(unit, budget_micro, entropy, context, image, sizeof image, &len);
-    return status == UNDERTONE_STATUS_OK ? undertone_posix_place(file, image) : status;
+    if (status != UNDERTONE_STATUS_OK) return status;
+    return undertone_posix_settle(file, image) == 0 ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
 }
 
-/* Puts a ledger in the place of one that was lost, damaged or set back (undertone_ledger_begin_anew): `window` counts as
- * spent. Only a person or a rule of the app's should decide this. `storage`: that of the file, with its counter if any. If this
- * fails, the file may be one that is refused: begin anew again. */
-static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
-                                                 int32_t unit, uint64_t budget_micro, uint64_t window,
-                                                 undertone_entropy_fn entropy, void *context)
+/* Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was wrong
+ * (undertone_ledger_recreate_spent): the present `window` counts as spent. A person or a rule of the app should decide this.
+ * `storage`: that of the file, with its counter if any. If this fails, the file may be one that is refused: call it again. */
+static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
+                                                     int32_t unit, uint64_t budget_micro, uint64_t window,
+                                                     undertone_entropy_fn entropy, void *context)
 {
     uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
     size_t len;
     int32_t status, locked = undertone_posix_lock(file);
     if (locked == 0 && undertone_posix_descriptor(file) < 0 && file->error == ENOENT) {
-        /* A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
-         * budget would be a second one for this window. */
+        int made;
+        /* A file to lock, from which nobody can spend. If another program makes a ledger first, it is overwritten below,
+         * because its budget would be a second one for this window. */
         memset(image, 0, sizeof image);
-        status = undertone_posix_place(file, image);
+        made = undertone_posix_settle(file, image);
         undertone_posix_unlock(file);
-        if (status != UNDERTONE_STATUS_OK) return status;
+        if (made != 0) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
         locked = undertone_posix_lock(file);
     }
     if (locked != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
-    /* Before the counter is raised: what is there and cannot be opened cannot be replaced. */
+    /* Before the counter is raised: a file that cannot be opened cannot be replaced. */
     if (undertone_posix_descriptor(file) < 0) {
         undertone_posix_unlock(file);
         return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     }
-    status = undertone_ledger_begin_anew(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
+    status = undertone_ledger_recreate_spent(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
     if (status == UNDERTONE_STATUS_OK) {
-        /* In place, so that whoever has opened the file has the new one. A power cut leaves one that is refused. */
+        /* In place, so that a program that has opened the file has the new one. A power cut leaves a file that is refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
         if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) undertone_posix_failed(file, errno);
         else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;

@@ -544,11 +544,12 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// [`WordsError::Unit`], [`WordsError::Grant`].
     pub fn check_grant(&self, grant: &Grant, size: u16) -> Result<(), WordsError> {
         grant.check(Unit::Word).map_err(WordsError::Unit)?;
-        let (needed, found) = (size, grant.words());
-        if found >= needed {
-            Ok(())
-        } else {
-            Err(WordsError::Grant { needed, found })
+        match grant.words() {
+            Some(found) if found.get() < size => Err(WordsError::Grant {
+                needed: size,
+                found: found.get(),
+            }),
+            _ => Ok(()),
         }
     }
 

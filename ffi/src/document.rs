@@ -10,9 +10,8 @@ use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::whole_text::LARGEST_EPSILON;
 
-use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
-use crate::grant::{self, UndertoneGrant};
+use crate::grant::{self, Callback, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
     self, Buffer, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Room, Source, Vector,

@@ -1,20 +1,21 @@
-//! Grants.
+//! The two things that every release takes: a grant, and a source of entropy.
 
 use core::ffi::c_void;
+use core::fmt;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
+use undertone_core::rng::Entropy;
+use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::unit::Unit;
 
 use crate::epsilon;
 use crate::interface::*;
-use crate::legacy::{self as memory, Extent};
-use crate::memory::Handle;
+use crate::memory::{Handle, HandleMut, Room, checked, size};
 use crate::release::unit_of;
 use crate::status::{Refusal, report};
 
-/// Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
-/// a later grant may use that memory again.
+/// Permission to spend an epsilon once; every release takes one. A later grant may use its memory again.
 pub struct UndertoneGrant {
     _opaque: (),
 }
@@ -26,21 +27,7 @@ impl Handle for UndertoneGrant {
     const LARGEST: usize = UNDERTONE_GRANT_HANDLE_SIZE;
 }
 
-/// The grant in a handle, `None` if it was spent, and where the handle is.
-///
-/// # Safety
-/// `grant` is null or [`memory::size`] readable and writable bytes, which nobody else uses as long as the
-/// result lives.
-pub(crate) unsafe fn grant_at<'a>(
-    grant: *mut UndertoneGrant,
-) -> Result<(&'a mut Option<Grant>, Extent), Refusal> {
-    // SAFETY: the caller's promise is the one that `value` asks for.
-    let (value, extent) = unsafe { memory::value(grant) }?;
-    // SAFETY: the tag says that a grant was put there, which nobody else uses.
-    Ok((unsafe { &mut *value }, extent))
-}
-
-/// What [`grant_at`] finds, for the C++ bridge over the host: the grant in a handle, `None` if it was spent.
+/// The grant in a handle, `None` if it was spent, for the C++ bridge of the host.
 ///
 /// # Errors
 /// The status of a handle that is NULL, misaligned, in use or no grant.
@@ -50,15 +37,12 @@ pub(crate) unsafe fn grant_at<'a>(
 /// lives.
 #[doc(hidden)]
 pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option<Grant>, i32> {
-    // SAFETY: the caller's promise.
-    match unsafe { grant_at(grant) } {
-        Ok((grant, _)) => Ok(grant),
-        Err(Refusal(status)) => Err(status),
-    }
+    let open = || Ok(checked!(unsafe HandleMut(grant)));
+    open().map_err(|Refusal(status)| status)
 }
 
-/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back. One that `check` refuses is not
-/// spent.
+/// Takes a grant out of its handle, right before entropy is drawn, because nothing gives it back. A grant
+/// that `check` refuses stays there.
 pub(crate) fn spend(
     grant: &mut Option<Grant>,
     check: impl FnOnce(&Grant) -> Result<(), Refusal>,
@@ -69,7 +53,7 @@ pub(crate) fn spend(
     grant.take().ok_or(Refusal(UNDERTONE_STATUS_GRANT_SPENT))
 }
 
-/// Spends a grant for this unit.
+/// Takes a grant for this unit.
 pub(crate) fn spend_on(unit: Unit, grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
     spend(grant, |grant| for_unit(unit, grant))
 }
@@ -85,22 +69,22 @@ pub(crate) fn for_unit(unit: Unit, grant: &Grant) -> Result<(), Refusal> {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_grant_handle_size() -> usize {
-    crate::memory::size::<UndertoneGrant>()
+    size::<UndertoneGrant>()
 }
 
 /// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
 /// releases of the same sentences add up.
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
-/// `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
-/// release that the grant is for. `epsilon_micro`: epsilon in
-/// micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
-/// handle, which lies in `memory` and must not be moved or copied.
+/// `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
+/// `UNDERTONE_UNIT_` numbers, that of the release. `epsilon_micro`: epsilon in micro-units, 1 to
+/// `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle, which lies in
+/// `memory` and must not be moved or copied.
 ///
 /// There is nothing to free. If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
-/// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
+/// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
 /// Threads: any, with `memory` of their own. A grant is used by one thread at a time.
 ///
@@ -116,16 +100,75 @@ pub unsafe extern "C" fn undertone_grant_init_unrecorded(
     out_grant: *mut *mut UndertoneGrant,
 ) -> i32 {
     report(|| {
-        let extents = [
-            memory::one(out_grant)?,
-            memory::room::<UndertoneGrant>(memory, memory_len)?,
-        ];
-        memory::all_disjoint(&extents)?;
+        let grant = checked!(unsafe Room(memory, memory_len, out_grant));
         let unit = unit_of(unit)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        let grant = || Ok(Some(Grant::unrecorded(unit, epsilon)));
-        // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
-        // they are writable.
-        unsafe { memory::place(memory, out_grant, grant) }
+        grant.make(|| Ok(Some(Grant::unrecorded(unit, epsilon))))
     })
 }
+
+/// A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
+/// hardware generator. Never a seeded generator: whoever knows the bytes can undo the privacy.
+///
+/// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
+/// read is a failure). It returns normally: no `longjmp`, no exception. `context` is what the
+/// caller of the function gave that takes it.
+pub type UndertoneEntropyFn =
+    Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> i32>;
+
+/// The callback as an [`Entropy`].
+pub(crate) struct Callback {
+    function: UndertoneEntropyFn,
+    context: *mut c_void,
+}
+
+impl Callback {
+    /// # Safety
+    /// As long as the value lives, `function` may be called with `context` and `len` writable
+    /// bytes, and then keeps the promises of [`UndertoneEntropyFn`].
+    pub(crate) unsafe fn new(function: UndertoneEntropyFn, context: *mut c_void) -> Self {
+        Self { function, context }
+    }
+}
+
+/// The callback returned something other than 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallbackFailed;
+
+impl fmt::Display for CallbackFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the entropy function did not return 0")
+    }
+}
+
+impl core::error::Error for CallbackFailed {}
+
+impl TryRng for Callback {
+    type Error = CallbackFailed;
+
+    fn try_next_u32(&mut self) -> Result<u32, CallbackFailed> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, CallbackFailed> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), CallbackFailed> {
+        let function = self.function.ok_or(CallbackFailed)?;
+        // SAFETY: `new` was promised that the function may be called with the context and with
+        // writable bytes; `out` is exactly that, and initialised whatever the function does.
+        match unsafe { function(self.context, out.as_mut_ptr(), out.len()) } {
+            0 => Ok(()),
+            _ => Err(CallbackFailed),
+        }
+    }
+}
+
+// The documentation of the callback type demands what these two promise.
+impl TryCryptoRng for Callback {}
+impl Entropy for Callback {}

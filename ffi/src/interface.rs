@@ -142,19 +142,20 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_NO_BUDGET = 81:
         "a budget of 0 grants nothing; the smallest is 0.000001";
     UNDERTONE_STATUS_LEDGER_WRONG_LENGTH = 82:
-        "a ledger has 128 bytes; is it the right file? If so, begin anew";
+        "a ledger has 128 bytes; is it the right file? If so, recreate it, spent";
     UNDERTONE_STATUS_NOT_A_LEDGER = 83:
-        "no record begins with \"UTLEDG\"; is it the right file? If so, begin anew";
+        "no record begins with \"UTLEDG\"; is it the right file? If so, recreate it, spent";
     UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION = 84:
         "this library cannot read the version of the ledger; use the newer of the two programs";
     UNDERTONE_STATUS_LEDGER_DAMAGED = 85:
-        "no record of the ledger is intact; begin anew, which counts this window as spent";
+        "no record of the ledger is intact; recreate it with this window spent";
     UNDERTONE_STATUS_LEDGER_MIXED = 86:
-        "the records are not of one ledger; begin anew, which counts this window as spent";
+        "the records are not of one ledger; recreate it with this window spent";
     UNDERTONE_STATUS_LEDGER_CHANGED = 87:
         "another program wrote to the ledger's file, so nothing is granted; lock it and try again";
     UNDERTONE_STATUS_LEDGER_FROM_FUTURE = 88:
-        "the ledger has recorded a later window than this one; was the clock set back?";
+        "the ledger has recorded a later window; set the clock right, or if it is right, recreate the \
+         ledger with this window spent";
     UNDERTONE_STATUS_LEDGER_EXHAUSTED = 89:
         "this window has less left than the call needs; wait for the next window";
     UNDERTONE_STATUS_LEDGER_WORN_OUT = 90:
@@ -175,7 +176,7 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_WRONG_UNIT = 97:
         "the ledger is for another unit; every unit has a ledger of its own";
     UNDERTONE_STATUS_LEDGER_SET_BACK = 98:
-        "the ledger was set back or exchanged; begin anew, which counts this window as spent";
+        "the ledger was set back or exchanged; recreate it with this window spent";
     UNDERTONE_STATUS_LEDGER_NOT_RAISED = 99:
         "the platform's counter did not rise as asked, so nothing is granted; does another \
          program use it?";

@@ -193,20 +193,18 @@ native! {
         })
     }
 
-    fn ledgerLeft(
-        storage: Reference, buffer: Reference, counted: bool, unit: jint, window: Window,
-        out_micro: Reference
+    fn ledgerRemaining(
+        image: Bytes, counter: Option<u64>, unit: jint, window: Window, out_micro: Reference
     ) -> i32 {
-        let Some(storage) = Storage::new(storage, buffer) else {
-            return UNDERTONE_STATUS_INTERNAL;
-        };
-        let functions = storage.functions(counted);
+        let counter = counter.as_ref().map_or(ptr::null(), ptr::from_ref);
         let mut micro = 0;
-        let status = undertone_ledger_left(&raw const functions, unit, window.0, &raw mut micro);
+        let status = undertone_ledger_remaining(
+            unit, image.start(), image.len, window.0, counter, &raw mut micro,
+        );
         out_micro.fill_longs(status, [long(micro)])
     }
 
-    fn ledgerBeginAnew(
+    fn ledgerRecreateSpent(
         storage: Reference, buffer: Reference, counted: bool, unit: jint, budget: Budget,
         window: Window, secret: Secret, out_image: Reference
     ) -> i32 {
@@ -216,7 +214,7 @@ native! {
         let functions = storage.functions(counted);
         let mut written = 0;
         out_image.fill::<UNDERTONE_LEDGER_IMAGE_BYTES>(|image| {
-            undertone_ledger_begin_anew(
+            undertone_ledger_recreate_spent(
                 &raw const functions, unit, budget.0, window.0, Some(give_secret), secret.context(),
                 image.as_mut_ptr(), image.len(), &raw mut written,
             )

@@ -25,14 +25,12 @@
 )]
 
 mod document;
-mod entropy;
 mod epsilon;
 mod grant;
 mod interface;
 #[cfg(feature = "jni")]
 mod jni;
 mod ledger;
-mod legacy;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -45,7 +43,6 @@ mod version;
 mod words;
 
 pub use document::*;
-pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
 pub use grant::*;
 pub use interface::*;

@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::slice;
 
-use crate::entropy::{Callback, UndertoneEntropyFn};
+use crate::grant::{Callback, UndertoneEntropyFn};
 use crate::interface::*;
 use crate::status::Refusal;
 

@@ -8,9 +8,8 @@ use undertone_core::release::VectorRelease;
 use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, VectorError, VectorMechanism};
 
-use crate::entropy::UndertoneEntropyFn;
 use crate::epsilon;
-use crate::grant::{self, UndertoneGrant};
+use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
     self, Buffer, Handle, HandleMut, HandleRef, In, Optional, Room, Source, Vector, checked, give,

@@ -7,8 +7,7 @@ use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
 use undertone_core::words::{Bag, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
 
-use crate::entropy::UndertoneEntropyFn;
-use crate::grant::{self, UndertoneGrant};
+use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
     self, Buffer, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Out, Room, Source,

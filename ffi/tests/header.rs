@@ -13,13 +13,12 @@ const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 const WIDTH: usize = 100;
 
 /// In the order of the header.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 12] = [
     "interface.rs",
     "version.rs",
     "status.rs",
     "epsilon.rs",
     "pack.rs",
-    "entropy.rs",
     "grant.rs",
     "ledger.rs",
     "document.rs",

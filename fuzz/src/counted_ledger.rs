@@ -209,7 +209,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
             let mut image = vec![0; UNDERTONE_LEDGER_IMAGE_BYTES];
             // SAFETY: the arguments are Rust's own.
             let status = unsafe {
-                undertone_ledger_begin_anew(
+                undertone_ledger_recreate_spent(
                     &storage,
                     UNIT,
                     budget,

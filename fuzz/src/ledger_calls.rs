@@ -238,7 +238,16 @@ impl World {
 
         let mut left = u64::MAX;
         // SAFETY: as above.
-        let status = unsafe { undertone_ledger_remaining(self.ledger(handle), window, &mut left) };
+        let status = unsafe {
+            undertone_ledger_remaining(
+                UNDERTONE_UNIT_SENTENCE,
+                self.file.as_ptr(),
+                FILE_BYTES,
+                window,
+                ptr::null(),
+                &mut left,
+            )
+        };
         assert_eq!(status, UNDERTONE_STATUS_OK);
         let granted = self.granted[&window];
         assert!(left <= self.budget - granted);

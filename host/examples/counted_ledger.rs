@@ -53,8 +53,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(_) => return Err("the copy was taken".into()),
         Err(error) => println!("an older copy: {error}"),
     }
-    let file = LedgerFile::begin_anew(&ledger, unit, budget, today, counter())?;
-    println!("begun anew, left today: {} micro", file.remaining(today)?);
+    let file = LedgerFile::recreate_spent(&ledger, unit, budget, today, counter())?;
+    println!("recreated, left today: {} micro", file.remaining(today)?);
     println!("left tomorrow: {} micro", file.remaining(today + 1)?);
     Ok(())
 }

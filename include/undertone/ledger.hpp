@@ -15,13 +15,13 @@
 
 namespace undertone {
 
-/// A privacy budget: an epsilon for every window of time, for one unit. For storage of your own; LedgerFile keeps it in a
-/// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
+/// A privacy budget: an epsilon for every window of time, for one unit, over storage of your own. LedgerFile keeps it
+/// in a file. The app stores UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
 class Ledger {
 public:
     using Image = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES>;
 
-    /// What a reservation writes, and where.
+    /// The record of a reservation, and its place in what is stored.
     struct Record {
         std::array<std::uint8_t, UNDERTONE_LEDGER_RECORD_BYTES> bytes;
         std::size_t offset;
@@ -29,7 +29,7 @@ public:
 
     Ledger() noexcept = default;
 
-    /// What is stored of a new ledger.
+    /// The bytes to store for a new ledger.
     static Result<Image> create_image(Unit unit, std::uint64_t budget_micro, Entropy entropy) noexcept
     {
         Image image{};
@@ -46,7 +46,7 @@ public:
     }
 #endif
 
-    /// Opens a ledger from what is stored. A ledger of an older version, which names no unit, becomes one for this unit.
+    /// Opens a ledger from what is stored.
     static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
@@ -69,19 +69,21 @@ public:
     static Result<Ledger> open(Unit unit, const Image &stored) noexcept { return open(unit, stored, Entropy()); }
 #endif
 
-    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
-    /// days since 1970.
-    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the days
+    /// since 1970. `stored`: what is stored now.
+    static Result<std::uint64_t> remaining(Unit unit, std::uint64_t window, const std::uint8_t *stored,
+                                           std::size_t len) noexcept
     {
         std::uint64_t micro = 0;
-        const Status status = detail::call(undertone_ledger_remaining, capi(), window, &micro);
+        const Status status = detail::call(undertone_ledger_remaining, static_cast<std::int32_t>(unit), stored, len,
+                                           window, nullptr, &micro);
         if (!status) return status;
         return micro;
     }
 
-    /// Reserves an epsilon for each of so many words (1, unless for a bag), which is spent from now on. `stored`: what is
-    /// stored now. Write the record, sync, and read again for grant(). If a record was lost, the record says that the rest of
-    /// the window is spent, and grant() refuses.
+    /// Reserves an epsilon for each of `word_count` words (1, unless for a bag), which is spent from now on. `stored`:
+    /// what is stored now. Write the record, sync, and read again for grant(). If a record was lost, the new one marks
+    /// the rest of the window as spent, and grant() refuses.
     Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len,
                            std::uint32_t word_count = 1) noexcept
     {
@@ -94,7 +96,7 @@ public:
         return record;
     }
 
-    /// The grant of the last reservation, for what is stored now.
+    /// The grant of the last reservation, if its record is stored.
     Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
     {
         auto handle = detail::make<undertone_grant>(

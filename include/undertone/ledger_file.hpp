@@ -26,11 +26,11 @@ namespace undertone {
 
 namespace detail {
 
-/// The open file of a ledger, which is closed, and with it unlocked, at the end.
+/// The open file of a ledger. Closing it unlocks it.
 class File {
 public:
     File() noexcept = default;
-    explicit File(const char *path) noexcept : descriptor_(undertone_posix_open(path, O_RDWR)) {}
+    explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
     File(File &&other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
     File &operator=(File &&other) noexcept
     {
@@ -54,9 +54,9 @@ private:
 
 } // namespace detail
 
-/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
-/// back, kept where the file is not. The README of the folder ffi says what platforms have. It must not use the ledger that asks
-/// it: what it spent would be forgotten, so the call is refused (`UNDERTONE_STATUS_BUSY`).
+/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
+/// never goes back, kept where the file is not (README of the folder ffi). It must not use the ledger that asks it:
+/// the call is refused (`UNDERTONE_STATUS_BUSY`), because what it spent would be forgotten.
 class Counter {
 public:
     virtual ~Counter() = default;
@@ -66,49 +66,52 @@ public:
     virtual Status raise(std::uint64_t to) noexcept = 0;
 };
 
-/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child
-/// inherits the lock. Unless the platform counts, the file must not come back from a backup: what was spent since would be
-/// forgotten. What the entropy and the counter refer to must live as long as the ledger.
+/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child inherits
+/// the lock. Without a counter, the file must not come back from a backup: what was spent since would be forgotten.
+/// The context of the entropy and the counter must outlive the ledger.
 class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
-    /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
-    /// fresh budget. A ledger of an older version, which names no unit, becomes one for this unit.
+    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh
+    /// budget. `STATUS_LEDGER_IN_USE` if another program or object has it open.
     static Result<LedgerFile> open(const std::string &path, Unit unit, Entropy entropy,
                                    Counter *counter = nullptr) noexcept
     {
-        detail::File file(path.c_str());
-        if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file), unit, entropy, counter);
+        Access access(path.c_str());
+        detail::File file(undertone_posix_open_locked(&access));
+        if (!file.is_open()) {
+            return undertone_posix_is_locked(errno) ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
+        }
+        LedgerFile ledger(std::move(file), unit, entropy, counter);
+        // Whether it is a ledger for this unit, and the one that was counted. No window is later.
+        const Result<std::uint64_t> left = ledger.remaining(UINT64_MAX);
+        if (!left) return left.status();
+        return Result<LedgerFile>(std::move(ledger));
     }
 
-    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of a
-    /// ledger that exists stays as it is. With a counter, a ledger that was deleted is not made anew in silence.
+    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of an
+    /// existing ledger stays as it is. With a counter, a ledger that was deleted is refused, not replaced.
     static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
                                              Entropy entropy, Counter *counter = nullptr)
     {
-        detail::File file(path.c_str());
-        if (!file.is_open() && errno == ENOENT) {
-            Access access(path.c_str());
-            const Status status(undertone_posix_create(&access, static_cast<std::int32_t>(unit), budget_micro,
-                                                       entropy.function(), entropy.context()));
-            if (!status) return access.reason(status);
-            return open(path, unit, entropy, counter);
-        }
-        if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file), unit, entropy, counter);
+        Access access(path.c_str());
+        const Status status(undertone_posix_create(&access, static_cast<std::int32_t>(unit), budget_micro,
+                                                   entropy.function(), entropy.context()));
+        if (!status) return access.reason(status);
+        return open(path, unit, entropy, counter);
     }
 
-    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
-    /// spent: it is the current one, or later. Only a person or a rule of the app's should decide this.
-    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
-                                         std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
+    /// wrong. The present `window` counts as spent. A person or a rule of the app should decide this.
+    static Result<LedgerFile> recreate_spent(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
     {
         Access access(path.c_str(), -1, counter);
         const undertone_ledger_storage storage = access.storage();
-        const Status status(undertone_posix_begin_anew(&access, &storage, static_cast<std::int32_t>(unit), budget_micro,
-                                                       window, entropy.function(), entropy.context()));
+        const Status status(undertone_posix_recreate_spent(&access, &storage, static_cast<std::int32_t>(unit),
+                                                           budget_micro, window, entropy.function(),
+                                                           entropy.context()));
         if (!status) return access.reason(status);
         return open(path, unit, entropy, counter);
     }
@@ -122,15 +125,15 @@ public:
     {
         return open_or_create(path, unit, budget_micro, Entropy(), counter);
     }
-    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
-                                         std::uint64_t window, Counter *counter = nullptr)
+    static Result<LedgerFile> recreate_spent(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             std::uint64_t window, Counter *counter = nullptr)
     {
-        return begin_anew(path, unit, budget_micro, window, Entropy(), counter);
+        return recreate_spent(path, unit, budget_micro, window, Entropy(), counter);
     }
 #endif
 
-    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never decreases,
-    /// such as the days since 1970.
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never
+    /// decreases, such as the days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) noexcept
     {
         if (!file_.is_open()) return Status(STATUS_MOVED);
@@ -139,14 +142,14 @@ public:
         Access access(nullptr, file_.descriptor(), counter_);
         const undertone_ledger_storage storage = access.storage();
         std::uint64_t micro = 0;
-        const Status status(undertone_ledger_left(&storage, static_cast<std::int32_t>(unit_), window, &micro));
+        const Status status(undertone_posix_remaining(&storage, static_cast<std::int32_t>(unit_), window, &micro));
         if (!status) return access.reason(status);
         return micro;
     }
 
-    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
-    /// of the grant, and may be spent if this fails. `word_count`: 1, or for a bag the number of words it releases; each
-    /// costs epsilon.
+    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever
+    /// becomes of the grant, and may be spent if this fails. `word_count`: 1, or the number of words that a bag
+    /// releases; each costs epsilon.
     Result<Grant> spend(Epsilon epsilon, std::uint64_t window, std::uint32_t word_count = 1) noexcept
     {
         if (!file_.is_open() || !entropy_) return Status(STATUS_MOVED);
@@ -165,7 +168,7 @@ public:
     }
 
 private:
-    /// That a call has not returned.
+    /// Marks the ledger as busy during a call.
     class InUse {
     public:
         explicit InUse(bool &busy) noexcept : busy_(busy) { busy_ = true; }
@@ -177,14 +180,14 @@ private:
         bool &busy_;
     };
 
-    /// What the library reads and writes by during a call, and why that failed.
+    /// The storage of one call, and the reason why it failed.
     struct Access : undertone_posix_ledger {
         explicit Access(const char *place, int opened = -1, Counter *platform = nullptr) noexcept
             : undertone_posix_ledger{place, opened, 0}, counter(platform)
         {
         }
 
-        /// Without a lock: that is held as long as the file is open.
+        /// Without a lock, which is held as long as the file is open.
         undertone_ledger_storage storage() noexcept
         {
             undertone_ledger_storage storage = undertone_posix_storage(this);
@@ -228,18 +231,6 @@ private:
     LedgerFile(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
         : file_(std::move(file)), unit_(unit), entropy_(entropy), counter_(counter)
     {
-    }
-
-    static Result<LedgerFile> from(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
-    {
-        if (undertone_posix_lock_file(file.descriptor(), 0) != 0) {
-            return undertone_posix_is_locked(errno) ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
-        }
-        LedgerFile ledger(std::move(file), unit, entropy, counter);
-        // Whether it is a ledger for this unit, and the one that was counted. No window is before the last.
-        const Result<std::uint64_t> left = ledger.remaining(UINT64_MAX);
-        if (!left) return left.status();
-        return Result<LedgerFile>(std::move(ledger));
     }
 
     detail::File file_;

@@ -61,7 +61,7 @@ static int32_t spend(uint32_t whole_epsilon, uint64_t window)
 static uint64_t left(uint64_t window)
 {
     uint64_t micro = 0;
-    STATUS(OK, undertone_ledger_left(&storage, unit, window, &micro));
+    STATUS(OK, undertone_posix_remaining(&storage, unit, window, &micro));
     return micro;
 }
 
@@ -165,9 +165,9 @@ int main(int argc, char **argv)
     STEP(emptied);
     store(before, 0);
     uint64_t micro;
-    STATUS(LEDGER_WRONG_LENGTH, undertone_ledger_left(&storage, unit, 20001, &micro));
-    STEP(begun_anew);
-    STATUS(OK, undertone_posix_begin_anew(&file, &storage, unit, 10000000, 20001, undertone_posix_entropy, NULL));
+    STATUS(LEDGER_WRONG_LENGTH, undertone_posix_remaining(&storage, unit, 20001, &micro));
+    STEP(recreated);
+    STATUS(OK, undertone_posix_recreate_spent(&file, &storage, unit, 10000000, 20001, undertone_posix_entropy, NULL));
     HOLD(left(20001) == 0 && left(20002) == 10000000);
     STEP(refused_anew);
     STATUS(LEDGER_EXHAUSTED, spend(1, 20001));

@@ -2,7 +2,7 @@
  * case of tests/faces/misuse.md.
  *
  * The first two make a ledger of epsilon 9 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in
- * window 1. "hold" tries to use the file a second time, says "open", and waits for the end of its input. "anew" begins anew in
+ * window 1. "hold" tries to use the file a second time, says "open", and waits for the end of its input. "anew" recreates it in
  * window 1; meanwhile another one makes the ledger. "counter" has a counter that uses the ledger which asks it. */
 
 #define _DEFAULT_SOURCE
@@ -42,7 +42,7 @@ static int32_t raise_counter(void *file, uint64_t to)
     (void)file;
     spent_within = undertone_ledger_spend(&counted, UNDERTONE_UNIT_SENTENCE, 1000000, 1, 1, undertone_posix_entropy, NULL, &inner,
                                           sizeof inner, &grant, &left);
-    left_within = undertone_ledger_left(&counted, UNDERTONE_UNIT_SENTENCE, 1, &left);
+    left_within = undertone_posix_remaining(&counted, UNDERTONE_UNIT_SENTENCE, 1, &left);
     count = to;
     return 0;
 }
@@ -63,7 +63,7 @@ static int counter_uses_its_ledger(undertone_posix_ledger *file)
                                    sizeof memory, &grant, &left) != UNDERTONE_STATUS_OK)
             return 1;
         if (spent_within != UNDERTONE_STATUS_LEDGER_IN_USE || left_within != UNDERTONE_STATUS_LEDGER_IN_USE) return 1;
-        if (undertone_ledger_left(&counted, UNDERTONE_UNIT_SENTENCE, 1, &again) != UNDERTONE_STATUS_OK) return 1;
+        if (undertone_posix_remaining(&counted, UNDERTONE_UNIT_SENTENCE, 1, &again) != UNDERTONE_STATUS_OK) return 1;
         if (left != 9000000 - spent * 1000000 || again != left) return 1;
     }
     return 0;
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     int32_t status;
     if (argc != 3) return 2;
     if (strcmp(argv[1], "anew") == 0)
-        return undertone_posix_begin_anew(&file, &storage, unit, 9000000, 1, entropy_after_another, argv[2]) != UNDERTONE_STATUS_OK;
+        return undertone_posix_recreate_spent(&file, &storage, unit, 9000000, 1, entropy_after_another, argv[2]) != UNDERTONE_STATUS_OK;
     status = undertone_posix_create(&file, unit, 9000000, undertone_posix_entropy, NULL);
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "counter") == 0) return counter_uses_its_ledger(&file);
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "spend") == 0) {
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     } else if (status == UNDERTONE_STATUS_OK) {
         status = undertone_posix_lock(&file) == 0 ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_IN_USE;
         if (status == UNDERTONE_STATUS_OK) {
-            if (undertone_ledger_left(&second, unit, 1, &left) != UNDERTONE_STATUS_LEDGER_IN_USE) return 1;
+            if (undertone_posix_remaining(&second, unit, 1, &left) != UNDERTONE_STATUS_LEDGER_IN_USE) return 1;
             puts("open");
             fflush(stdout);
             while (getchar() != EOF) continue;

@@ -1004,10 +1004,15 @@ static int32_t grant_of(const struct fixture *f, undertone_ledger *ledger, const
     return status;
 }
 
-static uint64_t remaining(const undertone_ledger *ledger, uint64_t window)
+static int32_t left_in(const uint8_t *file, int32_t unit, uint64_t window, const uint64_t *counter, uint64_t *micro)
+{
+    return undertone_ledger_remaining(unit, file, IMAGE, window, counter, micro);
+}
+
+static uint64_t remaining(const uint8_t *file, uint64_t window)
 {
     uint64_t micro = 99;
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_remaining(ledger, window, &micro));
+    EXPECT(UNDERTONE_STATUS_OK, left_in(file, UNDERTONE_UNIT_SENTENCE, window, NULL, &micro));
     return micro;
 }
 
@@ -1086,7 +1091,6 @@ static void ledger_arguments_are_checked(const struct fixture *f)
                                 UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     written = 99;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        EXPECT(statuses[i], undertone_ledger_remaining(wrong[i], 1, &micro));
         EXPECT(statuses[i], undertone_ledger_reserve_epsilon(wrong[i], 1, 1, 1, file, IMAGE, out, RECORD,
                                                      &written, &offset));
         EXPECT(statuses[i], undertone_ledger_grant(wrong[i], file, IMAGE, f->grant_memory,
@@ -1095,8 +1099,15 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     free(zeroes);
     free(moved);
 
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_remaining(ledger, 1, NULL));
-    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
+    const uint64_t none = 0;
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, left_in(file, 1, 1, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, left_in(NULL, 1, 1, NULL, &micro));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, undertone_ledger_remaining(1, NULL, 0, 1, NULL, &micro));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, left_in(file, 1, 1, (const void *)((const char *)&none + 1), &micro));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, left_in((void *)&micro, 1, 1, NULL, &micro));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, left_in(file, 1, 1, &micro, &micro));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, left_in(file, 5, 1, &none, &micro));
+    HOLD(micro == 99);
 #define RESERVE(epsilon, stored, len, record, capacity, written, offset)                           \
     undertone_ledger_reserve_epsilon(ledger, epsilon, 1, 1, stored, len, record, capacity, written, offset)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
@@ -1124,7 +1135,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
 #undef RESERVE
     /* None of that reserved anything. */
     EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
-    HOLD(remaining(ledger, 1) == 10);
+    HOLD(remaining(file, 1) == 10);
 
     EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 1, file));
     uint8_t *room = allocate(f->grant_size + 1);
@@ -1157,11 +1168,11 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     size_t written = 99;
     create_ledger(10, file);
     undertone_ledger *ledger = open_ledger(file, 1);
-    HOLD(remaining(ledger, 20000) == 10);
+    HOLD(remaining(file, 20000) == 10);
 
     /* A grant for each reservation, a release for each grant. */
     EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 4, 20000, file));
-    HOLD(remaining(ledger, 20000) == 6);
+    HOLD(remaining(file, 20000) == 6);
     EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
     undertone_grant *const first = grant;
     EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
@@ -1184,7 +1195,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     }
     /* The earlier grant stays what it was, and a reservation that failed stays spent. */
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(first));
-    HOLD(remaining(ledger, 20000) == 5);
+    HOLD(remaining(file, 20000) == 5);
     EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
 
     /* Two handles over one file: the second is stale, or loses. */
@@ -1204,7 +1215,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
 
     /* Empty, until the next window; a clock that goes back is noticed. */
     ledger = open_ledger(file, 1);
-    HOLD(remaining(ledger, 20000) == 3);
+    HOLD(remaining(file, 20000) == 3);
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
     EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 3, 20000, file));
     EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
@@ -1212,7 +1223,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20001, file));
     EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
     uint64_t micro = 99;
-    EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, undertone_ledger_remaining(ledger, 20000, &micro));
+    EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, left_in(file, UNDERTONE_UNIT_SENTENCE, 20000, NULL, &micro));
     EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, reserve(ledger, 1, 20000, file));
     HOLD(micro == 99);
     free(ledger);
@@ -1221,11 +1232,11 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     memcpy(torn, file, IMAGE);
     torn[30] ^= 1;
     ledger = open_ledger(torn, 1);
-    HOLD(remaining(ledger, 20001) == 0);
+    HOLD(remaining(file, 20001) == 0);
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, reserve(ledger, 1, 20001, torn));
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, grant_of(f, ledger, torn, &grant));
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
-    HOLD(remaining(ledger, 20002) == 10);
+    HOLD(remaining(file, 20002) == 10);
     free(ledger);
 
     /* What is no ledger. */
@@ -1369,26 +1380,21 @@ static void spending_arguments_are_checked(const struct fixture *f)
     odd[5].raise_counter = NULL;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(&odd[i], 1, 1, 1, counting_entropy, memory, size, &grant, &left));
-        EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(&odd[i], 1, 1, &left));
-        EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_begin_anew(&odd[i], 1, 9, 1, counting_entropy, NULL, image,
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_recreate_spent(&odd[i], 1, 9, 1, counting_entropy, NULL, image,
                                                                           IMAGE, &written));
     }
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(NULL, 1, 1, &left));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(&storage, 1, 1, NULL));
-    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_ledger_left(&storage, 1, 1, (void *)&storage));
-    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_ledger_left(&storage, 5, 1, &left));
-#define ANEW(storage, unit, budget, entropy, out, capacity, written) \
-    undertone_ledger_begin_anew(storage, unit, budget, 1, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(NULL, 1, 9, counting_entropy, image, IMAGE, &written));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, NULL, image, IMAGE, &written));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, counting_entropy, NULL, IMAGE, &written));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, counting_entropy, image, IMAGE, NULL));
-    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, ANEW(&storage, 0, 9, counting_entropy, image, IMAGE, &written));
+#define RECREATE(storage, unit, budget, entropy, out, capacity, written) \
+    undertone_ledger_recreate_spent(storage, unit, budget, 1, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RECREATE(NULL, 1, 9, counting_entropy, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RECREATE(&storage, 1, 9, NULL, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RECREATE(&storage, 1, 9, counting_entropy, NULL, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RECREATE(&storage, 1, 9, counting_entropy, image, IMAGE, NULL));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, RECREATE(&storage, 0, 9, counting_entropy, image, IMAGE, &written));
     HOLD(written == 99 && stored.counter == 0);
-    EXPECT(UNDERTONE_STATUS_LEDGER_NO_BUDGET, ANEW(&storage, 1, 0, counting_entropy, image, IMAGE, &written));
-    EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, ANEW(&storage, 1, 9, counting_entropy, image, IMAGE - 1, &written));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NO_BUDGET, RECREATE(&storage, 1, 0, counting_entropy, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, RECREATE(&storage, 1, 9, counting_entropy, image, IMAGE - 1, &written));
     HOLD(written == IMAGE && grant == untouched && left == 99 && stored.counter == 0);
-#undef ANEW
+#undef RECREATE
 #undef SPEND
     /* Nothing was called but the counter by what came so far. */
     for (const char *c = stored.said; *c != '\0'; c++) HOLD(*c == 'C');
@@ -1411,7 +1417,7 @@ static void one_call_spends(const struct fixture *f)
                                                                     sizeof release + 2, &written));
     EXPECT(UNDERTONE_STATUS_OK,
            undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, &written));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
+    EXPECT(UNDERTONE_STATUS_OK, left_in(stored.file, UNDERTONE_UNIT_SENTENCE, 7, NULL, &left));
     HOLD(left == 6);
     CASE(over_budget);
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 7, 7, &grant, &left));
@@ -1421,7 +1427,7 @@ static void one_call_spends(const struct fixture *f)
     HOLD(left == 99);
     CASE(ledger_of_another_unit);
     for (int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT; unit <= UNDERTONE_UNIT_VECTOR; unit++) {
-        EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT, undertone_ledger_left(&storage, unit, 7, &left));
+        EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT, left_in(stored.file, unit, 7, NULL, &left));
         EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT,
                undertone_ledger_spend(&storage, unit, 1, 1, 7, counting_entropy, NULL, f->grant_memory, f->grant_size,
                                       &grant, NULL));
@@ -1429,7 +1435,7 @@ static void one_call_spends(const struct fixture *f)
 
     /* A torn record: all say the same, and tomorrow is another day. */
     stored.file[30] ^= 1;
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
+    EXPECT(UNDERTONE_STATUS_OK, left_in(stored.file, UNDERTONE_UNIT_SENTENCE, 7, NULL, &left));
     HOLD(left == 0);
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, spend_one(f, &storage, 1, 7, &grant, &left));
     HOLD(left == 0 && grant == untouched);
@@ -1471,8 +1477,8 @@ static void one_call_spends(const struct fixture *f)
     memset(stored.file, 0, IMAGE);
     EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, spend_one(f, &storage, 1, 1, &grant, &left));
 
-    /* Begun anew: this window is spent. */
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 10, 1, counting_entropy,
+    /* Recreated: this window is spent. */
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_recreate_spent(&storage, UNDERTONE_UNIT_SENTENCE, 10, 1, counting_entropy,
                                                             NULL, image, IMAGE, &written));
     memcpy(stored.file, image, IMAGE);
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 1, 1, &grant, &left));
@@ -1488,8 +1494,8 @@ static void one_call_spends(const struct fixture *f)
     const struct stored newest = stored;
     memcpy(stored.file, before.file, IMAGE);
     EXPECT(UNDERTONE_STATUS_LEDGER_SET_BACK, spend_one(f, &storage, 1, 7, &grant, &left));
-    EXPECT(UNDERTONE_STATUS_LEDGER_SET_BACK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 10, 7, counting_entropy,
+    EXPECT(UNDERTONE_STATUS_LEDGER_SET_BACK, left_in(stored.file, UNDERTONE_UNIT_SENTENCE, 7, &stored.counter, &left));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_recreate_spent(&storage, UNDERTONE_UNIT_SENTENCE, 10, 7, counting_entropy,
                                                             NULL, image, IMAGE, &written));
     memcpy(stored.file, newest.file, IMAGE);
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, spend_one(f, &storage, 1, 7, &grant, &left));
@@ -1498,14 +1504,9 @@ static void one_call_spends(const struct fixture *f)
     stored.stuck = 1;
     EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RAISED, spend_one(f, &storage, 1, 8, &grant, &left));
 
-    /* A ledger of 0.1: budget 5 in every window, nothing spent. It becomes one for the unit that is named first. */
-    static const uint8_t old[] = {
-#include "abi-1/ledger.inc"
-    };
     storage = storage_of(&stored, 0);
-    memcpy(stored.file, old, sizeof old);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_WORD, 7, &left));
-    HOLD(left == 5000000);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_create_image(UNDERTONE_UNIT_WORD, 5000000, counting_entropy, NULL, stored.file,
+                                                              IMAGE, &written));
     /* Five words cost five times as much, and the grant is for no more. */
     uint8_t words[64];
     EXPECT(UNDERTONE_STATUS_OK,

@@ -298,16 +298,17 @@ static int32_t spend(void)
                                   sizeof grant_memory, &grant, &left);
 }
 
-static int32_t left(void)
+static int32_t remaining(void)
 {
+    const uint64_t counter = 0;
     uint64_t micro;
-    return undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 2, &micro);
+    return undertone_ledger_remaining(UNDERTONE_UNIT_SENTENCE, ledger_file, sizeof ledger_file, 2, &counter, &micro);
 }
 
-static int32_t begin_anew(void)
+static int32_t recreate_spent(void)
 {
-    return undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 1000000, 3, not_entropy, NULL, ledger_file,
-                                       sizeof ledger_file, &written);
+    return undertone_ledger_recreate_spent(&storage, UNDERTONE_UNIT_SENTENCE, 1000000, 3, not_entropy, NULL, ledger_file,
+                                           sizeof ledger_file, &written);
 }
 
 static const struct call {
@@ -329,8 +330,8 @@ static const struct call {
     {"ledger_reserve", reserve, MOST},
     {"ledger_grant", ledger_grant, MOST},
     {"ledger_spend", spend, MOST},
-    {"ledger_left", left, MOST},
-    {"ledger_begin_anew", begin_anew, MOST},
+    {"ledger_remaining", remaining, MOST},
+    {"ledger_recreate_spent", recreate_spent, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
     {"document_release_whole_text", release_whole_text, MOST},

@@ -455,7 +455,10 @@ static void ledgers()
     KnownBytes source;
     EXPECT(take(Ledger::create_image(Unit::sentence, 5000000, Entropy(source))) != stored && source.calls == 1);
     Ledger ledger = take(Ledger::open(Unit::sentence, stored));
-    EXPECT(take(ledger.remaining(7)) == 5000000);
+    const auto remaining = [&](std::uint64_t window) {
+        return Ledger::remaining(Unit::sentence, window, stored.data(), stored.size());
+    };
+    EXPECT(take(remaining(7)) == 5000000);
     EXPECT(Ledger::open(Unit::sentence, stored.data(), stored.size()).ok() && Ledger::open(Unit::sentence, stored, Entropy(source)).ok());
     KnownBytes broken;
     broken.works = false;
@@ -467,8 +470,8 @@ static void ledgers()
     std::copy(record.bytes.begin(), record.bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(record.offset));
     moves(take(ledger.grant(stored.data(), stored.size())));
     EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_STATUS_LEDGER_NOT_RESERVED);
-    EXPECT(take(take(Ledger::open(Unit::sentence, stored.data(), stored.size())).remaining(7)) == 3000000);
-    EXPECT(take(ledger.remaining(8)) == 5000000 && why(ledger.remaining(6)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
+    EXPECT(take(remaining(7)) == 3000000);
+    EXPECT(take(remaining(8)) == 5000000 && why(remaining(6)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
     EXPECT(why(ledger.reserve(two, 7, stored.data(), 1)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     EXPECT(why(ledger.reserve(Epsilon::from_micro(3000001), 7, stored.data(), stored.size())) ==
            UNDERTONE_STATUS_LEDGER_EXHAUSTED);
@@ -478,8 +481,7 @@ static void ledgers()
     EXPECT(why(Ledger::open(Unit::sentence, nullptr, 0)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     EXPECT(why(Ledger::open(Unit::sentence, Ledger::Image{})) == UNDERTONE_STATUS_NOT_A_LEDGER);
     Ledger none;
-    EXPECT(why(none.remaining(0)) == STATUS_MOVED &&
-           why(none.grant(nullptr, 0)) == STATUS_MOVED);
+    EXPECT(why(none.grant(nullptr, 0)) == STATUS_MOVED);
     EXPECT(why(none.reserve(two, 0, nullptr, 0)) == STATUS_MOVED);
 }
 
@@ -528,10 +530,10 @@ static void counted_ledgers(const std::string &path)
     EXPECT(why(LedgerFile::open_or_create(path, Unit::word, 10000000, &counter)) == UNDERTONE_STATUS_LEDGER_SET_BACK);
     for (const bool missing : {false, true}) {
         if (missing) EXPECT(std::remove(path.c_str()) == 0);
-        LedgerFile anew = take(LedgerFile::begin_anew(path, Unit::word, 10000000, 1, &counter));
+        LedgerFile anew = take(LedgerFile::recreate_spent(path, Unit::word, 10000000, 1, &counter));
         EXPECT(take(anew.remaining(1)) == 0 && take(anew.remaining(2)) == 10000000);
         EXPECT(anew.spend(one, 2).ok());
-        EXPECT(why(LedgerFile::begin_anew(path, Unit::word, 10000000, 1, &counter)) == STATUS_LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::recreate_spent(path, Unit::word, 10000000, 1, &counter)) == STATUS_LEDGER_IN_USE);
     }
 }
 
@@ -599,11 +601,11 @@ static void ledger_files(const std::string &folder, const Pack &pack)
     }
     EXPECT(why(LedgerFile::open_or_create(folder, Unit::sentence, 1)) == STATUS_FILE_FAILED);
     EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", Unit::sentence, 1)) == STATUS_FILE_FAILED);
-    // What cannot be opened is not begun anew, and nothing is counted for it.
+    // A file that cannot be opened is not replaced, and the counter is not raised.
     Counted counter;
-    EXPECT(why(LedgerFile::begin_anew(folder, Unit::sentence, 1, 1, &counter)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::recreate_spent(folder, Unit::sentence, 1, 1, &counter)) == STATUS_FILE_FAILED);
     EXPECT(counter.value == 0);
-    EXPECT(why(LedgerFile::begin_anew(folder + "/no/such/folder", Unit::sentence, 1, 1)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::recreate_spent(folder + "/no/such/folder", Unit::sentence, 1, 1)) == STATUS_FILE_FAILED);
     EXPECT(why(LedgerFile::open_or_create(folder + "/new", Unit::sentence, 0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
     KnownBytes broken;
     broken.works = false;

@@ -377,8 +377,8 @@ static void day(const std::string &golden, const std::string &folder)
     ledger = LedgerFile();
     store(path, {});
     REFUSED(LEDGER_WRONG_LENGTH, LedgerFile::open(path, Unit::sentence));
-    CASE(begun_anew);
-    ledger = take(LedgerFile::begin_anew(path, Unit::sentence, 10000000, 20001));
+    CASE(recreated);
+    ledger = take(LedgerFile::recreate_spent(path, Unit::sentence, 10000000, 20001));
     EXPECT(left(20001) == 0 && left(20002) == 10000000);
     CASE(refused_anew);
     REFUSED(LEDGER_EXHAUSTED, spend(ledger, 1, 20001));

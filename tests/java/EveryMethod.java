@@ -332,7 +332,7 @@ public final class EveryMethod {
         }
     }
 
-    private static void ledgersBeginAnew() throws Exception {
+    private static void ledgersAreRecreated() throws Exception {
         Path folder = Files.createTempDirectory("anew");
         Path file = folder.resolve("budget.ledger");
         Counter counter = new Counter();
@@ -345,9 +345,9 @@ public final class EveryMethod {
         refuses(Status.LEDGER_SET_BACK, () -> Ledger.openOrCreate(file, Unit.WHOLE_TEXT, 5 * ONE, counter));
         Files.delete(file);
         // In the place of a file that is gone, and of one that is too long.
-        Ledger.beginAnew(file, Unit.WHOLE_TEXT, 5 * ONE, WINDOW, counter).close();
+        Ledger.recreateSpent(file, Unit.WHOLE_TEXT, 5 * ONE, WINDOW, counter).close();
         Files.write(file, new byte[500]);
-        try (Ledger ledger = Ledger.beginAnew(file, Unit.WHOLE_TEXT, 5 * ONE, WINDOW, counter)) {
+        try (Ledger ledger = Ledger.recreateSpent(file, Unit.WHOLE_TEXT, 5 * ONE, WINDOW, counter)) {
             check(Files.size(file) == 128, "a whole ledger");
             check(ledger.remaining(WINDOW) == 0 && ledger.remaining(WINDOW + 1) == 5 * ONE, "a window is spent");
             refuses(Status.LEDGER_IN_USE, () -> Ledger.open(file, Unit.WHOLE_TEXT, counter));
@@ -355,7 +355,7 @@ public final class EveryMethod {
         }
         Files.write(file, before);
         refuses(Status.LEDGER_SET_BACK, () -> Ledger.open(file, Unit.WHOLE_TEXT, counter));
-        refuses(Status.LEDGER_NO_BUDGET, () -> Ledger.beginAnew(file, Unit.WHOLE_TEXT, 0, WINDOW));
+        refuses(Status.LEDGER_NO_BUDGET, () -> Ledger.recreateSpent(file, Unit.WHOLE_TEXT, 0, WINDOW));
         check(Arrays.equals(Files.readAllBytes(file), before), "what was refused changed nothing");
         try (Ledger ledger = Ledger.open(file, Unit.WHOLE_TEXT)) {
             check(ledger.remaining(WINDOW) == 3 * ONE, "nobody counts");
@@ -443,7 +443,7 @@ public final class EveryMethod {
         Throwable cause = thrown(() -> isMissing.invoke(null, odd)).getCause();
         check(cause instanceof IOException && !(cause instanceof NoSuchFileException), "no answer: " + cause);
         Counter counter = new Counter();
-        check(thrown(() -> Ledger.beginAnew(odd, Unit.SENTENCE, ONE, WINDOW, counter)) instanceof IOException, "no ledger");
+        check(thrown(() -> Ledger.recreateSpent(odd, Unit.SENTENCE, ONE, WINDOW, counter)) instanceof IOException, "no ledger");
         check(counter.counted == 0, "nothing was counted");
     }
 
@@ -507,7 +507,7 @@ public final class EveryMethod {
         manySentencesAtOnce();
         wordsAreReleased();
         vectorsAreReleased();
-        ledgersBeginAnew();
+        ledgersAreRecreated();
         ledgersReplaceNone();
         onlyMissingLedgersAreMissing();
         countersMayFail();

@@ -119,9 +119,9 @@ public final class KeyboardDay {
         ledger.close();
         Files.write(file, new byte[0]);
         check("emptied", refused(() -> Ledger.open(file, Unit.SENTENCE)) == Status.LEDGER_WRONG_LENGTH);
-        ledger = Ledger.beginAnew(file, Unit.SENTENCE, BUDGET, DAY + 1);
-        left("begun_anew", 0, DAY + 1);
-        left("begun_anew", 10, DAY + 2);
+        ledger = Ledger.recreateSpent(file, Unit.SENTENCE, BUDGET, DAY + 1);
+        left("recreated", 0, DAY + 1);
+        left("recreated", 10, DAY + 2);
         check("refused_anew", refused(() -> ledger.spend(EPSILON, DAY + 1)) == Status.LEDGER_EXHAUSTED);
         release("Good morning.", ledger.spend(3 * EPSILON, DAY + 2));
         left("new_day", 7, DAY + 2);

@@ -17,7 +17,7 @@ import java.security.Security;
  *
  * <p>The first two open or make a ledger of epsilon 9 a window, and exit with 3 if it is in use.
  * "spend" spends 1 in window 1. "hold" tries to open the file a second time, says "open", and waits
- * for the end of its input. "anew" begins anew in window 1; meanwhile another one makes the ledger.
+ * for the end of its input. "anew" recreates it in window 1; meanwhile another one makes the ledger.
  */
 public final class LedgerProgram {
     private static final long BUDGET = 9_000_000;
@@ -76,7 +76,7 @@ public final class LedgerProgram {
         if (arguments[0].equals("anew")) {
             // Before the library makes its generator.
             Security.insertProviderAt(new Meanwhile(), 1);
-            Ledger.beginAnew(path, Unit.SENTENCE, BUDGET, 1).close();
+            Ledger.recreateSpent(path, Unit.SENTENCE, BUDGET, 1).close();
             return;
         }
         try (Ledger ledger = Ledger.openOrCreate(path, Unit.SENTENCE, BUDGET)) {

@@ -196,11 +196,11 @@ public final class Misuse {
         test("ledger_in_use", "LEDGER_IN_USE",
                 () -> Ledger.open(file, Unit.SENTENCE),
                 () -> Ledger.openOrCreate(file, Unit.SENTENCE, TEN),
-                () -> Ledger.beginAnew(file, Unit.SENTENCE, TEN, WINDOW));
+                () -> Ledger.recreateSpent(file, Unit.SENTENCE, TEN, WINDOW));
         test("negative_window", "ARGUMENT",
                 () -> ledger.spend(ONE, -1),
                 () -> ledger.remaining(-1),
-                () -> Ledger.beginAnew(file, Unit.SENTENCE, TEN, -1));
+                () -> Ledger.recreateSpent(file, Unit.SENTENCE, TEN, -1));
         ledger.spend(7 * ONE, WINDOW);
         test("over_budget", "LEDGER_EXHAUSTED", () -> ledger.spend(4 * ONE, WINDOW));
         ledger.spend(ONE, WINDOW + 1);

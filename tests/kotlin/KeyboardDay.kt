@@ -106,9 +106,9 @@ private class Keyboard(golden: Path) {
         ledger.close()
         Files.write(file, ByteArray(0))
         refuses("emptied", Status.LEDGER_WRONG_LENGTH) { Ledger.open(file, ReleaseUnit.SENTENCE) }
-        ledger = Ledger.beginAnew(file, ReleaseUnit.SENTENCE, BUDGET, DAY + 1)
-        left("begun_anew", 0, DAY + 1)
-        left("begun_anew", 10, DAY + 2)
+        ledger = Ledger.recreateSpent(file, ReleaseUnit.SENTENCE, BUDGET, DAY + 1)
+        left("recreated", 0, DAY + 1)
+        left("recreated", 10, DAY + 2)
         refuses("refused_anew", Status.LEDGER_EXHAUSTED) { ledger.spend(EPSILON, DAY + 1) }
         release("Good morning.", ledger.spend(3 * EPSILON, DAY + 2))
         left("new_day", 7, DAY + 2)

@@ -150,11 +150,11 @@ private fun ledgers(folder: Path, pack: Pack) {
     test(
         "ledger_in_use", "LEDGER_IN_USE",
         { Ledger.open(file, unit) }, { Ledger.openOrCreate(file, unit, TEN) },
-        { Ledger.beginAnew(file, unit, TEN, WINDOW) }
+        { Ledger.recreateSpent(file, unit, TEN, WINDOW) }
     )
     test(
         "negative_window", "ARGUMENT",
-        { ledger.spend(ONE, -1) }, { ledger.remaining(-1) }, { Ledger.beginAnew(file, unit, TEN, -1) }
+        { ledger.spend(ONE, -1) }, { ledger.remaining(-1) }, { Ledger.recreateSpent(file, unit, TEN, -1) }
     )
     ledger.spend(7 * ONE, WINDOW)
     test("over_budget", "LEDGER_EXHAUSTED", { ledger.spend(4 * ONE, WINDOW) })

@@ -65,12 +65,6 @@ fn record(id: u8, counter: u64, window: u64, budget: u64, spent: u64) -> [u8; RE
     sealed(bytes)
 }
 
-/// The record as version 1 has it, which names no unit.
-fn without_unit(mut bytes: [u8; RECORD_BYTES]) -> [u8; RECORD_BYTES] {
-    bytes[6..8].copy_from_slice(&[1, 0]);
-    sealed(bytes)
-}
-
 fn sealed(mut bytes: [u8; RECORD_BYTES]) -> [u8; RECORD_BYTES] {
     let digest = Sha256::digest(&bytes[..56]);
     bytes[56..].copy_from_slice(&digest[..8]);
@@ -458,8 +452,11 @@ fn other_files_are_refused() {
     let (a, b) = (record(1, 5, 1, 10, 3), record(1, 4, 1, 10, 1));
     assert_eq!(open(&image(a, b)).remaining(1), Ok(7));
     assert_eq!(open(&image(b, a)).remaining(1), Ok(7));
+    let mut other_unit = record(1, 4, 1, 10, 1);
+    other_unit[7] = Unit::Sentence.number();
     for mixed in [
-        // Another ledger, another budget, the same counter, less spent later, an earlier window later.
+        // Another unit, ledger or budget, the same counter, less spent later, an earlier window later.
+        image(a, sealed(other_unit)),
         image(a, record(2, 4, 1, 10, 1)),
         image(a, record(1, 4, 1, 11, 1)),
         image(a, record(1, 5, 1, 10, 1)),
@@ -480,7 +477,7 @@ fn other_files_are_refused() {
     assert_eq!(ledger.remaining(1), Ok(0));
 
     // Versions and units that this library does not know.
-    for found in [0, 2, 3, 0x101, 0x502, u16::MAX] {
+    for found in [0, 1, 2, 3, 0x101, 0x502, u16::MAX] {
         let mut newer = record(1, 6, 1, 10, 4);
         newer[6..8].copy_from_slice(&found.to_le_bytes());
         let version = Some(LedgerError::Version { found });
@@ -764,7 +761,7 @@ fn units_are_kept_apart() {
         let mut ledger = Ledger::open(found, &file, &mut FixedEntropy::new(&SESSION)).expect("it");
         assert_eq!(ledger.unit(), found);
         let contents = Contents::read(&file, None).expect("a ledger");
-        assert_eq!(contents.unit(), Some(found));
+        assert_eq!(contents.unit(), found);
         for expected in Unit::ALL {
             let wrong = WrongUnit { expected, found };
             let opened = Ledger::open(expected, &file, &mut FixedEntropy::new(&SESSION)).err();
@@ -782,7 +779,8 @@ fn units_are_kept_apart() {
                 reservation.persisted(&file).expect("it is there")
             };
             let recorded = take();
-            assert_eq!((recorded.unit(), recorded.words()), (found, 1));
+            assert_eq!(recorded.unit(), found);
+            assert_eq!(recorded.words(), NonZero::new(1));
             for grant in [recorded, Grant::unrecorded(found, one)] {
                 let refused = match expected {
                     Unit::Sentence => document
@@ -828,7 +826,8 @@ fn bags_cost_what_their_words_cost() {
         .expect("reserved")
         .persisted(&file)
         .expect("it is there");
-    assert_eq!((grant.epsilon(), grant.words()), (epsilon(3), 20));
+    assert_eq!(grant.epsilon(), epsilon(3));
+    assert_eq!(grant.words(), NonZero::new(20));
     assert_eq!(ledger.remaining(1), Ok(40));
     assert_eq!(open(&file).expect("a ledger").remaining(1), Ok(40));
     let (remaining, needed) = (40, 42);
@@ -849,61 +848,6 @@ fn bags_cost_what_their_words_cost() {
     assert_eq!(refused, Err(WordsError::Grant { needed, found }));
     let unrecorded = Grant::unrecorded(Unit::Word, epsilon(3));
     assert_eq!(bag.check_grant(&unrecorded, 256), Ok(()));
-}
-
-/// A ledger of version 1 is for the unit that the app names, keeps what was spent, and stays one of version 2, however
-/// often the power is cut on the way.
-#[test]
-fn ledgers_of_version_1_go_on() {
-    let (old, older) = (record(3, 5, 7, 10, 4), record(3, 4, 7, 10, 1));
-    let (old, older) = (without_unit(old), without_unit(older));
-    for file in [image(old, older), image(older, old)] {
-        let contents = Contents::read(&file, None).expect("a ledger");
-        assert_eq!((contents.unit(), contents.remaining(7)), (None, Ok(6)));
-        for unit in Unit::ALL {
-            let open = |file: &Image| Ledger::open(unit, file, &mut FixedEntropy::new(&SESSION));
-            let mut ledger = open(&file).expect("version 1 names no unit");
-            assert_eq!((ledger.unit(), ledger.remaining(7)), (unit, Ok(6)));
-            let write = reserve(&mut ledger, &file, 2, 7).expect("within budget");
-            assert_eq!(write.1[6..8], [2, unit.number()]);
-            for whole in [false, true] {
-                for cut in 0..=RECORD_BYTES {
-                    let mut torn = file;
-                    let arrived = match whole {
-                        true => 0..RECORD_BYTES,
-                        false => 0..cut,
-                    };
-                    for index in arrived {
-                        torn[write.0 + index] = write.1[index];
-                    }
-                    let mut again = open(&torn).expect("one record is whole");
-                    let left = again.remaining(7).expect("this window");
-                    assert!(left <= 6, "{cut}");
-                    assert_eq!(drain(&mut again, &mut torn, 7), left);
-                    assert_eq!(drain(&mut again, &mut torn, 8), 10);
-                    for other in Unit::ALL.into_iter().filter(|other| *other != unit) {
-                        let refused =
-                            Ledger::open(other, &torn, &mut FixedEntropy::new(&SESSION)).err();
-                        let (expected, found) = (other, unit);
-                        let wrong = LedgerError::Unit(WrongUnit { expected, found });
-                        assert_eq!(refused, Some(wrong));
-                    }
-                }
-            }
-        }
-    }
-    // Version 1 never follows version 2, and no unit follows another.
-    let newer = record(3, 6, 7, 10, 5);
-    let mut sentences = newer;
-    sentences[7] = Unit::Sentence.number();
-    for (first, second) in [
-        (record(3, 5, 7, 10, 4), without_unit(newer)),
-        (record(3, 5, 7, 10, 4), sealed(sentences)),
-    ] {
-        for file in [image(first, second), image(second, first)] {
-            assert_eq!(try_open(&file).err(), Some(LedgerError::Mixed));
-        }
-    }
 }
 
 /// A file, a platform's counter, and what is to go wrong.
@@ -938,7 +882,7 @@ impl Platform {
 
     fn open(&self) -> Result<Ledger, LedgerError> {
         let mut ledger = try_open(&self.file)?;
-        ledger.meet(self.counter)?;
+        ledger.check_counter(self.counter)?;
         Ok(ledger)
     }
 
@@ -1006,19 +950,16 @@ fn no_file_that_is_set_back_grants_again() {
         let mut anew = platform.clone();
         anew.file = create(BUDGET, 2);
         granted_at_most(&mut anew, granted, BUDGET, &mut refusals);
-        let begun = Ledger::begin_anew(
+        let recreated = Ledger::recreate_spent(
             UNIT,
             BUDGET,
             1,
             &mut platform,
             &mut FixedEntropy::new(&[3; 8]),
         );
-        platform.file = begun.expect("a budget");
-        assert_eq!(platform.open().expect("begun anew").remaining(1), Ok(0));
-        assert_eq!(
-            platform.open().expect("begun anew").remaining(2),
-            Ok(BUDGET)
-        );
+        platform.file = recreated.expect("a budget");
+        assert_eq!(platform.open().expect("recreated").remaining(1), Ok(0));
+        assert_eq!(platform.open().expect("recreated").remaining(2), Ok(BUDGET));
         // No image from before is taken for it in a window after.
         for image in &images {
             let mut back = platform.clone();
@@ -1031,6 +972,42 @@ fn no_file_that_is_set_back_grants_again() {
             refusals.get(what).is_some_and(|found| *found > times),
             "{refusals:?}"
         );
+    }
+}
+
+/// A clock that was ahead once left a ledger of a far window, which refuses the present one for ever. Recreated, it is spent in
+/// the present window, refuses earlier ones, and has its budget in later ones; a counter refuses what was there before.
+#[test]
+fn a_clock_that_was_wrong_once_ends_nothing_for_good() {
+    const NOW: u64 = 20_000;
+    const FAR: u64 = 5_000_000;
+    for counter in [None, Some(0)] {
+        let mut platform = Platform::new(create(10, 1));
+        platform.counter = counter;
+        assert_eq!(platform.spend(4, NOW), Ok(4));
+        assert_eq!(platform.spend(3, FAR), Ok(3));
+        let before = platform.file;
+        let refused = platform.spend(1, NOW);
+        let (ledger, given) = (FAR, NOW);
+        let future = LedgerError::FromFuture { ledger, given };
+        assert_eq!(refused, Err(SpendError::Ledger(future)));
+        assert!(future.to_string().contains("recreate the ledger"));
+        let entropy = &mut FixedEntropy::new(&[3; 8]);
+        let recreated = Ledger::recreate_spent(UNIT, 10, NOW, &mut platform, entropy);
+        platform.file = recreated.expect("a budget");
+        let (remaining, needed) = (0, 1);
+        let exhausted = LedgerError::Exhausted { remaining, needed };
+        assert_eq!(platform.spend(1, NOW), Err(SpendError::Ledger(exhausted)));
+        let (ledger, given) = (NOW, NOW - 1);
+        let past = LedgerError::FromFuture { ledger, given };
+        assert_eq!(platform.spend(1, NOW - 1), Err(SpendError::Ledger(past)));
+        assert_eq!(platform.spend(10, NOW + 1), Ok(10));
+        assert!(platform.spend(1, NOW + 1).is_err());
+        if counter.is_some() {
+            platform.file = before;
+            let refused = platform.open().err();
+            assert!(matches!(refused, Some(LedgerError::SetBack { .. })));
+        }
     }
 }
 

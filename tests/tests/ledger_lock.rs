@@ -307,10 +307,10 @@ fn a_ledger_that_many_make_is_one() {
     assert_eq!(names(&folder), ["a.ledger"]);
 }
 
-/// A window that counts as spent stays so if another ledger is made while this one is begun anew. In Rust nobody can get in
-/// between: it draws its own entropy, and C++ and Swift use the functions of C.
+/// A window that counts as spent stays so if another ledger is made while this one is recreated. In Rust nobody can get in
+/// between, because it draws its own entropy, and C++ and Swift use the functions of C.
 #[test]
-fn what_is_begun_anew_is_spent_whoever_was_first() {
+fn a_recreated_ledger_is_spent_whoever_was_first() {
     let _alone = alone();
     let folder = fresh("ledger-anew");
     let languages = Language::all().into_iter();
@@ -318,9 +318,9 @@ fn what_is_begun_anew_is_spent_whoever_was_first() {
         let name = format!("{language:?}.ledger");
         let ledger = folder.join(&name);
         run(&mut language.command("anew", &ledger));
-        let begun = LedgerFile::open_or_create(&ledger, Unit::Sentence, budget());
-        let begun = begun.expect("nobody has it");
-        let left = [1, 2].map(|window| begun.remaining(window).expect("none has passed"));
+        let recreated = LedgerFile::open_or_create(&ledger, Unit::Sentence, budget());
+        let recreated = recreated.expect("nobody has it");
+        let left = [1, 2].map(|window| recreated.remaining(window).expect("none has passed"));
         assert_eq!(left, [0, u64::from(BUDGET * MICRO)], "{language:?}");
         fs::remove_file(&ledger).expect("it is there");
         assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");

@@ -565,37 +565,37 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a grant is issued for an entry that is not on storage",
         "ledger.rs",
-        "written != reserved.record || kept != ledger.kept",
-        "kept != ledger.kept",
+        "written != pending.record || newest != contents.newest",
+        "newest != contents.newest",
     ),
     mutant(
         "what was reserved and not persisted is forgotten",
         "ledger.rs",
-        "self.newest = newest;",
+        "self.pending = Some(pending);",
         "{}",
     ),
     mutant(
         "the next entry overwrites the newest",
         "ledger.rs",
-        "ledger.slot = ledger.slot.other();",
+        "contents.slot = contents.slot.other();",
         "{}",
     ),
     mutant(
         "the other slot is taken for what it was",
         "ledger.rs",
-        "ledger.stale = ledger.kept;",
+        "contents.other = newest;",
         "{}",
     ),
     mutant(
         "a lost entry is found again",
         "ledger.rs",
-        "ledger.lost = false;",
+        "contents.lost = false;",
         "{}",
     ),
     mutant(
         "where the other slot is what it was, it counts",
         "ledger.rs",
-        "self.stale = stale;",
+        "self.contents.other = other;",
         "{}",
     ),
     mutant(
@@ -625,13 +625,13 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a file one behind the counter has lost nothing",
         "ledger.rs",
-        "self.lost |= is_behind(kept, newest, counter)?;",
-        "{ is_behind(kept, newest, counter)?; }",
+        "self.contents.lost |= is_one_behind(stored, newest, counter)?;",
+        "{ is_one_behind(stored, newest, counter)?; }",
     ),
     mutant(
         "a file ahead of the counter is taken",
         "ledger.rs",
-        "platform >= kept",
+        "platform >= stored",
         "true",
     ),
     mutant(
@@ -643,8 +643,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a grant is for a bag of any size",
         "words.rs",
-        "found >= needed",
-        "true",
+        "found.get() < size",
+        "false",
     ),
     mutant(
         "a coordinate comes from two places before",

@@ -496,8 +496,8 @@ fn a_day_of_a_keyboard() {
     drop(ledger);
     fs::write(&path, []).expect("a file");
     assert_eq!(why(open(&path)), LedgerError::Length { found: 0 });
-    step("begun_anew");
-    let anew = LedgerFile::begin_anew(&path, Unit::Sentence, epsilon(10), 20_001, None);
+    step("recreated");
+    let anew = LedgerFile::recreate_spent(&path, Unit::Sentence, epsilon(10), 20_001, None);
     let mut ledger = anew.expect("a ledger in place of the other");
     assert_eq!(ledger.remaining(20_001).ok(), Some(0));
     assert_eq!(ledger.remaining(20_002).ok(), Some(ten));

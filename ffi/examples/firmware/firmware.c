@@ -92,8 +92,8 @@ __asm__(".section .rodata\n.balign 64\n.global pack_start\npack_start: .incbin \
 
 static const undertone_ledger_storage storage = {NULL, NULL, NULL, read_flash, write_flash, NULL, NULL};
 
-/* At every start. Blank flash is that of a new device, which gets a ledger of epsilon 6 a day. A ledger stays as it is. Of anything
- * else it is not known what was spent, so the ledger begins anew, and today counts as spent. */
+/* At every start. Blank flash is that of a new device, which gets a ledger of epsilon 6 a day. A ledger stays as it is. If the
+ * bytes are anything else, the amount spent is unknown, so the ledger is recreated with today spent. */
 static int32_t start_ledger(void)
 {
     const int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT;
@@ -107,11 +107,11 @@ static int32_t start_ledger(void)
     if (blank == sizeof image) {
         status = undertone_ledger_create_image(unit, budget, entropy, NULL, image, sizeof image, &len);
     } else {
-        status = undertone_ledger_left(&storage, unit, today(), &left);
+        status = undertone_ledger_remaining(unit, image, len, today(), NULL, &left);
         if (status != UNDERTONE_STATUS_NOT_A_LEDGER && status != UNDERTONE_STATUS_LEDGER_DAMAGED &&
             status != UNDERTONE_STATUS_LEDGER_MIXED && status != UNDERTONE_STATUS_LEDGER_SET_BACK)
             return status;
-        status = undertone_ledger_begin_anew(&storage, unit, budget, today(), entropy, NULL, image, sizeof image, &len);
+        status = undertone_ledger_recreate_spent(&storage, unit, budget, today(), entropy, NULL, image, sizeof image, &len);
     }
     if (status == UNDERTONE_STATUS_OK && write_flash(NULL, 0, image, len) != 0) status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     return status;

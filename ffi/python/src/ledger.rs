@@ -17,22 +17,25 @@ use crate::arguments::{self, Name, Text};
 use crate::errors::{argument, quietly, raised};
 use crate::releaser::{Released, Releaser};
 
-/// A ledger file: the budget of each window of time, and what was spent of it. `Ledger(path, budget, unit=...)` opens it, or makes it if it is missing;
-/// with `create=False` a missing one is an `UndertoneError`: what has released must not make a fresh budget of a ledger that is gone.
+/// A ledger file: the budget of each window of time, and how much of it is spent. `Ledger(path, budget, unit=...)`
+/// opens it, or makes it if it is missing. With `create=False` a missing file is an `UndertoneError`: a program that
+/// has released must not get a fresh budget.
 ///
-/// A release is drawn only after its cost is on the disk. One process at a time has it open: a forked child must open it itself, once its parent has
-/// closed it. Take one ledger for each kind of promise: `unit` is "sentence" or "whole-text". `window` is a number that never decreases, such as that of a
-/// week; None is the day (UTC). Restoring a backup of the file, or a later window, restores budget. If what was spent is no longer known, see `begin_anew`.
+/// A release is drawn only after its cost is on the disk. One process at a time has the file open: a forked child must
+/// open it itself, once its parent has closed it. `unit` is "sentence" or "whole-text"; each kind of promise has a
+/// ledger of its own. `window` is a number that never decreases, such as that of a week; None is the day (UTC).
+/// Restoring a backup of the file, or a later window, restores budget. `recreate_spent` replaces a lost ledger.
 ///
-/// Raises `LedgerError` if the file is no ledger, damaged or has another budget or unit, `UndertoneError` of the kind "in-use" if it is open elsewhere.
+/// Raises `LedgerError` if the file is no ledger, is damaged, or has another budget or unit, and `UndertoneError` of the
+/// kind "in-use" if it is open elsewhere.
 #[pyclass(module = "undertone")]
 pub(crate) struct Ledger {
-    /// Never locked: Python lets one thread at a time in. What counts a ledger is no thing for several.
+    /// A mutex, because the counter of a ledger need not be `Sync`. It is never locked: Python lets one thread in.
     file: Option<Mutex<LedgerFile>>,
     process: u32,
     unit: Unit,
     budget: Epsilon,
-    /// What is spent in, instead of the day.
+    /// The window to spend in; `None` for the day.
     window: Option<u64>,
 }
 
@@ -57,33 +60,38 @@ impl Ledger {
         }
     }
 
-    /// What is spent in now.
+    /// The window to spend in now.
     fn now(&self) -> u64 {
         self.window.unwrap_or_else(utc_day)
     }
 
-    /// Pays for a release. The rule must promise for the unit that this ledger counts.
-    pub(crate) fn spend(&mut self, py: Python<'_>, epsilon: Epsilon, of: Unit) -> PyResult<Grant> {
-        self.check(of)?;
+    /// Pays for a release with this unit, which must be that of the ledger.
+    pub(crate) fn spend(
+        &mut self,
+        py: Python<'_>,
+        epsilon: Epsilon,
+        unit: Unit,
+    ) -> PyResult<Grant> {
+        self.check(unit)?;
         let now = self.now();
         let file = self.open()?;
         raised(py.detach(|| quietly(|| file.spend(epsilon, now))))
     }
 
-    fn check(&self, of: Unit) -> PyResult<()> {
-        match of == self.unit {
-            true => Ok(()),
-            false => Err(argument(
-                "the ledger is for another unit than the rule: sentences, or whole texts; take one ledger for each",
-            )),
+    fn check(&self, unit: Unit) -> PyResult<()> {
+        if unit == self.unit {
+            return Ok(());
         }
+        Err(argument(
+            "the ledger is for another unit than the rule: sentences, or whole texts; take one ledger for each",
+        ))
     }
 
     fn open(&mut self) -> PyResult<&mut LedgerFile> {
-        let own = self.process == process::id();
+        let forked = self.process != process::id();
         match &mut self.file {
-            // Its lock is shared with the process that opened it, and keeps neither out.
-            Some(_) if !own => Err(argument(
+            // Both processes share the lock, which keeps neither out.
+            Some(_) if forked => Err(argument(
                 "the ledger was opened by the process that this one was forked from; open it here, once it is closed there",
             )),
             Some(file) => Ok(file.get_mut().unwrap_or_else(PoisonError::into_inner)),
@@ -106,21 +114,25 @@ impl Ledger {
     ) -> PyResult<Self> {
         let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let file = py.detach(|| {
-            quietly(|| match create {
-                true => LedgerFile::open_or_create(&path, unit, budget),
-                false => LedgerFile::open(&path, unit, budget, None),
+            quietly(|| {
+                if create {
+                    LedgerFile::open_or_create(&path, unit, budget)
+                } else {
+                    LedgerFile::open(&path, unit, budget, None)
+                }
             })
         });
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
-    /// Puts a ledger in the place of one that was lost or damaged. What was spent is not known, so `window`, the current one, counts as spent: nothing is
-    /// left before the next. What is at `path` is overwritten, so a person should decide on this.
+    /// Replaces a ledger that was lost or damaged, or whose window is in the future because a clock was wrong. `window`,
+    /// the present one by a clock that is right, counts as spent: nothing is left before the next. The file at `path`
+    /// is overwritten, so a person should decide on this.
     ///
-    /// Raises what `Ledger(path, budget, unit=...)` raises, but for what is wrong with the old file.
+    /// Raises the exceptions of `Ledger(path, budget, unit=...)`, but for the state of the old file.
     #[staticmethod]
     #[pyo3(signature = (path, budget, *, unit, window = None))]
-    fn begin_anew(
+    fn recreate_spent(
         py: Python<'_>,
         path: PathBuf,
         budget: &Bound<'_, PyAny>,
@@ -129,7 +141,7 @@ impl Ledger {
     ) -> PyResult<Self> {
         let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let now = window.unwrap_or_else(utc_day);
-        let file = py.detach(|| quietly(|| LedgerFile::begin_anew(&path, unit, budget, now, None)));
+        let file = py.detach(|| quietly(|| LedgerFile::recreate_spent(&path, unit, budget, now, None)));
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
@@ -139,7 +151,7 @@ impl Ledger {
         epsilon_f64(self.budget)
     }
 
-    /// The window that is spent in; None for the day (UTC). It may be set.
+    /// The window to spend in; None for the day (UTC). It may be set.
     #[getter]
     fn window(&self) -> Option<u64> {
         self.window
@@ -150,7 +162,7 @@ impl Ledger {
         self.window = window;
     }
 
-    /// The epsilon that is left in the window.
+    /// The epsilon left in the window.
     #[getter]
     fn remaining(&mut self) -> PyResult<f64> {
         let now = self.now();
@@ -172,7 +184,8 @@ impl Ledger {
         self.close();
     }
 
-    /// Adds the releases of these texts to `paid`, as long as the budget lasts, and raises what ended it. Signals are handled afterwards.
+    /// Adds the releases of these texts to `paid` as long as the budget lasts, and then raises the error that ended it.
+    /// Signals are handled afterwards.
     #[pyo3(signature = (releaser, texts, first, paid))]
     fn _release(
         &mut self,

@@ -232,10 +232,10 @@ def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
     ledger.close()
     path.write_bytes(b"")
     refused("emptied", ut.LedgerError, "these are 0", opened)
-    ledger = ut.Ledger.begin_anew(path, 10, unit="sentence", window=20001)
-    left("begun_anew", 0)
+    ledger = ut.Ledger.recreate_spent(path, 10, unit="sentence", window=20001)
+    left("recreated", 0)
     ledger.window = 20002
-    left("begun_anew", 10_000_000)
+    left("recreated", 10_000_000)
     ledger.window = 20001
     refused("refused_anew", ut.BudgetExhausted, "is left", lambda: spend(1))
     ledger.window = 20002

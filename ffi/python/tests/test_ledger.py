@@ -76,7 +76,7 @@ def test_a_ledger_is_begun_anew(pack: ut.Pack, tmp_path: Path) -> None:
     with pytest.raises(ut.LedgerError, match="127"):
         ut.Ledger(path, 10, unit="sentence")
     # The spent budget is unknown, so the window counts as spent.
-    with ut.Ledger.begin_anew(path, 10, unit="sentence", window=7) as ledger:
+    with ut.Ledger.recreate_spent(path, 10, unit="sentence", window=7) as ledger:
         assert ledger.remaining == 0 and ledger.window == 7
         with pytest.raises(ut.BudgetExhausted):
             ut.release("x", pack, 1, ledger=ledger, rule="exponential")
@@ -84,15 +84,15 @@ def test_a_ledger_is_begun_anew(pack: ut.Pack, tmp_path: Path) -> None:
         ut.release("x", pack, 1, ledger=ledger, rule="exponential")
         assert ledger.remaining == 9
         with pytest.raises(ut.UndertoneError, match="in use"):
-            ut.Ledger.begin_anew(path, 10, unit="sentence", window=7)
+            ut.Ledger.recreate_spent(path, 10, unit="sentence", window=7)
         ledger.window = 7
         with pytest.raises(ut.LedgerError):
             ledger.remaining
     path.unlink()
-    with ut.Ledger.begin_anew(path, 10, unit="sentence") as today:
+    with ut.Ledger.recreate_spent(path, 10, unit="sentence") as today:
         assert today.remaining == 0 and today.window is None
     with pytest.raises(ut.ArgumentError, match="unit"):
-        ut.Ledger.begin_anew(path, 10, unit="word")
+        ut.Ledger.recreate_spent(path, 10, unit="word")
     with pytest.raises(OverflowError):
         ut.Ledger(path, 10, unit="sentence", window=-1)
 

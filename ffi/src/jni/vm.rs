@@ -93,6 +93,14 @@ impl Argument for Window {
     }
 }
 
+/// A counter of the platform; negative numbers stand for none.
+impl Argument for Option<u64> {
+    type Java = jlong;
+    fn read(_: Vm, java: jlong) -> Self {
+        u64::try_from(java).ok()
+    }
+}
+
 /// A budget in micro-units. Negative budgets become 0, which is refused.
 pub(super) struct Budget(pub(super) u64);
 

@@ -38,8 +38,12 @@ async function locked(path: string): Promise<FileHandle> {
         throw new UndertoneError("LEDGER_MISSING", `there is no ledger ${path}: Ledger.openOrCreate makes one`, { cause });
     }
     try {
-        // What is locked is the ledger only if no other was put into its place before.
-        if ((await flock(file, false)) && (await isAt(file, path))) return file;
+        // The locked file is the ledger only if no other was put into its place before.
+        if ((await flock(file, false)) && (await isAt(file, path))) {
+            // After opening: NAME.lock is there before the ledger is.
+            if (await about(`${path}.lock`)) await settle(path, undefined);
+            return file;
+        }
         throw new UndertoneError("LEDGER_IN_USE", `the ledger ${path} is in use: close the other Ledger, or the other program`);
     } catch (error) {
         await file.close();
@@ -52,7 +56,7 @@ async function isAt(file: FileHandle, path: string): Promise<boolean> {
     return open.ino === there.ino && open.dev === there.dev;
 }
 
-/** Opens a regular file. A pipe would wait for its other end. */
+/** Opens a regular file, without waiting for the other end of a pipe. */
 async function openRegular(path: string, more: number): Promise<FileHandle> {
     const file = await open(path, O_RDWR | O_NONBLOCK | more, 0o600);
     if ((await file.stat()).isFile()) return file;
@@ -71,7 +75,7 @@ async function sync(path: string): Promise<void> {
     }
 }
 
-/** Writes a file beside its place, then moves it there, unless a ledger is there: one exists whole or not at all. */
+/** Writes a file beside its place, then moves it there, unless a ledger is there: it exists whole or not at all. */
 async function place(path: string, image: Uint8Array): Promise<void> {
     // A name of our own: Java does not see our lock.
     const partial = `${path}.node.partial`;
@@ -94,10 +98,9 @@ async function place(path: string, image: Uint8Array): Promise<void> {
         if (!NO_LINKS.includes(codeOf(error))) throw error;
         await rename(partial, path);
     }
-    await sync(dirname(path));
 }
 
-/** What systems say of a file system that has no links, or of a process that may make none. */
+/** Errors of a file system that has no links, or of a process that may make none. */
 const NO_LINKS: readonly unknown[] = ["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
 async function writeAll(file: FileHandle, data: Uint8Array, offset: number): Promise<void> {
@@ -107,7 +110,7 @@ async function writeAll(file: FileHandle, data: Uint8Array, offset: number): Pro
     await file.sync();
 }
 
-/** What is at a path, a link that leads nowhere too; undefined if nothing is. */
+/** Describes the file or link at a path, even a dangling link; undefined if nothing is there. */
 async function about(path: string) {
     try {
         return await lstat(path);
@@ -117,13 +120,17 @@ async function about(path: string) {
     }
 }
 
-/** Puts a ledger where there is none. */
-async function make(path: string, image: Uint8Array): Promise<void> {
+/**
+ * Locks NAME.lock, puts the image in place if there is one and the ledger is missing, syncs the folder, and removes
+ * NAME.lock, which therefore stays as long as the name of the ledger may not be durable.
+ */
+async function settle(path: string, image: Uint8Array | undefined): Promise<void> {
     const name = `${path}.lock`;
     const lock = await openRegular(name, O_CREAT | O_NOFOLLOW);
     try {
         await flock(lock, true);
-        if (!(await about(path))) await place(path, image);
+        if (image !== undefined && !(await about(path))) await place(path, image);
+        await sync(dirname(path));
         // Whoever waits for this lock, or makes the file anew, finds the ledger.
         await unlink(name).catch(() => {});
     } finally {
@@ -137,7 +144,7 @@ export const files: Ledgers = {
         const file = await locked(path);
         return {
             async read() {
-                // One byte more than a ledger has: a file that is too long is seen to be.
+                // One byte longer than a ledger, so that a longer file is noticed.
                 const buffer = new Uint8Array(LEDGER_IMAGE_BYTES + 1);
                 for (let length = 0; ; ) {
                     const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
@@ -151,14 +158,14 @@ export const files: Ledgers = {
     },
 
     async create(path, image, replace) {
-        // To be replaced, a ledger must be there; this one is none, and grants nothing.
-        if (!(await about(path))) await make(path, replace ? new Uint8Array(LEDGER_IMAGE_BYTES) : image);
+        // A ledger can be replaced only if it is there; one of zeroes grants nothing.
+        if (!(await about(path))) await settle(path, replace ? new Uint8Array(LEDGER_IMAGE_BYTES) : image);
         if (!replace) return;
         // Replacing a ledger in use would forget what that spends.
         const file = await locked(path);
         try {
-            // In place, so that a program that has opened the file, and locks it next, has the new one. First empty, so that
-            // what a power cut leaves is refused.
+            // In place, so that a program that has opened the file, and locks it next, has the new one. First emptied, so
+            // that a power cut leaves a file that is refused.
             await file.truncate(0);
             await file.sync();
             await writeAll(file, image, 0);

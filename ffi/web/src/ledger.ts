@@ -3,13 +3,14 @@ import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
 import { natural, numberOf, shown, withCopy } from "./arguments.js";
 import { call, check, epsilonMicro, micro, out, status, u32, written } from "./calls.js";
-import { Handle, handleMemory } from "./handle.js";
-import { type Region, withBytes } from "./memory.js";
+import { UndertoneError } from "./errors.js";
+import { handleMemory } from "./handle.js";
+import { withBytes } from "./memory.js";
 import { source } from "./module.js";
 
 let platform: Ledgers;
 
-/** @internal Where ledgers are stored. */
+/** @internal Chooses where ledgers are stored. */
 export function storeIn(ledgers: Ledgers): void {
     platform = ledgers;
 }
@@ -17,12 +18,6 @@ export function storeIn(ledgers: Ledgers): void {
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 const unlocked = new FinalizationRegistry<Storage>((storage) => void storage.close().catch(() => {}));
-
-class LedgerHandle extends Handle {
-    constructor(memory: Region) {
-        super("ledger", memory);
-    }
-}
 
 function windowNumber(window: number): bigint {
     if (typeof window !== "number") throw new TypeError(`the window is ${shown(window)}, not a number`);
@@ -32,30 +27,43 @@ function windowNumber(window: number): bigint {
     return BigInt(window);
 }
 
-/** The budget in micro-units. A number or a text is read as an epsilon is; a budget of 0 is none. */
+/** A budget in micro-units. A number or a text is read as an epsilon, but for 0, which the library refuses. */
 function budgetMicro(budget: number | string | bigint): bigint {
     if (typeof budget !== "bigint") return Number(budget) === 0 ? 0n : BigInt(epsilonMicro(budget));
     if (BigInt.asUintN(64, budget) === budget) return budget;
     throw new RangeError(`the budget of ${budget} micro-units is not from 0 to 18446744073709551615`);
 }
 
+/** No later window exists. */
+const LAST = 0xffff_ffff_ffff_ffffn;
+
+/** What is left in a window of a stored ledger, in units of epsilon. */
+function left(image: Uint8Array, unit: number, window: bigint): number {
+    withCopy(image, (start, length) => call("undertone_ledger_remaining", unit, start, length, window, 0, out()));
+    return micro();
+}
+
+/** Given to the constructor by this module alone. */
+const OPENED = Symbol();
+
 /**
  * A privacy budget: an epsilon for every window of time, such as a day. A grant is made only after its cost is stored.
  *
- * In a browser it is kept in IndexedDB under its name, in Node in a file. It is locked until it is closed, so an app opens it
- * for each release. A ledger is for one unit, and so are its grants. What a platform cannot promise is in the README.
+ * Browsers keep it in IndexedDB under its name, Node in a file. It is locked until it is closed, so an app opens it for
+ * each release. A ledger and its grants are for one unit. The README lists what a platform cannot promise.
  */
 export class Ledger {
-    readonly #storage: Storage;
-    readonly #handle: LedgerHandle;
+    /** Undefined once it is closed. */
+    #storage: Storage | undefined;
+    readonly #unit: number;
     /** Calls take turns. */
     #last: Promise<unknown> = Promise.resolve();
     #closed = false;
 
-    private constructor(storage: Storage, handle: LedgerHandle) {
-        if (!(handle instanceof LedgerHandle)) throw new TypeError("a ledger is not made by new: use Ledger.open or Ledger.openOrCreate");
+    private constructor(storage: Storage, unit: number, opened: symbol) {
+        if (opened !== OPENED) throw new TypeError("a ledger is not made by new: use Ledger.open or Ledger.openOrCreate");
         this.#storage = storage;
-        this.#handle = handle;
+        this.#unit = unit;
         unlocked.register(this, storage, this);
     }
 
@@ -65,7 +73,7 @@ export class Ledger {
     }
 
     /**
-     * Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a fresh budget.
+     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh budget.
      *
      * @param name the name in this site's IndexedDB, or in Node the path of the file
      * @throws UndertoneError LEDGER_MISSING, LEDGER_IN_USE, or what is wrong with it
@@ -74,13 +82,8 @@ export class Ledger {
         const number = numberOf(UNITS, unit, "the unit");
         const storage = await platform.open(text(name));
         try {
-            const image = await storage.read();
-            const memory = withCopy(image, (start, length) =>
-                handleMemory("ledger", (memory, room, out) =>
-                    call("undertone_ledger_open", memory, room, number, start, length, ...source(), out),
-                ),
-            );
-            return new Ledger(storage, new LedgerHandle(memory));
+            left(await storage.read(), number, LAST);
+            return new Ledger(storage, number, OPENED);
         } catch (error) {
             await storage.close();
             throw error;
@@ -103,94 +106,99 @@ export class Ledger {
     }
 
     /**
-     * Makes a ledger in the place of one that was lost or damaged, and opens it. What was spent is not known, so the window
-     * counts as spent.
+     * Replaces a ledger that was lost or damaged, or whose window is in the future because a clock was wrong, and opens
+     * it. The present window counts as spent.
      *
      * @param budget as for `openOrCreate`
-     * @param window the current one, or later
+     * @param window the present window, by a clock that is right
      */
-    static async beginAnew(name: string, unit: Unit, budget: number | string | bigint, window = Ledger.today()): Promise<Ledger> {
+    static async recreateSpent(name: string, unit: Unit, budget: number | string | bigint, window = Ledger.today()): Promise<Ledger> {
         const [number, micro, now] = [numberOf(UNITS, unit, "the unit"), budgetMicro(budget), windowNumber(window)];
         const image = withBytes(STORAGE_BYTES, (storage) => {
-            // Without a counter, the library calls none of the functions, but it wants two of them to be there.
+            // Without a counter, the library calls none of the functions, but requires two of them.
             const [somewhere] = source();
             const pointers = new Uint32Array(storage.bytes.buffer, storage.address, STORAGE_BYTES / 4);
             pointers.set([0, 0, 0, somewhere, somewhere, 0, 0]);
             return written(1, LEDGER_IMAGE_BYTES, (start, room, count) =>
-                call("undertone_ledger_begin_anew", storage.address, number, micro, now, ...source(), start, room, count),
+                call("undertone_ledger_recreate_spent", storage.address, number, micro, now, ...source(), start, room, count),
             );
         });
         await platform.create(text(name), image, true);
         return Ledger.open(name, unit);
     }
 
-    /** What `use` does alone, after what was asked for before. */
-    #turn<T>(use: () => T | Promise<T>): Promise<T> {
-        const turn = this.#last.then(use);
+    /** Runs `use` after the calls before. */
+    #turn<T>(use: (storage: Storage) => Promise<T>): Promise<T> {
+        const turn = this.#last.then(() => {
+            if (this.#storage === undefined) throw new UndertoneError("CLOSED", "the ledger is closed: open it again");
+            return use(this.#storage);
+        });
         this.#last = turn.catch(() => {});
         return turn;
     }
 
     /**
-     * What is left in a window, in units of epsilon; 0 if a record was lost. Exact up to 9,007,199,254.
+     * The budget left in a window, in units of epsilon; 0 if a record was lost. Exact up to 9,007,199,254.
      *
      * @param window a public number that never decreases
      * @throws UndertoneError if the ledger is of a later window
      */
     async left(window = Ledger.today()): Promise<number> {
         const number = windowNumber(window);
-        return this.#turn(() => {
-            call("undertone_ledger_remaining", this.#handle.address, number, out());
-            return micro();
-        });
+        return this.#turn(async (storage) => left(await storage.read(), this.#unit, number));
     }
 
     /**
-     * Spends an epsilon: the grant exists once storage has recorded its cost. The epsilon stays spent, whatever becomes of
+     * Spends an epsilon. The grant exists only once storage has recorded its cost, which stays spent whatever becomes of
      * the grant, and may be spent if this fails.
      *
-     * @param options `window`: a public number that never decreases, the day unless told; one far in the future locks the
-     *     ledger until then. `words`: how many a bag releases, 1 to 256; each costs epsilon.
+     * @param options `window`: a public number that never decreases, by default the day; one far in the future locks the
+     *     ledger until then. `words`: the number of words that a bag releases, 1 to 256; each costs epsilon.
      * @throws UndertoneError if less is left, the ledger is of a later window, or it was changed by others
      */
     async spend(epsilon: number | string, options: { window?: number; words?: number } = {}): Promise<Grant> {
         const spent = epsilonMicro(epsilon);
         const window = windowNumber(options.window ?? Ledger.today());
         const words = natural(options.words ?? 1, "the number of words");
-        return this.#turn(async () => {
-            // Closed ones are refused before storage is asked.
-            void this.#handle.address;
-            let image = await this.#storage.read();
-            const record = withCopy(image, (start, length) =>
-                written(1, LEDGER_RECORD_BYTES, (memory, room, count) => {
-                    const ledger = this.#handle.address;
-                    const result = status(
-                        "undertone_ledger_reserve_epsilon",
-                        ...[ledger, spent, words, window, start, length, memory, room, count, out(1)],
-                    );
-                    // Then the record says that the rest of the window is spent. It is written, and the grant is refused.
-                    if (result !== STATUS.LEDGER_RECORD_LOST) check(result);
-                }),
-            );
-            await this.#storage.write(u32(1), record);
-            image = await this.#storage.read();
-            const memory = withCopy(image, (start, length) =>
-                handleMemory("grant", (memory, room, out) =>
-                    call("undertone_ledger_grant", this.#handle.address, start, length, memory, room, out),
+        return this.#turn(async (storage) => {
+            const image = await storage.read();
+            const ledger = withCopy(image, (start, length) =>
+                handleMemory("ledger", (memory, room, out) =>
+                    call("undertone_ledger_open", memory, room, this.#unit, start, length, ...source(), out),
                 ),
             );
-            return Grant.in(memory);
+            try {
+                const record = withCopy(image, (start, length) =>
+                    written(1, LEDGER_RECORD_BYTES, (memory, room, count) => {
+                        const result = status(
+                            "undertone_ledger_reserve_epsilon",
+                            ...[ledger.address, spent, words, window, start, length, memory, room, count, out(1)],
+                        );
+                        // Then the record marks the rest of the window as spent. It is written, and the grant is refused.
+                        if (result !== STATUS.LEDGER_RECORD_LOST) check(result);
+                    }),
+                );
+                await storage.write(u32(1), record);
+                const memory = withCopy(await storage.read(), (start, length) =>
+                    handleMemory("grant", (memory, room, out) =>
+                        call("undertone_ledger_grant", ledger.address, start, length, memory, room, out),
+                    ),
+                );
+                return Grant.in(memory);
+            } finally {
+                ledger.letGo();
+            }
         });
     }
 
-    /** Unlocks the ledger, after what was asked for before. Closing it again does nothing. */
+    /** Unlocks the ledger after the calls before. Closing it again does nothing. */
     async close(): Promise<void> {
         if (this.#closed) return;
         this.#closed = true;
         unlocked.unregister(this);
-        await this.#turn(async () => {
-            this.#handle.close();
-            await this.#storage.close();
+        await this.#turn((storage) => {
+            this.#storage = undefined;
+            return storage.close();
         });
     }
 

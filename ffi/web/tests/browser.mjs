@@ -150,7 +150,7 @@ test("tabs share a ledger", async () => {
     const [first, second] = [await tab(), await tab()];
     await open(first, `openOrCreate("tabs", "sentence", 10)`);
     assert.equal(await codeOf(second, `await undertone.Ledger.open("tabs", "sentence")`), "LEDGER_IN_USE");
-    assert.equal(await codeOf(second, `await undertone.Ledger.beginAnew("tabs", "sentence", 10)`), "LEDGER_IN_USE");
+    assert.equal(await codeOf(second, `await undertone.Ledger.recreateSpent("tabs", "sentence", 10)`), "LEDGER_IN_USE");
     const closed = await codeOf(first, `await ledger.spend(4, { window: 20000 }); await ledger.close(); await ledger.left(20000)`);
     assert.equal(closed, "CLOSED");
     // At once, without another try.

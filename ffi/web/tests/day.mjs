@@ -105,8 +105,8 @@ export async function keyboardDay({ Document, Ledger, Pack, Release }, packBytes
             await stored.write(new Uint8Array());
             await refused(open(), "LEDGER_WRONG_LENGTH", step);
         },
-        async begun_anew(step) {
-            ledger = await Ledger.beginAnew(name, "sentence", 10, 20001);
+        async recreated(step) {
+            ledger = await Ledger.recreateSpent(name, "sentence", 10, 20001);
             await left(20001, 0, step);
             await left(20002, 10000000, step);
         },

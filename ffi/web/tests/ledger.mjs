@@ -84,7 +84,7 @@ test("one that was replaced is not taken for the ledger", () =>
         // However these are interleaved, one ledger is open at a time.
         const made = await Promise.allSettled(
             Array.from({ length: 8 }, (_, i) =>
-                i % 2 ? Ledger.beginAnew(file, "sentence", 10, 20000) : Ledger.open(file, "sentence"),
+                i % 2 ? Ledger.recreateSpent(file, "sentence", 10, 20000) : Ledger.open(file, "sentence"),
             ),
         );
         const open = made.filter(({ status }) => status === "fulfilled").map(({ value }) => value);
@@ -103,7 +103,7 @@ test("whoever has opened the file has the new one", () =>
         await (await Ledger.openOrCreate(file, "sentence", 10)).close();
         // A program in Rust, C or Java that opened it, and locks it only now.
         const other = await open(file, "r");
-        const ledger = await Ledger.beginAnew(file, "sentence", 10, 20000);
+        const ledger = await Ledger.recreateSpent(file, "sentence", 10, 20000);
         await ledger.spend(4, { window: 20001 });
         await ledger.close();
         const seen = (await other.read(new Uint8Array(129), 0, 129, 0)).bytesRead;
@@ -114,7 +114,7 @@ test("whoever has opened the file has the new one", () =>
 
 test("begun anew where nothing is", () =>
     inFolder(async (path) => {
-        const ledger = await Ledger.beginAnew(path("ledger"), "sentence", 10, 20000);
+        const ledger = await Ledger.recreateSpent(path("ledger"), "sentence", 10, 20000);
         assert.deepEqual([await ledger.left(20000), await ledger.left(20001)], [0, 10]);
         await ledger.close();
         assert.deepEqual(await readdir(path(".")), ["ledger"]);
@@ -128,7 +128,7 @@ test("begun anew in part", () =>
         const { write } = constructor.prototype;
         for (const length of [0, 1, 63, 64, 65, 127]) {
             await writeFile(file, "");
-            const old = await Ledger.beginAnew(file, "sentence", 10, 20000);
+            const old = await Ledger.recreateSpent(file, "sentence", 10, 20000);
             await old.spend(1, { window: 20001 });
             await old.close();
             constructor.prototype.write = async function (bytes, ...where) {
@@ -136,7 +136,7 @@ test("begun anew in part", () =>
                 throw new Error("cut");
             };
             try {
-                await assert.rejects(Ledger.beginAnew(file, "sentence", 10, 20001), /cut/);
+                await assert.rejects(Ledger.recreateSpent(file, "sentence", 10, 20001), /cut/);
             } finally {
                 constructor.prototype.write = write;
             }
@@ -200,7 +200,7 @@ test("another program has the lock", () =>
         const other = spawn("flock", ["-x", file, "sh", "-c", "echo; cat"], { stdio: ["pipe", "pipe", "inherit"] });
         await new Promise((resolve) => other.stdout.once("data", resolve));
         await assert.rejects(Ledger.open(file, "sentence"), { code: "LEDGER_IN_USE" });
-        await assert.rejects(Ledger.beginAnew(file, "sentence", 10), { code: "LEDGER_IN_USE" });
+        await assert.rejects(Ledger.recreateSpent(file, "sentence", 10), { code: "LEDGER_IN_USE" });
         other.stdin.end();
         await new Promise((resolve) => other.on("close", resolve));
         const ledger = await Ledger.open(file, "sentence");
@@ -216,7 +216,7 @@ test("links and pipes are refused", () =>
         await assert.rejects(Ledger.openOrCreate(path("a"), "sentence", 10), { code: "ELOOP" });
         assert.equal(spawnSync("mkfifo", [path("b.node.partial"), path("c")]).status, 0);
         await assert.rejects(Ledger.openOrCreate(path("b"), "sentence", 10), /regular file/);
-        await assert.rejects(Ledger.beginAnew(path("c"), "sentence", 10), /regular file/);
+        await assert.rejects(Ledger.recreateSpent(path("c"), "sentence", 10), /regular file/);
     }));
 
 test("without flock there is no ledger", () =>

@@ -290,7 +290,7 @@ test("budgets in micro-units", () =>
             const ledger = await Ledger.openOrCreate(file, "sentence", micro);
             assert.equal(await ledger.left(20000), left);
             await ledger.close();
-            const again = await Ledger.beginAnew(file, "sentence", micro, 20000);
+            const again = await Ledger.recreateSpent(file, "sentence", micro, 20000);
             assert.deepEqual([await again.left(20000), await again.left(20001)], [0, left]);
             await again.close();
         }

@@ -1,13 +1,12 @@
 //! `undertone ledger`.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
-use undertone::release::ledger::{LedgerFile, contents, utc_day};
+use undertone::release::ledger::{LedgerFile, contents, open_to_read, utc_day};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::unit::Unit;
@@ -26,19 +25,19 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Put a ledger in the place of one that was lost or damaged. What that one had spent is not known, so this day (UTC) counts
-    /// as spent: releases go on tomorrow.
+    /// Replace a ledger that was lost or damaged, or whose window is in the future because a clock was wrong. Set the
+    /// clock right first. This day (UTC) counts as spent: releases go on tomorrow.
     #[arg(long, requires_all = ["unit", "budget"], conflicts_with = "window")]
-    begin_anew: bool,
-    /// With --begin-anew: what the releases promise for. `privatize` takes sentence or whole-text, by its --rule, and
+    recreate_spent: bool,
+    /// With --recreate-spent: the unit of the releases. `privatize` takes sentence or whole-text, by its --rule, and
     /// `obfuscate` takes word.
-    #[arg(long, value_enum, requires = "begin_anew")]
+    #[arg(long, value_enum, requires = "recreate_spent")]
     unit: Option<UnitArg>,
-    /// With --begin-anew: the epsilon that all documents of a day (UTC) may spend together.
+    /// With --recreate-spent: the epsilon that all documents of a day (UTC) may spend together.
     #[arg(
         long,
         value_name = "EPSILON",
-        requires = "begin_anew",
+        requires = "recreate_spent",
         allow_hyphen_values = true
     )]
     budget: Option<Epsilon>,
@@ -63,29 +62,29 @@ impl From<UnitArg> for Unit {
     }
 }
 
-/// What a ledger says.
+/// The contents of a ledger, for printing.
 #[derive(Serialize)]
 struct Answer {
-    /// `None` in a ledger of version 1, which does not say.
-    unit: Option<String>,
+    unit: String,
     budget_micro: u64,
     window: u64,
     spent_micro: u64,
     left_micro: u64,
-    /// Whether a record was lost, so that the rest of the window counts as spent.
+    /// A record was lost, so that the rest of the window counts as spent.
     record_lost: bool,
 }
 
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
-        match self.begin_anew {
-            true => Paths::default().output("the ledger", &self.ledger),
-            false => Paths::default(),
+        if self.recreate_spent {
+            Paths::default().output("the ledger", &self.ledger)
+        } else {
+            Paths::default()
         }
     }
 
-    /// Puts a new ledger there.
-    fn begin_anew(&self, unit: Unit, budget: Epsilon) -> Result<()> {
+    /// Replaces the ledger.
+    fn recreate_spent(&self, unit: Unit, budget: Epsilon) -> Result<()> {
         let path = &self.ledger;
         if !may_be_ledger(path).map_err(Error::io("read", path))? {
             return Err(Error::from(Cause::OutputPath {
@@ -94,49 +93,57 @@ impl Arguments {
                           move this file away and run the command again",
             }));
         }
-        // One of a later day would be a fresh budget for that day.
-        if let Ok(old) = contents(path) {
-            old.remaining(self.window).map_err(self.problem())?;
+        if let Ok(old) = contents(path)
+            && old.window() > self.window
+        {
+            note!(
+                "`{}` was of day {}; by this machine's clock it is day {}. If that is wrong, set the clock right and run \
+                 the command again",
+                path.display(),
+                old.window(),
+                self.window
+            );
         }
-        LedgerFile::begin_anew(path, unit, budget, self.window, None)?;
+        LedgerFile::recreate_spent(path, unit, budget, self.window, None)?;
         note!(
-            "`{}` begins anew: this day (UTC) counts as spent, and the next has the whole budget",
+            "`{}` is recreated: this day (UTC) counts as spent, and the next has the whole budget",
             path.display()
         );
         Ok(())
     }
 
-    /// For `map_err`: whose ledger refused.
+    /// Names the ledger in its error, for `map_err`.
     fn problem(&self) -> impl FnOnce(LedgerError) -> Error {
         let path = self.ledger.clone();
         move |problem| Error::from(Cause::Ledger { path, problem })
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        if let (true, Some(unit), Some(budget)) = (self.begin_anew, self.unit, self.budget) {
-            self.begin_anew(unit.into(), budget)?;
+        if let (true, Some(unit), Some(budget)) = (self.recreate_spent, self.unit, self.budget) {
+            self.recreate_spent(unit.into(), budget)?;
         }
         let contents = contents(&self.ledger)?;
         let left = contents.remaining(self.window).map_err(self.problem())?;
         let answer = Answer {
-            unit: contents.unit().map(|unit| unit.to_string()),
+            unit: contents.unit().to_string(),
             budget_micro: contents.budget(),
             window: self.window,
             spent_micro: contents.budget().saturating_sub(left),
             left_micro: left,
             record_lost: contents.is_lost(),
         };
-        match self.json {
-            true => print(&(json(&answer) + "\n")),
-            false => print(&text(&answer)),
+        if self.json {
+            print(&(json(&answer) + "\n"))
+        } else {
+            print(&text(&answer))
         }
     }
 }
 
-/// Whether nothing is there, or what may be left of a ledger: nothing at all, or the start of a record.
+/// Whether the path is free, or has an empty file or the start of a record, as may remain of a ledger.
 fn may_be_ledger(path: &Path) -> io::Result<bool> {
     let mut bytes = Vec::new();
-    match File::open(path) {
+    match open_to_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         opened => opened?
             .take(LEDGER_BYTES as u64 + 1)
@@ -147,7 +154,7 @@ fn may_be_ledger(path: &Path) -> io::Result<bool> {
     Ok(bytes.is_empty() || (bytes.len() <= LEDGER_BYTES && has_start))
 }
 
-/// What to do about a ledger of which nobody knows what it had spent.
+/// Advises what to do if the amount that a ledger has spent is unknown, or if its window is in the future.
 pub(crate) fn advise(error: &Error) {
     if let Cause::Ledger {
         path,
@@ -156,29 +163,28 @@ pub(crate) fn advise(error: &Error) {
             | LedgerError::NotALedger
             | LedgerError::Damaged
             | LedgerError::Mixed
+            | LedgerError::FromFuture { .. }
             | LedgerError::SetBack { .. },
     } = error.cause()
     {
         note!(
-            "to begin anew: `undertone ledger {} --begin-anew --unit UNIT --budget EPSILON`",
+            "to recreate it: `undertone ledger {} --recreate-spent --unit UNIT --budget EPSILON`",
             path.display()
         );
     }
 }
 
 fn text(answer: &Answer) -> String {
-    let unit = answer.unit.as_deref();
     let mut text = format!(
         "unit     {}\nbudget   {} for each window\nwindow   {}\nspent    {}\nleft     {}\n",
-        unit.unwrap_or("not said (version 1)"),
+        answer.unit,
         Micro(answer.budget_micro),
         answer.window,
         Micro(answer.spent_micro),
         Micro(answer.left_micro),
     );
     if answer.record_lost {
-        text += "note     A record was lost, in a power cut for example: what it spent is not known, so the rest of this \
-                 window counts as spent.\n";
+        text += "note     A record was lost, in a power cut for example, so the rest of this window counts as spent.\n";
     }
     text
 }

@@ -97,7 +97,7 @@ enum Command {
     Plan(plan::Arguments),
     /// What releases cost a user together, by the day, month and year: the sum of epsilon, and what holds with a delta.
     Budget(budget::Arguments),
-    /// Show what a ledger has left of its budget. It writes nothing and locks nothing, unless --begin-anew is given.
+    /// Show what a ledger has left of its budget. It writes nothing and locks nothing, unless --recreate-spent is given.
     Ledger(ledger::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.

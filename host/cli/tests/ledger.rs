@@ -239,7 +239,7 @@ fn files_that_are_no_ledger_stay_as_they_are() {
         "{error}"
     );
     let error = ledger.spend(epsilon("1"), 6).unwrap_err();
-    assert!(error.to_string().contains("clock set back"), "{error}");
+    assert!(error.to_string().contains("set the clock right"), "{error}");
     let _grant = ledger.spend(epsilon("3"), 7).expect("exactly what is left");
     assert_eq!(ledger.remaining(7).unwrap(), 0);
 }
@@ -299,7 +299,7 @@ fn shows_what_is_left(folder: &Path, day: u64) {
         (&0.into(), &(day + 1).into())
     );
     let back = ["ledger", "day.ledger", "--window", "1"];
-    refused(&undertone(folder, &back), &back, &["clock set back"]);
+    refused(&undertone(folder, &back), &back, &["set the clock right"]);
     let none = ["ledger", "texts.tsv"];
     refused(
         &undertone(folder, &none),
@@ -441,7 +441,7 @@ fn a_new_ledger_is_for_its_owner_alone() {
     let folder = tempfile::tempdir().unwrap();
     let [made, anew] = ["made", "anew"].map(|name| folder.path().join(name));
     LedgerFile::open_or_create(&made, Unit::Sentence, epsilon("5")).unwrap();
-    LedgerFile::begin_anew(&anew, Unit::Sentence, epsilon("5"), 1, None).unwrap();
+    LedgerFile::recreate_spent(&anew, Unit::Sentence, epsilon("5"), 1, None).unwrap();
     for path in [made, anew] {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
@@ -449,38 +449,41 @@ fn a_new_ledger_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_ledger_begins_anew_and_its_day_is_spent() {
+fn a_ledger_is_recreated_and_its_day_is_spent() {
     let _alone = alone();
-    within_a_day(begins_anew);
+    within_a_day(is_recreated);
 }
 
-fn begins_anew(day: u64) {
+fn is_recreated(day: u64) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let path = folder.join("day.ledger");
-    let anew = "ledger day.ledger --begin-anew --unit sentence --budget 10";
-    let anew: Vec<&str> = anew.split(' ').collect();
+    let recreate = "ledger day.ledger --recreate-spent --unit sentence --budget 10";
+    let recreate: Vec<&str> = recreate.split(' ').collect();
     for (line, part) in [
-        ("ledger day.ledger --begin-anew", "--unit"),
-        ("ledger day.ledger --begin-anew --unit sentence", "--budget"),
-        ("ledger day.ledger --begin-anew --budget 10", "--unit"),
+        ("ledger day.ledger --recreate-spent", "--unit"),
+        (
+            "ledger day.ledger --recreate-spent --unit sentence",
+            "--budget",
+        ),
+        ("ledger day.ledger --recreate-spent --budget 10", "--unit"),
         (
             "ledger day.ledger --unit sentence --budget 10",
-            "--begin-anew",
+            "--recreate-spent",
         ),
         (
-            "ledger day.ledger --begin-anew --unit sentence --budget 10 --window 3",
+            "ledger day.ledger --recreate-spent --unit sentence --budget 10 --window 3",
             "--window",
         ),
     ] {
         refuse(folder, &line.split(' ').collect::<Vec<_>>(), &[part]);
     }
     let is_spent = || {
-        let output = undertone(folder, &anew);
+        let output = undertone(folder, &recreate);
         let notes = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{notes}");
         assert!(
-            notes.contains("`day.ledger` begins anew: this day (UTC) counts as spent"),
+            notes.contains("`day.ledger` is recreated: this day (UTC) counts as spent"),
             "{notes}"
         );
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -507,8 +510,8 @@ fn begins_anew(day: u64) {
         if bytes != whole {
             let show = ["ledger", "day.ledger"];
             let parts = [
-                "begin anew, which counts this window as spent",
-                "to begin anew: `undertone ledger day.ledger --begin-anew --unit UNIT --budget EPSILON`",
+                "recreate it with this window counted as spent",
+                "to recreate it: `undertone ledger day.ledger --recreate-spent --unit UNIT --budget EPSILON`",
             ];
             refused(&undertone(folder, &show), &show, &parts);
         }
@@ -523,7 +526,7 @@ fn begins_anew(day: u64) {
         fs::write(&path, bytes).unwrap();
         refuse(
             folder,
-            &anew,
+            &recreate,
             &[
                 "cannot write `day.ledger`",
                 "no ledger",
@@ -540,12 +543,29 @@ fn begins_anew(day: u64) {
     );
     let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
     assert!(open.to_string().contains("these are 5000"), "{open}");
-    // Nor is one of a later day, which would be a fresh budget for that day.
+    // A clock that was ahead left a ledger of a later day, which refuses today and can be recreated.
     fs::remove_file(&path).unwrap();
     let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
     let _grant = later.spend(epsilon("10"), day + 3).unwrap();
     drop(later);
-    refuse(folder, &anew, &["clock set back"]);
+    let show = ["ledger", "day.ledger"];
+    let parts = ["set the clock right", "--recreate-spent"];
+    refused(&undertone(folder, &show), &show, &parts);
+    is_spent();
+    let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();
+    assert!(!notes.contains("was of day"), "{notes}");
+    // Pipes are refused, not waited for.
+    #[cfg(unix)]
+    {
+        fs::remove_file(&path).unwrap();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        refuse(folder, &recreate, &["regular file"]);
+        let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10"));
+        let error = opened.unwrap_err();
+        assert!(error.to_string().contains("regular file"), "{error}");
+        refused(&undertone(folder, &show), &show, &["regular file"]);
+    }
 }
 
 /// A bag costs its epsilon for each of its words.

@@ -359,7 +359,7 @@ pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<
 }
 
 /// Puts the folder of a file on the disk, without which a new name does not survive a power failure.
-fn sync_folder(file: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     // Other systems do not let a folder be opened as a file.
     #[cfg(unix)]
     {

@@ -14,28 +14,14 @@ use undertone_core::ledger::{
 use undertone_core::unit::Unit;
 
 use crate::error::{Cause, Error, Result};
-use crate::files::atomic::{AtomicFile, open_regular};
+use crate::files::atomic::{AtomicFile, open_regular, resolved, sync_folder};
 use crate::release::document::OsEntropy;
 
 /// A privacy budget in a file, which nobody else can open as long as this value lives.
 ///
-/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The operating system
-/// holds the lock on the file, and releases it when the process ends. What is read back comes through the
-/// operating system, after it has said that the record is on the disk.
-///
-/// **The lock.** Programs in Rust, C, C++ and Java keep to one rule, so each keeps the others out:
-///
-/// - *A ledger in use.* Before a program reads the ledger and until it is done, it holds an exclusive lock on the whole
-///   file: on Linux and Android a record lock (`fcntl`, from byte 0, length 0), on other systems the lock that they have.
-///   On Linux and Android a program that can also takes `flock`, before the record lock, because some programs know no
-///   other. If either lock is taken, the ledger is in use: the program says so and does not wait.
-/// - *A new ledger.* A program that finds no file locks `NAME.lock` in the same way, but waits for it. If the file is
-///   still missing, it writes the ledger to a file beside it, syncs that, renames it to `NAME` and syncs the folder.
-///   Once the ledger is there it removes `NAME.lock`. No file system needs hard links for that, and a crash leaves
-///   either no ledger or a whole one. A link or a pipe of that name is refused.
-///
-/// A record lock taken with `F_SETLK`, as Java does, is lost when the process closes any descriptor of the file.
-/// `F_OFD_SETLK` has no such trap; Rust and C++ take that.
+/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The operating
+/// system holds the lock on the file, and releases it when the process ends. All languages follow one rule
+/// for this lock, for new ledgers and for their names: "The lock" in `ffi/README.md`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,9 +45,8 @@ pub struct LedgerFile {
     storage: LockedFile,
 }
 
-/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0 at first, never goes back,
-/// kept where the file is not. See [`ledger`](undertone_core::ledger#a-file-that-is-set-back) of `core`;
-/// `examples/counted_ledger.rs` shows one.
+/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0 at first,
+/// never goes back, kept where the file is not. `examples/counted_ledger.rs` shows one.
 pub trait Counter: fmt::Debug + Send {
     /// The counter as it is now.
     ///
@@ -76,7 +61,7 @@ pub trait Counter: fmt::Debug + Send {
     fn raise(&mut self, to: u64) -> io::Result<()>;
 }
 
-/// The file, which is locked, and the counter.
+/// The locked file, and the counter.
 #[derive(Debug)]
 struct LockedFile {
     file: File,
@@ -87,7 +72,7 @@ struct LockedFile {
 }
 
 impl Drop for LockedFile {
-    /// A process that was forked shares the lock: it may not give it up, and its copy of the file must not keep it.
+    /// A forked process shares the lock: it may not give it up, and its copy of the file must not keep it.
     fn drop(&mut self) {
         if self.process == process::id() {
             // Closing the file does the same, unless there is such a copy.
@@ -123,11 +108,12 @@ impl Storage for LockedFile {
 }
 
 impl LedgerFile {
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget` and which `counter` counts, if the platform
-    /// does. For programs that have released: a ledger that is gone must not become a fresh budget.
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, counted by `counter` if the
+    /// platform has one. For programs that have released: a missing ledger must not become a fresh budget.
     ///
     /// # Errors
-    /// Those of [`open_or_create_counted`](Self::open_or_create_counted), and [`ErrorKind::Io`](crate::error::ErrorKind::Io) if nothing is there.
+    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), and
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if nothing is there.
     pub fn open(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -136,24 +122,26 @@ impl LedgerFile {
     ) -> Result<Self> {
         let path = path.as_ref();
         let file = open(path).map_err(Error::io("open", path))?;
-        Self::of_locked(LockedFile::lock(file, path, counter)?, unit, budget)
+        Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if nothing is there. A ledger
-    /// of version 1, which names no unit, becomes one for this unit.
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if nothing is
+    /// there.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it open; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has
-    /// another budget or unit; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it open;
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or unit, is no ledger or
+    /// is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for anything but a regular file.
     pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
         Self::open_or_create_counted(path, unit, budget, None)
     }
 
-    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one that was set back, deleted
-    /// or exchanged is noticed.
+    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one that was set
+    /// back, deleted or exchanged is noticed.
     ///
     /// # Errors
-    /// Those of [`open_or_create`](Self::open_or_create), and [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one counted.
+    /// Errors of [`open_or_create`](Self::open_or_create), and
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one counted.
     pub fn open_or_create_counted(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -164,21 +152,22 @@ impl LedgerFile {
         let file = match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let image = Ledger::create(unit, budget.micro().into(), &mut OsEntropy);
-                create(path, &image.map_err(Error::ledger(path))?)?;
+                settle(path, Some(&image.map_err(Error::ledger(path))?))?;
                 open(path)
             }
             opened => opened,
         };
         let file = file.map_err(Error::io("open", path))?;
-        Self::of_locked(LockedFile::lock(file, path, counter)?, unit, budget)
+        Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
-    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
-    /// spent: it is the current one, or later. What is at `path` is overwritten: only a person should ask for this.
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
+    /// wrong. The present `window` counts as spent. A person should decide this: the file at `path` is
+    /// overwritten.
     ///
     /// # Errors
-    /// Those of [`open_or_create_counted`](Self::open_or_create_counted), but for what is wrong with the old file.
-    pub fn begin_anew(
+    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), but for the state of the old file.
+    pub fn recreate_spent(
         path: impl AsRef<Path>,
         unit: Unit,
         budget: Epsilon,
@@ -188,8 +177,8 @@ impl LedgerFile {
         let path = path.as_ref();
         let file = match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Nothing is granted until it is whole.
-                create(path, &[0; LEDGER_BYTES])?;
+                // A file to lock, from which nobody can spend.
+                settle(path, Some(&[0; LEDGER_BYTES]))?;
                 open(path)
             }
             opened => opened,
@@ -197,19 +186,20 @@ impl LedgerFile {
         let file = file.map_err(Error::io("open", path))?;
         let mut storage = LockedFile::lock(file, path, counter)?;
         let budget_micro = budget.micro().into();
-        let image = Ledger::begin_anew(unit, budget_micro, window, &mut storage, &mut OsEntropy);
+        let image =
+            Ledger::recreate_spent(unit, budget_micro, window, &mut storage, &mut OsEntropy);
         let image = image.map_err(|error| refused(&storage.path, error))?;
         replace(&storage.file, &image).map_err(Error::io("write", path))?;
-        Self::of_locked(storage, unit, budget)
+        Self::from_locked(storage, unit, budget)
     }
 
-    fn of_locked(mut storage: LockedFile, unit: Unit, budget: Epsilon) -> Result<Self> {
+    fn from_locked(mut storage: LockedFile, unit: Unit, budget: Epsilon) -> Result<Self> {
         let image = storage.image()?;
         let counter = storage.counter()?;
         let path = &storage.path;
         let ledger = Ledger::open(unit, &image, &mut OsEntropy);
         let mut ledger = ledger.map_err(|problem| unusable(&storage.file, path, problem))?;
-        ledger.meet(counter).map_err(Error::ledger(path))?;
+        ledger.check_counter(counter).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
             return Err(Error::from(Cause::LedgerBudget {
@@ -221,7 +211,7 @@ impl LedgerFile {
         Ok(Self { ledger, storage })
     }
 
-    /// What is left in `window`, in micro-units.
+    /// The budget left in `window`, in micro-units.
     ///
     /// # Errors
     /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the ledger.
@@ -230,11 +220,12 @@ impl LedgerFile {
         remaining.map_err(Error::ledger(&self.storage.path))
     }
 
-    /// Spends ε, or what a bag costs, in `window`: when this returns a grant, the file on the disk says so.
+    /// Spends ε, or the cost of a bag, in `window`. A grant is returned only once the disk has recorded the cost.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before that of the ledger, a record was lost, or the
-    /// file changed; [`ErrorKind::Io`](crate::error::ErrorKind::Io). With [`ErrorKind::Io`](crate::error::ErrorKind::Io) what was to be spent stays spent.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before that of the
+    /// ledger, a record was lost, or the file changed; [`ErrorKind::Io`](crate::error::ErrorKind::Io), after which
+    /// the cost stays spent.
     pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
         let Self { ledger, storage } = self;
         let spent = ledger.spend(cost, window, storage);
@@ -242,19 +233,20 @@ impl LedgerFile {
     }
 }
 
-/// What is in the ledger at `path`, for showing it. Nothing is locked: nothing is spent by it.
+/// Reads the ledger at `path`, to show it. Nothing is locked, because nothing is spent.
 ///
 /// # Errors
-/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged;
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     let path = path.as_ref();
-    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut file = open_to_read(path).map_err(Error::io("open", path))?;
     let mut image = [0; LEDGER_BYTES + 1];
     let len = read(&mut file, &mut image).map_err(Error::io("read", path))?;
     Contents::read(&image[..len], None).map_err(|problem| unusable(&file, path, problem))
 }
 
-/// What is wrong with a file that was to be a ledger. Of a long one only the start was read.
+/// Adds the whole length of the file to an error: only its start was read.
 fn unusable(file: &File, path: &Path, problem: LedgerError) -> Error {
     let problem = match problem {
         LedgerError::Length { found } if found > LEDGER_BYTES => {
@@ -283,6 +275,11 @@ impl LockedFile {
             }),
             TryLockError::Error(error) => Error::io("lock", path)(error),
         })?;
+        // After opening the ledger: its `NAME.lock` is there before it is.
+        let at = resolved(path);
+        if fs::symlink_metadata(lock_path(&at)).is_ok() {
+            settle(&at, None)?;
+        }
         Ok(Self {
             file,
             path: path.to_owned(),
@@ -307,26 +304,57 @@ pub fn utc_day() -> u64 {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open(path)
+    regular(path, OpenOptions::new().read(true).write(true))
 }
 
-/// Puts a whole new ledger at `path`, unless something is there already.
-fn create(path: &Path, image: &[u8; LEDGER_BYTES]) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    // What was spent is nobody else's business, and nobody else may lock the file.
-    file.keep_private()?;
-    file.write_all(image).map_err(Error::io("write", path))?;
+/// Opens a regular file, or a link to one, to read it.
+#[doc(hidden)]
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    regular(path, OpenOptions::new().read(true))
+}
+
+/// Refuses anything but a regular file, before it is opened: a pipe would wait for its other end.
+fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let check = |about: fs::Metadata| {
+        if about.is_file() {
+            Ok(())
+        } else {
+            let problem = "a ledger is a regular file, and this is none";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+        }
+    };
+    check(fs::metadata(path)?)?;
+    let file = options.open(path)?;
+    check(file.metadata()?)?;
+    Ok(file)
+}
+
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let lock_path = PathBuf::from(name);
+    name.into()
+}
+
+/// Locks `NAME.lock`, puts a whole new ledger at `path` if there is an image and no ledger yet, and syncs the
+/// folder. `NAME.lock` stays until then, as long as the name of the ledger may not be durable.
+fn settle(path: &Path, image: Option<&[u8; LEDGER_BYTES]>) -> Result<()> {
+    let lock_path = lock_path(path);
     let alone = lock_alone(&lock_path)?;
-    // Anything of that name, a link that leads nowhere too: renaming would replace it.
-    match fs::symlink_metadata(path) {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => file.commit()?,
-        Err(error) => return Err(Error::io("open", path)(error)),
+    // Any file of that name, even a dangling link, because renaming would replace it.
+    match (fs::symlink_metadata(path), image) {
+        (Ok(_), _) | (_, None) => {
+            sync_folder(path).map_err(Error::io("sync the folder of", path))?;
+        }
+        (Err(error), Some(image)) if error.kind() == io::ErrorKind::NotFound => {
+            let mut file = AtomicFile::create(path)?;
+            // Nobody else may lock the file, or learn how much was spent.
+            file.keep_private()?;
+            file.write_all(image).map_err(Error::io("write", path))?;
+            file.commit()?;
+        }
+        (Err(error), _) => return Err(Error::io("open", path)(error)),
     }
-    // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
+    // Whoever waits for this lock, or makes the file anew, finds the ledger.
     let _ = fs::remove_file(&lock_path);
     drop(alone);
     Ok(())
@@ -342,13 +370,13 @@ fn lock_alone(path: &Path) -> Result<File> {
     }
 }
 
-// There libc's `flock` has offsets of 32 bits, and the system takes those of 64.
+// libc's `flock` has offsets of 32 bits there, but the system takes 64.
 #[cfg(all(target_os = "android", target_pointer_width = "32"))]
 compile_error!(
     "ledgers cannot be locked on 32-bit Android; use the C library and undertone_posix.h there"
 );
 
-/// The lock that Java takes, too: on these systems it and that of [`File::lock`] do not see each other.
+/// Takes the lock that Java takes: on these systems it and that of [`File::lock`] ignore each other.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError> {
     use nix::errno::Errno;
@@ -387,7 +415,7 @@ fn whole_file(kind: nix::libc::c_int) -> nix::libc::flock {
     }
 }
 
-/// Gives up both locks. What fails here is done when the file is closed.
+/// Gives up both locks. If this fails, closing the file does it.
 fn unlock(file: &File) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -412,7 +440,7 @@ fn read(file: &mut File, image: &mut [u8]) -> io::Result<usize> {
     Ok(len)
 }
 
-/// Makes this the whole file.
+/// Replaces the contents of the file.
 fn replace(mut file: &File, image: &[u8; LEDGER_BYTES]) -> io::Result<()> {
     file.set_len(LEDGER_BYTES as u64)?;
     file.seek(SeekFrom::Start(0))?;

@@ -26,23 +26,24 @@ import java.util.HashSet;
 import java.util.Map;
 
 /**
- * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. What was
- * spent stays spent.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
  *
- * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. One that is let go without
- * being closed stays locked until it is opened again, or the program ends. An interrupt during a call gives an {@link
- * java.nio.channels.ClosedByInterruptException}, and every later call fails: close the ledger, and open it again. Nothing
- * else in this program may open it, because systems drop the lock when it is closed. A ledger is for one {@link Unit} and
- * so are its grants, because epsilons for different units do not add up. Out of scope: a file that is restored from a
- * backup (on Android keep it in {@code Context.getNoBackupFilesDir}), unless there is a {@link Counter}; a device that is
- * cloned, a clock that is set forward.
+ * <p>The file is locked until the ledger is closed, also against programs in other languages. A ledger that is
+ * forgotten without being closed stays locked until it is opened again, or the program ends. Nothing else in this
+ * program may open the file, because systems drop the lock when it is closed. An interrupt during a call gives a
+ * {@link java.nio.channels.ClosedByInterruptException}, and every later call fails: close the ledger, and open it
+ * again.
+ *
+ * <p>A ledger and its grants are for one {@link Unit}, because epsilons for different units do not add up. Out of
+ * scope: a file that is restored from a backup (on Android keep it in {@code Context.getNoBackupFilesDir}), unless
+ * there is a {@link Counter}; a device that is cloned, a clock that is set forward.
  */
 public final class Ledger implements Closeable {
     static final int IMAGE_BYTES = Numbers.LEDGER_IMAGE_BYTES;
 
     /**
-     * Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. Held here, no channel is
-     * closed by a collector, which would drop the lock, too, at a time that nobody chose.
+     * Files of open ledgers: opening one again and closing it would drop the lock on POSIX systems. The map keeps
+     * channels from a collector, which would close them, and drop their locks, at any time.
      */
     private static final Map<Object, Lock> OPEN = new HashMap<>();
 
@@ -55,8 +56,8 @@ public final class Ledger implements Closeable {
     private boolean closed;
 
     /**
-     * A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
-     * back, kept where the file is not. The README of the folder ffi says what platforms have.
+     * A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
+     * never goes back, kept where the file is not. The README of the folder ffi lists what platforms have.
      */
     public interface Counter {
         /** The counter as it is now. */
@@ -74,13 +75,13 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
-     * fresh budget.
+     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh
+     * budget.
      *
-     * @param unit what the grants are for; a ledger of an older version, which names none, becomes one for this unit
-     * @throws IOException if the file is missing or cannot be read
-     * @throws UndertoneException if it is not a ledger, or one for another unit; {@link Status#LEDGER_IN_USE} if another object
-     *     or program has it open
+     * @param unit the unit of the grants
+     * @throws IOException if the file is missing, no regular file, or cannot be read
+     * @throws UndertoneException if it is not a ledger, or one for another unit; {@link Status#LEDGER_IN_USE} if
+     *     another object or program has it open
      */
     public static Ledger open(Path file, Unit unit) throws IOException {
         return open(file, unit, null);
@@ -92,15 +93,11 @@ public final class Ledger implements Closeable {
      * @param counter may be null
      */
     public static Ledger open(Path file, Unit unit, Counter counter) throws IOException {
-        int number = unit.number;
-        Lock lock = Lock.of(file);
+        Lock lock = Lock.take(file);
         try {
             Ledger ledger = new Ledger(lock, unit, counter);
-            // Whether it is a ledger for this unit, and the one that was counted. No window is later than -1 without a sign.
-            long[] left = new long[1];
-            Storage storage = ledger.storage;
-            Native.check(
-                    Native.ledgerLeft(storage, storage.buffer, storage.isCounted(), number, -1, left));
+            // Whether it is a ledger for this unit, and the one that was counted. Without a sign no window is later.
+            ledger.left(-1);
             return ledger;
         } catch (Throwable refused) {
             lock.close();
@@ -118,8 +115,12 @@ public final class Ledger implements Closeable {
             this.key = key;
         }
 
-        static Lock of(Path file) throws IOException {
+        static Lock take(Path file) throws IOException {
             Path path = file.toRealPath();
+            // Before it is opened: a pipe would wait for its other end.
+            if (!Files.isRegularFile(path)) {
+                throw new IOException(file + " is not a regular file");
+            }
             // The file itself where the system has a number for it: it may have a second name.
             Object number = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
             Lock lock = new Lock(number == null ? path : number);
@@ -138,6 +139,10 @@ public final class Ledger implements Closeable {
                 lock.channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
                 if (!tryLock(lock.channel)) {
                     throw inUse(file);
+                }
+                // After opening it: this file is there before the ledger is.
+                if (!isMissing(beside(path, ".lock"))) {
+                    settle(path, null);
                 }
                 return lock;
             } catch (Throwable refused) {
@@ -192,43 +197,43 @@ public final class Ledger implements Closeable {
     public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro, Counter counter)
             throws IOException {
         if (isMissing(file)) {
-            create(file.toAbsolutePath(), freshImage(unit, budgetMicro));
+            settle(file.toAbsolutePath(), freshImage(unit, budgetMicro));
         }
         return open(file, unit, counter);
     }
 
     /**
-     * Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so a window counts as
-     * spent. Only a person or a rule of the app's should decide this. If this fails, the file may be one that is refused: begin
-     * anew again.
+     * Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
+     * wrong. The present window counts as spent. A person or a rule of the app should decide this. If this fails, the
+     * file may be one that is refused: call it again.
      *
      * @param budgetMicro as for {@link #openOrCreate}
-     * @param window the current one, or later
+     * @param window the present window, by a clock that is right
      * @throws IOException if the file cannot be written
      * @throws UndertoneException {@link Status#LEDGER_IN_USE}, or if the budget is not positive
      */
-    public static Ledger beginAnew(Path file, Unit unit, long budgetMicro, long window) throws IOException {
-        return beginAnew(file, unit, budgetMicro, window, null);
+    public static Ledger recreateSpent(Path file, Unit unit, long budgetMicro, long window) throws IOException {
+        return recreateSpent(file, unit, budgetMicro, window, null);
     }
 
     /**
-     * The same for a ledger that the platform counts: no older file is taken for it.
+     * The same for a ledger that the platform counts, so that no older file is taken for it.
      *
      * @param counter may be null
      */
-    public static Ledger beginAnew(Path file, Unit unit, long budgetMicro, long window, Counter counter)
+    public static Ledger recreateSpent(Path file, Unit unit, long budgetMicro, long window, Counter counter)
             throws IOException {
         check(window);
         if (isMissing(file)) {
-            // A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
-            // budget would be a second one for this window.
-            create(file.toAbsolutePath(), new byte[IMAGE_BYTES]);
+            // A file to lock, from which nobody can spend. If another program makes a ledger first, it is overwritten
+            // below, because its budget would be a second one for this window.
+            settle(file.toAbsolutePath(), new byte[IMAGE_BYTES]);
         }
-        Lock lock = Lock.of(file);
+        Lock lock = Lock.take(file);
         try {
             Ledger ledger = new Ledger(lock, unit, counter);
             byte[] image = spentImage(ledger.storage, unit, budgetMicro, window);
-            // In place: the lock is on this file, and would not be on another. What is torn now was lost before.
+            // In place, because the lock is on this file.
             Storage.write(lock.channel, ByteBuffer.wrap(image), 0);
             lock.channel.truncate(IMAGE_BYTES);
             lock.channel.force(true);
@@ -242,7 +247,7 @@ public final class Ledger implements Closeable {
     private static byte[] spentImage(Storage storage, Unit unit, long budgetMicro, long window)
             throws IOException {
         byte[] image = new byte[IMAGE_BYTES];
-        Native.check(Native.ledgerBeginAnew(
+        Native.check(Native.ledgerRecreateSpent(
                 storage,
                 storage.buffer,
                 storage.isCounted(),
@@ -260,10 +265,7 @@ public final class Ledger implements Closeable {
         return image;
     }
 
-    /**
-     * Whether nothing has this name, not even a link that leads nowhere. That it cannot be told is thrown: a ledger would be
-     * replaced.
-     */
+    /** Whether nothing has this name, not even a dangling link. An error is thrown, lest a ledger be replaced. */
     private static boolean isMissing(Path file) throws IOException {
         try {
             Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
@@ -273,28 +275,41 @@ public final class Ledger implements Closeable {
         }
     }
 
-    private static void create(Path file, byte[] image) throws IOException {
-        Path lock = file.resolveSibling(file.getFileName() + ".lock");
-        // One thread, because a lock is one of the whole program; and one program: without hard links, move() could replace a
-        // ledger that another one spent from.
+    private static Path beside(Path file, String suffix) {
+        return file.resolveSibling(file.getFileName() + suffix);
+    }
+
+    /**
+     * Locks NAME.lock, puts the image in place if it is not null and the ledger is missing, syncs the folder, and
+     * removes NAME.lock, which therefore stays as long as the name of the ledger may not be durable.
+     */
+    private static void settle(Path file, byte[] image) throws IOException {
+        Path lock = beside(file, ".lock");
+        // One thread, because a lock belongs to the whole program; and one program, because without hard links,
+        // move() could replace a ledger that another one spent from.
         synchronized (CREATING) {
             try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
-                if (isMissing(file)) {
+                if (image != null && isMissing(file)) {
                     place(file, image);
                 }
-                // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does
-                // no harm.
+                // Windows has no folders that can be synced.
+                if (File.separatorChar != '\\') {
+                    try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
+                        folder.force(true);
+                    }
+                }
+                // Whoever waits for this lock, or makes the file anew, finds the ledger.
                 lock.toFile().delete();
             }
         }
     }
 
-    /** Writes a file beside its place, then puts it there, unless a ledger is there: one exists whole or not at all. */
+    /** Writes a file beside its place, then puts it there, unless a ledger is there: it exists whole or not at all. */
     private static void place(Path file, byte[] image) throws IOException {
-        Path partial = file.resolveSibling(file.getFileName() + ".java.partial");
+        Path partial = beside(file, ".java.partial");
         mustBeRegular(partial);
-        // It may be a second name of a ledger, if a program was killed between the link and the deletion: nobody writes to it.
+        // It may be a second name of a ledger, if a program was killed between the link and the deletion.
         Files.deleteIfExists(partial);
         try (FileChannel channel = FileChannel.open(
                 partial, EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), ofOwner(partial))) {
@@ -302,15 +317,9 @@ public final class Ledger implements Closeable {
         }
         link(file, partial);
         Files.deleteIfExists(partial);
-        // Windows has no folders that can be synced.
-        if (File.separatorChar != '\\') {
-            try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
-                folder.force(true);
-            }
-        }
     }
 
-    /** A ledger is for one user: another who may read it could lock it. */
+    /** Permissions for one user, because another who may read the ledger could lock it. */
     private static FileAttribute<?>[] ofOwner(Path file) {
         if (!file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
             return new FileAttribute<?>[0];
@@ -321,7 +330,7 @@ public final class Ledger implements Closeable {
         };
     }
 
-    /** Gives a new file its name, unless a program has it that does not see our lock, such as Node. */
+    /** Gives a new file its name, unless a program that does not see our lock, such as Node, made a ledger. */
     private static void link(Path file, Path partial) throws IOException {
         try {
             Files.createLink(file, partial);
@@ -333,8 +342,8 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Without hard links. Not with ATOMIC_MOVE, which replaces what is there. Windows moves only to a free name; elsewhere the
-     * system looks, then moves, and what such a program makes in between is replaced.
+     * For file systems without hard links. ATOMIC_MOVE would replace a ledger. Windows moves only to a free name;
+     * elsewhere the system looks, then moves, and replaces what Node makes in between.
      */
     private static void move(Path file, Path partial) throws IOException {
         if (isMissing(file)) {
@@ -346,7 +355,7 @@ public final class Ledger implements Closeable {
         }
     }
 
-    /** A link would lead elsewhere, and a pipe would wait for its other end. */
+    /** Refuses links, which lead elsewhere, and pipes, which wait for their other end. */
     private static void mustBeRegular(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new IOException(file + " is not a regular file; remove it");
@@ -369,7 +378,7 @@ public final class Ledger implements Closeable {
         }
     }
 
-    /** A counter must not use the ledger that asks it: what it spent would be forgotten. */
+    /** Refuses a counter that uses the ledger which asks it: what it spent would be forgotten. */
     private void begin() {
         if (closed) {
             throw new IllegalStateException("the ledger is closed");
@@ -386,36 +395,42 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at
-     * a text.
+     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by
+     * looking at a text.
      *
      * @param window a public number that never decreases, such as {@link #today}
      * @throws IOException if the file cannot be read
-     * @throws UndertoneException if the ledger is of a later window, or what the file became is none
+     * @throws UndertoneException if the ledger is of a later window, or the file is no longer a ledger
      */
     public synchronized long remaining(long window) throws IOException {
         check(window);
-        long[] micro = new long[1];
         begin();
         try {
-            Native.check(Native.ledgerLeft(
-                    storage, storage.buffer, storage.isCounted(), unit.number, window, micro));
+            return left(window);
         } finally {
             busy = false;
         }
+    }
+
+    private long left(long window) throws IOException {
+        byte[] image = Arrays.copyOf(storage.buffer, storage.read());
+        long counter = storage.isCounted() ? storage.readCounter() : -1;
+        long[] micro = new long[1];
+        Native.check(Native.ledgerRemaining(image, counter, unit.number, window, micro));
         return micro[0];
     }
 
     /**
-     * Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes of
-     * the grant, and may be spent if this fails.
+     * Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever
+     * becomes of the grant, and may be spent if this fails.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000
-     * @param window a public number that never decreases, such as {@link #today}; one that is far in the
-     *     future locks the ledger until then
+     * @param window a public number that never decreases, such as {@link #today}; one far in the future locks the
+     *     ledger until then
      * @throws IOException if the file cannot be read or written
-     * @throws UndertoneException {@link Status#LEDGER_EXHAUSTED} if less is left, {@link Status#LEDGER_RECORD_LOST} if a record
-     *     was torn in a power cut, after which the rest of the window is spent, or if the ledger is of a later window
+     * @throws UndertoneException {@link Status#LEDGER_EXHAUSTED} if less is left, {@link Status#LEDGER_RECORD_LOST} if a
+     *     record was torn in a power cut, after which the rest of the window is spent, {@link
+     *     Status#LEDGER_FROM_FUTURE} if the ledger is of a later window
      */
     public Grant spend(long epsilonMicro, long window) throws IOException {
         return spend(epsilonMicro, 1, window);
@@ -450,7 +465,7 @@ public final class Ledger implements Closeable {
     /** Unlocks the file. Closing it again does nothing. */
     @Override
     public synchronized void close() throws IOException {
-        // Not whether the channel is open: an interrupt closes that, and the file would stay in use.
+        // A field of its own: an interrupt closes the channel, and the file would stay in use.
         if (!closed) {
             closed = true;
             lock.close();

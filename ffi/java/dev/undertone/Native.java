@@ -142,11 +142,9 @@ final class Native {
             ByteBuffer grantMemory)
             throws IOException;
 
-    static native int ledgerLeft(
-            Storage storage, byte[] buffer, boolean counted, int unit, long window, long[] outMicro)
-            throws IOException;
+    static native int ledgerRemaining(byte[] image, long counter, int unit, long window, long[] outMicro);
 
-    static native int ledgerBeginAnew(
+    static native int ledgerRecreateSpent(
             Storage storage,
             byte[] buffer,
             boolean counted,

@@ -139,25 +139,28 @@ public final class Status {
     /** A budget of 0 grants nothing; the smallest is 0.000001. */
     public static final int LEDGER_NO_BUDGET = 81;
 
-    /** A ledger has 128 bytes; is it the right file? If so, begin anew. */
+    /** A ledger has 128 bytes; is it the right file? If so, recreate it, spent. */
     public static final int LEDGER_WRONG_LENGTH = 82;
 
-    /** No record begins with "UTLEDG"; is it the right file? If so, begin anew. */
+    /** No record begins with "UTLEDG"; is it the right file? If so, recreate it, spent. */
     public static final int NOT_A_LEDGER = 83;
 
     /** This library cannot read the version of the ledger; use the newer of the two programs. */
     public static final int LEDGER_UNSUPPORTED_VERSION = 84;
 
-    /** No record of the ledger is intact; begin anew, which counts this window as spent. */
+    /** No record of the ledger is intact; recreate it with this window spent. */
     public static final int LEDGER_DAMAGED = 85;
 
-    /** The records are not of one ledger; begin anew, which counts this window as spent. */
+    /** The records are not of one ledger; recreate it with this window spent. */
     public static final int LEDGER_MIXED = 86;
 
     /** Another program wrote to the ledger's file, so nothing is granted; lock it and try again. */
     public static final int LEDGER_CHANGED = 87;
 
-    /** The ledger has recorded a later window than this one; was the clock set back? */
+    /**
+     * The ledger has recorded a later window; set the clock right, or if it is right, recreate the
+     * ledger with this window spent.
+     */
     public static final int LEDGER_FROM_FUTURE = 88;
 
     /** This window has less left than the call needs; wait for the next window. */
@@ -190,7 +193,7 @@ public final class Status {
     /** The ledger is for another unit; every unit has a ledger of its own. */
     public static final int LEDGER_WRONG_UNIT = 97;
 
-    /** The ledger was set back or exchanged; begin anew, which counts this window as spent. */
+    /** The ledger was set back or exchanged; recreate it with this window spent. */
     public static final int LEDGER_SET_BACK = 98;
 
     /**

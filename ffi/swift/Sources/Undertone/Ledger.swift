@@ -1,8 +1,8 @@
 import CUndertone
 import Foundation
 
-/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
-/// back, kept where the file is not. While it is asked, its ledger is busy: what it spends there is refused.
+/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
+/// never goes back, kept where the file is not. While it is asked, its ledger is busy and refuses to spend.
 public protocol Counter: AnyObject {
     /// The counter as it is now.
     func read() throws -> UInt64
@@ -10,22 +10,25 @@ public protocol Counter: AnyObject {
     func raise(to: UInt64) throws
 }
 
-/// A privacy budget in a file: an epsilon for every window of time, for one unit. It locks the file until it is closed or let
-/// go. Exclude the file from backups (`isExcludedFromBackup`): what was spent since would be forgotten.
+/// A privacy budget in a file: an epsilon for every window of time, for one unit. The file is locked until the ledger
+/// is closed or deinitialised. Exclude the file from backups (`isExcludedFromBackup`): after restoring one, what was
+/// spent since would be forgotten.
 public final class Ledger: @unchecked Sendable {
-    /// One that lets its own thread in again: a counter that uses its ledger is refused and does not wait for itself.
+    /// Recursive, so that a counter that uses its ledger is refused instead of waiting for itself.
     private let lock = NSRecursiveLock()
     private var busy = false
     private var closing = false
     private let access: Access
     private let unit: PrivacyUnit
 
-    /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a fresh budget.
+    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh budget.
+    ///
+    /// - Throws: `UndertoneError.refused(UNDERTONE_STATUS_LEDGER_IN_USE)` if another program or object has it open.
     public init(opening path: String, for unit: PrivacyUnit, counter: Counter? = nil) throws {
         access = Access(path, counter)
         self.unit = unit
         try access.open()
-        // Whether it is a ledger for this unit, and the one that was counted. No window is before the last.
+        // Whether it is a ledger for this unit, and the one that was counted. No window is later.
         _ = try remaining(in: .max)
     }
 
@@ -38,28 +41,29 @@ public final class Ledger: @unchecked Sendable {
         try self.init(opening: path, for: unit, counter: counter)
     }
 
-    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
-    /// spent: it is the current one, or later. Only a person or a rule of the app's should decide this.
-    public static func beginAnew(
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was wrong.
+    /// The present `window` counts as spent. A person or a rule of the app should decide this.
+    public static func recreateSpent(
         _ path: String, for unit: PrivacyUnit, budgetMicro: UInt64, window: UInt64, counter: Counter? = nil
     ) throws -> Ledger {
         let access = Access(path, counter)
         try access.with { storage in
-            undertone_posix_begin_anew(&access.file, &storage, unit.rawValue, budgetMicro, window, entropy, nil)
+            undertone_posix_recreate_spent(&access.file, &storage, unit.rawValue, budgetMicro, window, entropy, nil)
         }
         return try Ledger(opening: path, for: unit, counter: counter)
     }
 
-    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never decreases, such
-    /// as the days since 1970.
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never
+    /// decreases, such as the days since 1970.
     public func remaining(in window: UInt64) throws -> UInt64 {
         var micro: UInt64 = 0
-        try alone { try access.with { undertone_ledger_left(&$0, unit.rawValue, window, &micro) } }
+        try alone { try access.with { undertone_posix_remaining(&$0, unit.rawValue, window, &micro) } }
         return micro
     }
 
-    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes of the grant, and
-    /// may be spent if this fails. `words`: 1, or for a bag the number of words it releases; each costs epsilon.
+    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever becomes
+    /// of the grant, and may be spent if this fails. `words`: 1, or the number of words that a bag releases; each costs
+    /// epsilon.
     public func spend(_ epsilon: Epsilon, in window: UInt64, words: UInt32 = 1) throws -> Grant {
         try alone {
             Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
@@ -72,7 +76,7 @@ public final class Ledger: @unchecked Sendable {
         }
     }
 
-    /// Lets others open the file. A second time does nothing. From within a counter, it closes once the call is done.
+    /// Unlocks the file. Closing it again does nothing. Called by its counter, it closes once that call is done.
     public func close() {
         lock.lock()
         defer { lock.unlock() }
@@ -80,7 +84,7 @@ public final class Ledger: @unchecked Sendable {
         if !busy { undertone_posix_unlock(&access.file) }
     }
 
-    /// Does something with the open file while no other thread does.
+    /// Runs `body` while no other thread uses the file.
     private func alone<T>(_ body: () throws -> T) throws -> T {
         lock.lock()
         defer { lock.unlock() }
@@ -95,7 +99,7 @@ public final class Ledger: @unchecked Sendable {
     }
 }
 
-/// What the library reads and writes by, and why that failed.
+/// The storage of the library's calls, and the reason why one failed.
 private final class Access {
     var file: undertone_posix_ledger
     let counter: Counter?
@@ -112,9 +116,8 @@ private final class Access {
     }
 
     func open() throws {
-        file.descriptor = undertone_posix_open(file.path, O_RDWR)
-        if file.descriptor < 0 { throw UndertoneError.system(errno) }
-        if undertone_posix_lock_file(file.descriptor, 0) != 0 {
+        file.descriptor = undertone_posix_open_locked(&file)
+        if file.descriptor < 0 {
             let why = errno
             let taken = undertone_posix_is_locked(why) != 0
             throw taken ? UndertoneError.refused(UNDERTONE_STATUS_LEDGER_IN_USE) : UndertoneError.system(why)
@@ -126,7 +129,7 @@ private final class Access {
         try Undertone.check(status)
     }
 
-    /// Calls the library with the file. Without a lock: that is held as long as the file is open.
+    /// Calls the library with the file. Without a lock, which is held as long as the file is open.
     func with(_ body: (inout undertone_ledger_storage) -> Int32) throws {
         failure = nil
         var storage = undertone_ledger_storage()

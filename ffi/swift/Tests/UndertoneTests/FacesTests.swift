@@ -419,8 +419,8 @@ final class FacesTests: XCTestCase {
         ledger.close()
         try store([], path)
         refused("LEDGER_WRONG_LENGTH", "emptied") { try Ledger(opening: path, for: .sentence) }
-        step("begun_anew") {
-            ledger = try Ledger.beginAnew(path, for: .sentence, budgetMicro: 10_000_000, window: 20001)
+        step("recreated") {
+            ledger = try Ledger.recreateSpent(path, for: .sentence, budgetMicro: 10_000_000, window: 20001)
             left(20001, 0)
             left(20002, 10_000_000)
         }

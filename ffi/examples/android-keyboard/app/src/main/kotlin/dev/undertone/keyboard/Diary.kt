@@ -154,10 +154,10 @@ class Diary(pack: Pack, folder: Path) : Closeable {
             Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
         }
     } catch (gone: NoSuchFileException) {
-        Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+        Ledger.recreateSpent(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
     } catch (refused: UndertoneException) {
         if (refused.status() !in UNKNOWN_SPENT) throw refused
-        Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+        Ledger.recreateSpent(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
     }
 
     /** Wipes what was typed. */
