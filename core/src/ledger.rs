@@ -1,14 +1,15 @@
-//! The privacy budget: limits the ε that a device spends in a window of time, even across power cuts.
+//! The privacy budget: limits the ε that a device spends in a window of time, even across power
+//! cuts.
 //!
-//! Every release takes a [`Grant`] by value. A [`Ledger`] issues a grant only after its cost is durably
-//! recorded, as long as the budget of the window lasts. `core/FORMAT.md` specifies the file, and
-//! `core/proofs/ledger.md` has the proofs of what this page promises.
+//! Every release takes a [`Grant`] by value. A [`Ledger`] issues a grant only after its cost is
+//! durably recorded, as long as the budget of the window lasts. `core/FORMAT.md` specifies the
+//! file, and `core/proofs/ledger.md` has the proofs of what this page promises.
 //!
 //! # How
 //!
-//! [`Ledger::create`] makes the file once, for one [`Unit`]. The app chooses what a window is: a public
-//! number that does not go backwards, such as the days since 1970. While nothing else uses the file,
-//! [`Ledger::spend`] takes every step in the right order:
+//! [`Ledger::create`] makes the file once, for one [`Unit`]. The app chooses what a window is: a
+//! public number that does not go backwards, such as the days since 1970. While nothing else uses
+//! the file, [`Ledger::spend`] takes every step in the right order:
 //!
 //! ```
 //! use core::convert::Infallible;
@@ -53,34 +54,35 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! For storage that answers later, [`Ledger::reserve`] and [`Reservation::persisted`] are the same steps
-//! one by one.
+//! For storage that answers later, [`Ledger::reserve`] and [`Reservation::persisted`] are the same
+//! steps one by one.
 //!
 //! # Guarantee
 //!
-//! Under the assumptions below, the ε of all grants for a window add up to at most the budget, over all
-//! runs of the app. With a budget of ε, the releases of w windows together are w·ε-differentially private.
-//! A ledger is for one unit, because promises for different units do not add up. A bag of n words costs
-//! n·ε ([`Cost`]).
+//! Under the assumptions below, the ε of all grants for a window add up to at most the budget, over
+//! all runs of the app. With a budget of ε, the releases of w windows together are
+//! w·ε-differentially private. A ledger is for one unit, because promises for different units do
+//! not add up. A bag of n words costs n·ε ([`Cost`]).
 //!
-//! A copy of an older file brings spent budget back, unless the platform has a *monotonic counter*: one
-//! that is raised but never goes back. A [`Storage`] that has one passes it on. A file that was set back,
-//! deleted or exchanged then cannot recover spent budget ([`LedgerError::SetBack`]).
+//! A copy of an older file brings spent budget back, unless the platform has a *monotonic counter*:
+//! one that is raised but never goes back. A [`Storage`] that has one passes it on. A file that was
+//! set back, deleted or exchanged then cannot recover spent budget ([`LedgerError::SetBack`]).
 //!
-//! [`Ledger::recreate_spent`] replaces a ledger that was lost, damaged or set back, or whose window is in
-//! the future because a clock was wrong. The present window counts as spent.
+//! [`Ledger::recreate_spent`] replaces a ledger that was lost, damaged or set back, or whose window
+//! is in the future because a clock was wrong. The present window counts as spent.
 //!
 //! # Assumptions
 //!
-//! - A synced write stays, and a write to one record never damages the other. Firmware keeps each record
-//!   in an erase block of its own. A read after the sync returns what storage holds.
+//! - A synced write stays, and a write to one record never damages the other. Firmware keeps each
+//!   record in an erase block of its own. A read after the sync returns what storage holds.
 //! - One writer at a time, with a lock from [`reserve`](Ledger::reserve) to
-//!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A ledger notices most
-//!   changes by others, but not a record that it has just overwritten.
-//! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned, no
-//!   virtual machine returned to a snapshot. Anyone who can write the file can do that on purpose.
-//! - With a counter: it never goes back, nothing else raises it, the memory of the process is not set
-//!   back, and the clock is not set back together with the file.
+//!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A ledger
+//!   notices most changes by others, but not a record that it has just overwritten.
+//! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned,
+//!   no virtual machine returned to a snapshot. Anyone who can write the file can do that on
+//!   purpose.
+//! - With a counter: it never goes back, nothing else raises it, the memory of the process is not
+//!   set back, and the clock is not set back together with the file.
 //! - The app chooses the window. Setting the clock forward opens a new window early.
 //! - ε and the window are chosen without looking at the text. Otherwise what remains and whether a
 //!   release is refused are private themselves.
@@ -151,8 +153,8 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant that no ledger counts, for apps that account elsewhere and for public text. It is for a bag
-    /// of any size.
+    /// A grant that no ledger counts, for apps that account elsewhere and for public text. It is
+    /// for a bag of any size.
     ///
     /// Releases of the same text add up; the caller counts them.
     pub const fn unrecorded(unit: Unit, epsilon: Epsilon) -> Self {
@@ -380,8 +382,8 @@ impl Contents {
     ///
     /// # Errors
     /// [`LedgerError::Length`], [`LedgerError::NotALedger`], [`LedgerError::Version`],
-    /// [`LedgerError::Damaged`] if no record is intact, [`LedgerError::Mixed`] if the two do not belong
-    /// together; [`LedgerError::SetBack`] as for [`Ledger::check_counter`].
+    /// [`LedgerError::Damaged`] if no record is intact, [`LedgerError::Mixed`] if the two do not
+    /// belong together; [`LedgerError::SetBack`] as for [`Ledger::check_counter`].
     ///
     /// # Cost
     /// Two blocks of SHA-256.
@@ -439,14 +441,16 @@ impl Contents {
         Ok(self.budget().saturating_sub(spent))
     }
 
-    /// Whether a record was lost, so that the rest of the window in which that is noticed counts as spent.
+    /// Whether a record was lost, so that the rest of the window in which that is noticed counts as
+    /// spent.
     pub fn is_lost(&self) -> bool {
         self.lost
     }
 }
 
 /// Whether the ledger is one record behind the platform's counter, which is then lost. `stored` and
-/// `newest` are the numbers of the newest record on storage, and of the newest one on storage or in memory.
+/// `newest` are the numbers of the newest record on storage, and of the newest one on storage or in
+/// memory.
 fn is_one_behind(stored: u64, newest: u64, counter: Option<u64>) -> Result<bool, LedgerError> {
     // A counter of 0 has not begun to count.
     let Some(platform @ 1..) = counter else {
@@ -488,17 +492,18 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     record: Record,
-    /// `None` if the record only marks the rest of the window as spent, because another one was lost.
+    /// `None` if the record only marks the rest of the window as spent, because another one was
+    /// lost.
     cost: Option<Cost>,
 }
 
 impl Ledger {
     /// Returns the file of a new ledger, with `budget` micro-units of ε for every window.
     ///
-    /// The budget stays: another budget is another promise, with a ledger of its own. The app writes the
-    /// file once, beside its place, syncs it, renames it, and syncs the folder before anything is spent.
-    /// Use [`recreate_spent`](Ledger::recreate_spent) in the place of an earlier ledger, or if a monotonic
-    /// counter is above 1, because a new ledger forgets what was spent.
+    /// The budget stays: another budget is another promise, with a ledger of its own. The app
+    /// writes the file once, beside its place, syncs it, renames it, and syncs the folder before
+    /// anything is spent. Use [`recreate_spent`](Ledger::recreate_spent) in the place of an earlier
+    /// ledger, or if a monotonic counter is above 1, because a new ledger forgets what was spent.
     ///
     /// # Errors
     /// [`LedgerError::NoBudget`] for a budget of 0; [`LedgerError::Entropy`] if the source of the
@@ -514,13 +519,14 @@ impl Ledger {
         Self::image(unit, budget, 1, (0, 0), entropy)
     }
 
-    /// Returns the file of a ledger that replaces one that was lost, damaged or set back, or whose window
-    /// is in the future because a clock was wrong. `window`, the present one, counts as spent.
+    /// Returns the file of a ledger that replaces one that was lost, damaged or set back, or whose
+    /// window is in the future because a clock was wrong. `window`, the present one, counts as
+    /// spent.
     ///
-    /// It restores no budget, provided that the clock is right now: earlier windows are refused, nothing is
-    /// left in `window`, and each later window opens once, when the clock reaches it
-    /// (`core/proofs/ledger.md`). `storage` is asked for its monotonic counter, if it has one, which is
-    /// raised, so that no older file is taken for this ledger.
+    /// It restores no budget, provided that the clock is right now: earlier windows are refused,
+    /// nothing is left in `window`, and each later window opens once, when the clock reaches it
+    /// (`core/proofs/ledger.md`). `storage` is asked for its monotonic counter, if it has one,
+    /// which is raised, so that no older file is taken for this ledger.
     ///
     /// # Errors
     /// Errors of [`create`](Ledger::create) and of the storage, [`LedgerError::WornOut`],
@@ -623,8 +629,8 @@ impl Ledger {
             .map_or(self.contents.newest, |pending| pending.record)
     }
 
-    /// The budget left in `window`, in micro-units; 0 if a record was lost. Private if an ε depended on the
-    /// text.
+    /// The budget left in `window`, in micro-units; 0 if a record was lost. Private if an ε
+    /// depended on the text.
     ///
     /// # Errors
     /// [`LedgerError::FromFuture`] for a window before that of the ledger.
@@ -633,13 +639,14 @@ impl Ledger {
         Ok(self.budget().saturating_sub(spent))
     }
 
-    /// Spends in `window`: reserves, raises the storage's monotonic counter if it has one, writes the
-    /// record, and reads it back. The grant exists only if storage has the record.
+    /// Spends in `window`: reserves, raises the storage's monotonic counter if it has one, writes
+    /// the record, and reads it back. The grant exists only if storage has the record.
     ///
     /// # Errors
-    /// Nothing was spent after errors of [`reserve`](Ledger::reserve) and of reading. The cost stays spent
-    /// after errors of the counter, of writing, and of [`persisted`](Reservation::persisted).
-    /// [`LedgerError::Lost`] if a record was lost: storage now records the rest of the window as spent.
+    /// Nothing was spent after errors of [`reserve`](Ledger::reserve) and of reading. The cost
+    /// stays spent after errors of the counter, of writing, and of
+    /// [`persisted`](Reservation::persisted). [`LedgerError::Lost`] if a record was lost: storage
+    /// now records the rest of the window as spent.
     ///
     /// # Cost
     /// Up to two blocks of SHA-256, and the calls of the storage.
@@ -662,15 +669,16 @@ impl Ledger {
         Ok(reservation.persisted(read_back)?)
     }
 
-    /// Reserves the cost of a release in `window`. It counts as spent from now on, whether or not the
-    /// reservation is persisted.
+    /// Reserves the cost of a release in `window`. It counts as spent from now on, whether or not
+    /// the reservation is persisted.
     ///
     /// If a record was lost, the reservation marks the rest of the window as spent, and
     /// [`persisted`](Reservation::persisted) returns [`LedgerError::Lost`] instead of a grant.
     ///
     /// # Shapes
-    /// `stored`: the file, as it is now. `counter`: the platform's monotonic counter as it is now, if there
-    /// is one. The caller raises it to [`Reservation::number`] before it writes the record.
+    /// `stored`: the file, as it is now. `counter`: the platform's monotonic counter as it is now,
+    /// if there is one. The caller raises it to [`Reservation::number`] before it writes the
+    /// record.
     ///
     /// # Errors
     /// [`LedgerError::Length`]; [`LedgerError::Changed`] if the file is not as this ledger left it;
@@ -746,7 +754,8 @@ impl Ledger {
     /// [`reserve`](Ledger::reserve) does. A ledger that is one record behind has lost that record.
     ///
     /// # Errors
-    /// [`LedgerError::SetBack`] for a ledger that is further behind, or ahead of a counter that is not 0.
+    /// [`LedgerError::SetBack`] for a ledger that is further behind, or ahead of a counter that is
+    /// not 0.
     pub fn check_counter(&mut self, counter: Option<u64>) -> Result<(), LedgerError> {
         let (stored, newest) = (
             self.contents.newest.number.get(),
@@ -756,7 +765,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// The last reservation, if it was not persisted yet: for callers that cannot keep it while they write.
+    /// The last reservation, if it was not persisted yet: for callers that cannot keep it while
+    /// they write.
     pub fn resume(&mut self) -> Option<Reservation<'_>> {
         self.pending.map(|pending| Reservation {
             ledger: self,
@@ -792,12 +802,14 @@ pub struct Reservation<'l> {
 }
 
 impl Reservation<'_> {
-    /// Whether a record was lost, so that this marks the rest of the window as spent and grants nothing.
+    /// Whether a record was lost, so that this marks the rest of the window as spent and grants
+    /// nothing.
     pub fn is_lost(&self) -> bool {
         self.pending.cost.is_none()
     }
 
-    /// The number of the record, to which the platform's monotonic counter is raised before it is written.
+    /// The number of the record, to which the platform's monotonic counter is raised before it is
+    /// written.
     pub fn number(&self) -> u64 {
         self.pending.record.number.get()
     }
@@ -815,17 +827,19 @@ impl Reservation<'_> {
         }
     }
 
-    /// Returns the grant, once the app has written the record, synced, and read the file back from storage.
+    /// Returns the grant, once the app has written the record, synced, and read the file back from
+    /// storage.
     ///
     /// # Shapes
     /// `read_back`: the file, as it is now.
     ///
     /// # Errors
-    /// [`LedgerError::Length`] and [`LedgerError::NotPersisted`] if that is not the file with this record in
-    /// its place: the cost stays spent. The app may write and read again ([`Ledger::resume`]).
+    /// [`LedgerError::Length`] and [`LedgerError::NotPersisted`] if that is not the file with this
+    /// record in its place: the cost stays spent. The app may write and read again
+    /// ([`Ledger::resume`]).
     ///
-    /// [`LedgerError::Lost`] if a record had been lost before: storage now records the rest of its window
-    /// as spent.
+    /// [`LedgerError::Lost`] if a record had been lost before: storage now records the rest of its
+    /// window as spent.
     pub fn persisted(self, read_back: &[u8]) -> Result<Grant, LedgerError> {
         let Self { ledger, pending } = self;
         let contents = &mut ledger.contents;
@@ -852,8 +866,8 @@ pub trait Storage {
     /// An error of the file or the counter. Nothing is granted after one.
     type Error;
 
-    /// Reads the file from its start, as far as `image` goes, and returns the number of bytes read. `image`
-    /// is one byte longer than a ledger, so that a longer file is noticed.
+    /// Reads the file from its start, as far as `image` goes, and returns the number of bytes read.
+    /// `image` is one byte longer than a ledger, so that a longer file is noticed.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -865,8 +879,8 @@ pub trait Storage {
     /// If it may not be durable.
     fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Self::Error>;
 
-    /// The platform's monotonic counter for this ledger; `None` (the default) without one. It starts at 0:
-    /// a counter that started elsewhere is read as its difference from there.
+    /// The platform's monotonic counter for this ledger; `None` (the default) without one. It
+    /// starts at 0: a counter that started elsewhere is read as its difference from there.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -874,8 +888,8 @@ pub trait Storage {
         Ok(None)
     }
 
-    /// Raises the counter to `to`, by single steps if it has no others: almost always by one. Not called
-    /// without a counter.
+    /// Raises the counter to `to`, by single steps if it has no others: almost always by one. Not
+    /// called without a counter.
     ///
     /// # Errors
     /// If it may not be durable.
@@ -936,8 +950,8 @@ impl<E: fmt::Display> fmt::Display for SpendError<E> {
 
 impl<E: core::error::Error> core::error::Error for SpendError<E> {}
 
-/// A refusal of a ledger. It depends on the file, the window and the budget, never on a text, unless an ε
-/// did.
+/// A refusal of a ledger. It depends on the file, the window and the budget, never on a text,
+/// unless an ε did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LedgerError {

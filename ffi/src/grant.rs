@@ -15,7 +15,8 @@ use crate::memory::{Handle, HandleMut, Room, checked, size};
 use crate::release::unit_of;
 use crate::status::{Refusal, report};
 
-/// Permission to spend an epsilon once; every release takes one. A later grant may use its memory again.
+/// Permission to spend an epsilon once; every release takes one. A later grant may use its
+/// memory again.
 pub struct UndertoneGrant {
     _opaque: (),
 }
@@ -33,16 +34,16 @@ impl Handle for UndertoneGrant {
 /// The status of a handle that is NULL, misaligned, in use or no grant.
 ///
 /// # Safety
-/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long as the result
-/// lives.
+/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long
+/// as the result lives.
 #[doc(hidden)]
 pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option<Grant>, i32> {
     let open = || Ok(checked!(unsafe HandleMut(grant)));
     open().map_err(|Refusal(status)| status)
 }
 
-/// Takes a grant out of its handle, right before entropy is drawn, because nothing gives it back. A grant
-/// that `check` refuses stays there.
+/// Takes a grant out of its handle, right before entropy is drawn, because nothing gives it
+/// back. A grant that `check` refuses stays there.
 pub(crate) fn spend(
     grant: &mut Option<Grant>,
     check: impl FnOnce(&Grant) -> Result<(), Refusal>,
@@ -72,14 +73,14 @@ pub extern "C" fn undertone_grant_handle_size() -> usize {
     size::<UndertoneGrant>()
 }
 
-/// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
-/// releases of the same sentences add up.
+/// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
+/// text. Several releases of the same sentences add up.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
-/// `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`,
+/// aligned to `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
 /// `UNDERTONE_UNIT_` numbers, that of the release. `epsilon_micro`: epsilon in micro-units, 1 to
-/// `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle, which lies in
-/// `memory` and must not be moved or copied.
+/// `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
+/// handle, which lies in `memory` and must not be moved or copied.
 ///
 /// There is nothing to free. If the call fails, `memory` may have been written to.
 ///
@@ -107,12 +108,13 @@ pub unsafe extern "C" fn undertone_grant_init_unrecorded(
     })
 }
 
-/// A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
-/// hardware generator. Never a seeded generator: whoever knows the bytes can undo the privacy.
+/// A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`,
+/// `BCryptGenRandom`, a hardware generator. Never a seeded generator: whoever knows the bytes
+/// can undo the privacy.
 ///
-/// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
-/// read is a failure). It returns normally: no `longjmp`, no exception. `context` is what the
-/// caller of the function gave that takes it.
+/// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a
+/// short read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
+/// the caller of the function gave that takes it.
 pub type UndertoneEntropyFn =
     Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> i32>;
 

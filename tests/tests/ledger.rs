@@ -1,5 +1,5 @@
-//! A ledger never forgets what was granted: power cuts at every byte, damage, other writers, and any schedule
-//! of all of them.
+//! A ledger never forgets what was granted: power cuts at every byte, damage, other writers, and
+//! any schedule of all of them.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -108,8 +108,8 @@ fn spend(
     reservation.persisted(file)
 }
 
-/// Spends micro-units in `window` as long as there is a grant, and returns how many. A lost record costs one
-/// reservation without a grant.
+/// Spends micro-units in `window` as long as there is a grant, and returns how many. A lost record
+/// costs one reservation without a grant.
 fn drain(ledger: &mut Ledger, file: &mut Image, window: u64) -> u64 {
     let mut granted = 0;
     loop {
@@ -222,8 +222,9 @@ fn nothing_is_created_from_bad_arguments() {
     }
 }
 
-/// Cuts the power while `write` goes to the file, in every way that the caller lists as a mask of the bytes
-/// that made it, and checks what is left: `granted` micro-units in `window` before, `budget` in all.
+/// Cuts the power while `write` goes to the file, in every way that the caller lists as a mask of
+/// the bytes that made it, and checks what is left: `granted` micro-units in `window` before,
+/// `budget` in all.
 fn cut(file: &Image, write: Write, granted: u64, budget: u64, window: u64, made_it: &[bool]) {
     let mut torn = *file;
     for (index, _) in made_it.iter().enumerate().filter(|(_, made)| **made) {
@@ -294,7 +295,8 @@ fn power_cuts_at_every_byte_forget_nothing() {
     }
 }
 
-/// The slot of a reservation that came to nothing is written again: the other one holds what was granted.
+/// The slot of a reservation that came to nothing is written again: the other one holds what was
+/// granted.
 #[test]
 fn failed_reservations_stay_spent_and_write_their_slot_again() {
     let mut file = create(100, 1);
@@ -335,8 +337,8 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     assert_ne!(next.0, start);
 }
 
-/// A record that arrived, but that nobody asked for, is what its slot holds when the next one is reserved. If that does not
-/// arrive it is still there, and no change by somebody else.
+/// A record that arrived, but that nobody asked for, is what its slot holds when the next one is
+/// reserved. If that does not arrive it is still there, and no change by somebody else.
 #[test]
 fn a_record_that_nobody_asked_for_is_known() {
     let mut file = create(100, 9);
@@ -455,7 +457,8 @@ fn other_files_are_refused() {
     let mut other_unit = record(1, 4, 1, 10, 1);
     other_unit[7] = Unit::Sentence.number();
     for mixed in [
-        // Another unit, ledger or budget, the same counter, less spent later, an earlier window later.
+        // Another unit, ledger or budget, the same counter, less spent later, an earlier window
+        // later.
         image(a, sealed(other_unit)),
         image(a, record(2, 4, 1, 10, 1)),
         image(a, record(1, 4, 1, 11, 1)),
@@ -520,9 +523,10 @@ fn stale_handles_are_refused() {
     assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
 }
 
-/// Every order in which two handles can take their steps (read the file and reserve, write, read back) without a
-/// lock. Two grants of which the file knows one are given in no order but those where a handle writes over a
-/// record that was persisted since it read the file: what the documentation asks a lock for.
+/// Every order in which two handles can take their steps (read the file and reserve, write, read
+/// back) without a lock. Two grants of which the file knows one are given in no order but those
+/// where a handle writes over a record that was persisted since it read the file: what the
+/// documentation asks a lock for.
 #[test]
 fn without_a_lock_all_but_one_order_is_noticed() {
     let mut unnoticed = 0;
@@ -592,7 +596,8 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u32, u64)>> {
         1 => Just(Step::Retry),
         1 => (0..8 * LEDGER_BYTES).prop_map(Step::Rot),
     ];
-    // Mostly the same window, sometimes one later, sometimes many, and now and then a clock that is set back.
+    // Mostly the same window, sometimes one later, sometimes many, and now and then a clock that is
+    // set back.
     let window = prop_oneof![6 => Just(10), 2 => Just(11), 1 => Just(500), 1 => Just(9)];
     proptest::collection::vec((step, 1u32..40, window), 1..60)
 }
@@ -788,7 +793,8 @@ fn units_are_kept_apart() {
                         .err()
                         .map(|error| (error == DocumentError::Unit(wrong), error.to_string())),
                     Unit::WholeText => {
-                        // The golden pack has no release of whole texts: the unit is looked at before that.
+                        // The golden pack has no release of whole texts: the unit is looked at
+                        // before that.
                         let error = document.release_whole_text(grant, &mut entropy()).err();
                         let error = error.filter(|error| *error != DocumentError::NoScores);
                         error.map(|error| (error == DocumentError::Unit(wrong), error.to_string()))
@@ -922,8 +928,9 @@ impl Storage for Platform {
     }
 }
 
-/// With a platform's counter no file that there ever was brings anything back: every history of three spends, with or
-/// without a power cut at any step, and then every image of it in the place of the last.
+/// With a platform's counter no file that there ever was brings anything back: every history of
+/// three spends, with or without a power cut at any step, and then every image of it in the place
+/// of the last.
 #[test]
 fn no_file_that_is_set_back_grants_again() {
     const BUDGET: u64 = 10;
@@ -975,8 +982,9 @@ fn no_file_that_is_set_back_grants_again() {
     }
 }
 
-/// A clock that was ahead once left a ledger of a far window, which refuses the present one for ever. Recreated, it is spent in
-/// the present window, refuses earlier ones, and has its budget in later ones; a counter refuses what was there before.
+/// A clock that was ahead once left a ledger of a far window, which refuses the present one for
+/// ever. Recreated, it is spent in the present window, refuses earlier ones, and has its budget in
+/// later ones; a counter refuses what was there before.
 #[test]
 fn a_clock_that_was_wrong_once_ends_nothing_for_good() {
     const NOW: u64 = 20_000;

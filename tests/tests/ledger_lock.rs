@@ -1,5 +1,5 @@
-//! One ledger file, programs in Rust, C, C++ and Java: whichever has it open keeps the others out, they make a new one
-//! together without losing what was spent, and none needs hard links.
+//! One ledger file, programs in Rust, C, C++ and Java: whichever has it open keeps the others out,
+//! they make a new one together without losing what was spent, and none needs hard links.
 //!
 //! Chance: false alarm none, miss none. Programs are waited for by what they print.
 
@@ -26,15 +26,16 @@ const TASK: &str = "UNDERTONE_TEST_LEDGER_TASK";
 /// The exit status of a program that finds the ledger in use.
 const IN_USE: i32 = 3;
 
-/// One test at a time: between fork and exec, a process that is being started holds the locks of this one.
+/// One test at a time: between fork and exec, a process that is being started holds the locks of
+/// this one.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the ledgers have in a window, here and in the other languages: one for each of the programs that run at once, or the
-/// last ones are refused where the first ones are done by then.
+/// What the ledgers have in a window, here and in the other languages: one for each of the programs
+/// that run at once, or the last ones are refused where the first ones are done by then.
 const BUDGET: u32 = 9;
 
 fn budget() -> Epsilon {
@@ -307,8 +308,9 @@ fn a_ledger_that_many_make_is_one() {
     assert_eq!(names(&folder), ["a.ledger"]);
 }
 
-/// A window that counts as spent stays so if another ledger is made while this one is recreated. In Rust nobody can get in
-/// between, because it draws its own entropy, and C++ and Swift use the functions of C.
+/// A window that counts as spent stays so if another ledger is made while this one is recreated. In
+/// Rust nobody can get in between, because it draws its own entropy, and C++ and Swift use the
+/// functions of C.
 #[test]
 fn a_recreated_ledger_is_spent_whoever_was_first() {
     let _alone = alone();
@@ -327,8 +329,9 @@ fn a_recreated_ledger_is_spent_whoever_was_first() {
     }
 }
 
-/// What has the name of the lock, or of the part that a new ledger is written to, is opened only if it is a regular
-/// file: a link that leads nowhere was written through, and Java waited for the other end of a pipe.
+/// What has the name of the lock, or of the part that a new ledger is written to, is opened only if
+/// it is a regular file: a link that leads nowhere was written through, and Java waited for the
+/// other end of a pipe.
 #[test]
 fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     let _alone = alone();
@@ -366,7 +369,8 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     }
 }
 
-/// Ends a program that waits for something else: after longer than any busy machine takes to start Java.
+/// Ends a program that waits for something else: after longer than any busy machine takes to start
+/// Java.
 fn bounded(mut child: Child) -> Output {
     let start = Instant::now();
     while child.try_wait().expect("it is ours").is_none() {

@@ -17,20 +17,22 @@ use crate::arguments::{self, Name, Text};
 use crate::errors::{argument, quietly, raised};
 use crate::releaser::{Released, Releaser};
 
-/// A ledger file: the budget of each window of time, and how much of it is spent. `Ledger(path, budget, unit=...)`
-/// opens it, or makes it if it is missing. With `create=False` a missing file is an `UndertoneError`: a program that
-/// has released must not get a fresh budget.
+/// A ledger file: the budget of each window of time, and how much of it is spent. `Ledger(path,
+/// budget, unit=...)` opens it, or makes it if it is missing. With `create=False` a missing file is
+/// an `UndertoneError`: a program that has released must not get a fresh budget.
 ///
-/// A release is drawn only after its cost is on the disk. One process at a time has the file open: a forked child must
-/// open it itself, once its parent has closed it. `unit` is "sentence" or "whole-text"; each kind of promise has a
-/// ledger of its own. `window` is a number that never decreases, such as that of a week; None is the day (UTC).
-/// Restoring a backup of the file, or a later window, restores budget. `recreate_spent` replaces a lost ledger.
+/// A release is drawn only after its cost is on the disk. One process at a time has the file open:
+/// a forked child must open it itself, once its parent has closed it. `unit` is "sentence" or
+/// "whole-text"; each kind of promise has a ledger of its own. `window` is a number that never
+/// decreases, such as that of a week; None is the day (UTC). Restoring a backup of the file, or a
+/// later window, restores budget. `recreate_spent` replaces a lost ledger.
 ///
-/// Raises `LedgerError` if the file is no ledger, is damaged, or has another budget or unit, and `UndertoneError` of the
-/// kind "in-use" if it is open elsewhere.
+/// Raises `LedgerError` if the file is no ledger, is damaged, or has another budget or unit, and
+/// `UndertoneError` of the kind "in-use" if it is open elsewhere.
 #[pyclass(module = "undertone")]
 pub(crate) struct Ledger {
-    /// A mutex, because the counter of a ledger need not be `Sync`. It is never locked: Python lets one thread in.
+    /// A mutex, because the counter of a ledger need not be `Sync`. It is never locked: Python lets
+    /// one thread in.
     file: Option<Mutex<LedgerFile>>,
     process: u32,
     unit: Unit,
@@ -125,11 +127,12 @@ impl Ledger {
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
-    /// Replaces a ledger that was lost or damaged, or whose window is in the future because a clock was wrong. `window`,
-    /// the present one by a clock that is right, counts as spent: nothing is left before the next. The file at `path`
-    /// is overwritten, so a person should decide on this.
+    /// Replaces a ledger that was lost or damaged, or whose window is in the future because a clock
+    /// was wrong. `window`, the present one by a clock that is right, counts as spent: nothing is
+    /// left before the next. The file at `path` is overwritten, so a person should decide on this.
     ///
-    /// Raises the exceptions of `Ledger(path, budget, unit=...)`, but for the state of the old file.
+    /// Raises the exceptions of `Ledger(path, budget, unit=...)`, but for the state of the old
+    /// file.
     #[staticmethod]
     #[pyo3(signature = (path, budget, *, unit, window = None))]
     fn recreate_spent(
@@ -184,8 +187,8 @@ impl Ledger {
         self.close();
     }
 
-    /// Adds the releases of these texts to `paid` as long as the budget lasts, and then raises the error that ended it.
-    /// Signals are handled afterwards.
+    /// Adds the releases of these texts to `paid` as long as the budget lasts, and then raises the
+    /// error that ended it. Signals are handled afterwards.
     #[pyo3(signature = (releaser, texts, first, paid))]
     fn _release(
         &mut self,

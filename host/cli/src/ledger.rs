@@ -19,18 +19,20 @@ use crate::paths::Paths;
 pub(crate) struct Arguments {
     /// The ledger.
     ledger: PathBuf,
-    /// The window; the days since 1970 in UTC, as `privatize` has them, unless an app counts otherwise.
+    /// The window; the days since 1970 in UTC, as `privatize` has them, unless an app counts
+    /// otherwise.
     #[arg(long, value_name = "N", default_value_t = utc_day(), value_parser = crate::args::whole::<u64>)]
     window: u64,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Replace a ledger that was lost or damaged, or whose window is in the future because a clock was wrong. Set the
-    /// clock right first. This day (UTC) counts as spent: releases go on tomorrow.
+    /// Replace a ledger that was lost or damaged, or whose window is in the future because a clock
+    /// was wrong. Set the clock right first. This day (UTC) counts as spent: releases go on
+    /// tomorrow.
     #[arg(long, requires_all = ["unit", "budget"], conflicts_with = "window")]
     recreate_spent: bool,
-    /// With --recreate-spent: the unit of the releases. `privatize` takes sentence or whole-text, by its --rule, and
-    /// `obfuscate` takes word.
+    /// With --recreate-spent: the unit of the releases. `privatize` takes sentence or whole-text,
+    /// by its --rule, and `obfuscate` takes word.
     #[arg(long, value_enum, requires = "recreate_spent")]
     unit: Option<UnitArg>,
     /// With --recreate-spent: the epsilon that all documents of a day (UTC) may spend together.
@@ -140,7 +142,8 @@ impl Arguments {
     }
 }
 
-/// Whether the path is free, or has an empty file or the start of a record, as may remain of a ledger.
+/// Whether the path is free, or has an empty file or the start of a record, as may remain of a
+/// ledger.
 fn may_be_ledger(path: &Path) -> io::Result<bool> {
     let mut bytes = Vec::new();
     match open_to_read(path) {
@@ -154,7 +157,8 @@ fn may_be_ledger(path: &Path) -> io::Result<bool> {
     Ok(bytes.is_empty() || (bytes.len() <= LEDGER_BYTES && has_start))
 }
 
-/// Advises what to do if the amount that a ledger has spent is unknown, or if its window is in the future.
+/// Advises what to do if the amount that a ledger has spent is unknown, or if its window is in the
+/// future.
 pub(crate) fn advise(error: &Error) {
     if let Cause::Ledger {
         path,

@@ -19,9 +19,10 @@ use crate::release::document::OsEntropy;
 
 /// A privacy budget in a file, which nobody else can open as long as this value lives.
 ///
-/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The operating
-/// system holds the lock on the file, and releases it when the process ends. All languages follow one rule
-/// for this lock, for new ledgers and for their names: "The lock" in `ffi/README.md`.
+/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The
+/// operating system holds the lock on the file, and releases it when the process ends. All
+/// languages follow one rule for this lock, for new ledgers and for their names: "The lock" in
+/// `ffi/README.md`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,8 +46,8 @@ pub struct LedgerFile {
     storage: LockedFile,
 }
 
-/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0 at first,
-/// never goes back, kept where the file is not. `examples/counted_ledger.rs` shows one.
+/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0
+/// at first, never goes back, kept where the file is not. `examples/counted_ledger.rs` shows one.
 pub trait Counter: fmt::Debug + Send {
     /// The counter as it is now.
     ///
@@ -72,7 +73,8 @@ struct LockedFile {
 }
 
 impl Drop for LockedFile {
-    /// A forked process shares the lock: it may not give it up, and its copy of the file must not keep it.
+    /// A forked process shares the lock: it may not give it up, and its copy of the file must not
+    /// keep it.
     fn drop(&mut self) {
         if self.process == process::id() {
             // Closing the file does the same, unless there is such a copy.
@@ -108,8 +110,9 @@ impl Storage for LockedFile {
 }
 
 impl LedgerFile {
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, counted by `counter` if the
-    /// platform has one. For programs that have released: a missing ledger must not become a fresh budget.
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, counted by
+    /// `counter` if the platform has one. For programs that have released: a missing ledger must
+    /// not become a fresh budget.
     ///
     /// # Errors
     /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), and
@@ -125,23 +128,25 @@ impl LedgerFile {
         Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if nothing is
-    /// there.
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if
+    /// nothing is there.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it open;
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or unit, is no ledger or
-    /// is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for anything but a regular file.
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it
+    /// open; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or
+    /// unit, is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for
+    /// anything but a regular file.
     pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
         Self::open_or_create_counted(path, unit, budget, None)
     }
 
-    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one that was set
-    /// back, deleted or exchanged is noticed.
+    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one
+    /// that was set back, deleted or exchanged is noticed.
     ///
     /// # Errors
     /// Errors of [`open_or_create`](Self::open_or_create), and
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one counted.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one
+    /// counted.
     pub fn open_or_create_counted(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -161,12 +166,13 @@ impl LedgerFile {
         Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
-    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
-    /// wrong. The present `window` counts as spent. A person should decide this: the file at `path` is
-    /// overwritten.
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future
+    /// because a clock was wrong. The present `window` counts as spent. A person should decide
+    /// this: the file at `path` is overwritten.
     ///
     /// # Errors
-    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), but for the state of the old file.
+    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), but for the state of the
+    /// old file.
     pub fn recreate_spent(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -214,18 +220,20 @@ impl LedgerFile {
     /// The budget left in `window`, in micro-units.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the ledger.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the
+    /// ledger.
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
         remaining.map_err(Error::ledger(&self.storage.path))
     }
 
-    /// Spends ε, or the cost of a bag, in `window`. A grant is returned only once the disk has recorded the cost.
+    /// Spends ε, or the cost of a bag, in `window`. A grant is returned only once the disk has
+    /// recorded the cost.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before that of the
-    /// ledger, a record was lost, or the file changed; [`ErrorKind::Io`](crate::error::ErrorKind::Io), after which
-    /// the cost stays spent.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before
+    /// that of the ledger, a record was lost, or the file changed;
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), after which the cost stays spent.
     pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
         let Self { ledger, storage } = self;
         let spent = ledger.spend(cost, window, storage);
@@ -236,8 +244,8 @@ impl LedgerFile {
 /// Reads the ledger at `path`, to show it. Nothing is locked, because nothing is spent.
 ///
 /// # Errors
-/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged;
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is
+/// damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     let path = path.as_ref();
     let mut file = open_to_read(path).map_err(Error::io("open", path))?;
@@ -335,8 +343,9 @@ fn lock_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks `NAME.lock`, puts a whole new ledger at `path` if there is an image and no ledger yet, and syncs the
-/// folder. `NAME.lock` stays until then, as long as the name of the ledger may not be durable.
+/// Locks `NAME.lock`, puts a whole new ledger at `path` if there is an image and no ledger yet, and
+/// syncs the folder. `NAME.lock` stays until then, as long as the name of the ledger may not be
+/// durable.
 fn settle(path: &Path, image: Option<&[u8; LEDGER_BYTES]>) -> Result<()> {
     let lock_path = lock_path(path);
     let alone = lock_alone(&lock_path)?;
@@ -376,7 +385,8 @@ compile_error!(
     "ledgers cannot be locked on 32-bit Android; use the C library and undertone_posix.h there"
 );
 
-/// Takes the lock that Java takes: on these systems it and that of [`File::lock`] ignore each other.
+/// Takes the lock that Java takes: on these systems it and that of [`File::lock`] ignore each
+/// other.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError> {
     use nix::errno::Errno;
