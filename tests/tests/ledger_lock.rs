@@ -414,3 +414,53 @@ fn a_new_ledger_needs_no_hard_links() {
         assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");
     }
 }
+
+/// A program that dies between the rename of a new ledger and the sync of its folder leaves a name that a power cut may take
+/// back, with all that is spent meanwhile. Whoever opens the ledger next syncs the folder first, and only once.
+#[test]
+fn the_folder_is_synced_before_a_grant() {
+    let _alone = alone();
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let folder = fresh("ledger-folder");
+    let library = output_dir().join("folder-sync.so");
+    run(Command::new("gcc")
+        .args(["-shared", "-fPIC"])
+        .arg(root().join("tests/c/folder_sync.c"))
+        .arg("-o")
+        .arg(&library)
+        .arg("-ldl"));
+    let spend = |language: Language, ledger: &Path, dies: bool| {
+        let mut command = language.command("spend", ledger);
+        command.stdin(Stdio::null()).env("LD_PRELOAD", &library);
+        if dies {
+            command.env("UNDERTONE_TEST_DIES_AT_SYNC", "1");
+        }
+        let output = command.stderr(Stdio::piped()).output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (
+            output.status.code(),
+            said.matches("synced a folder").count(),
+            said,
+        )
+    };
+    for first in Language::all() {
+        for next in Language::all() {
+            let ledger = folder.join(format!("{first:?}-{next:?}.ledger"));
+            let (code, _, said) = spend(first, &ledger, true);
+            assert_eq!(code, Some(9), "{first:?} dies: {said}");
+            assert!(ledger.exists(), "{first:?} dies after the rename");
+            let (code, synced, said) = spend(next, &ledger, false);
+            assert_eq!(code, Some(0), "{next:?} after {first:?}: {said}");
+            assert_eq!(synced, 1, "{next:?} after {first:?}: {said}");
+            let (_, synced, said) = spend(next, &ledger, false);
+            assert_eq!(synced, 0, "{next:?} once more: {said}");
+            assert_eq!(remaining(&ledger), BUDGET - 2);
+            fs::remove_file(&ledger).expect("it is there");
+            let _ = fs::remove_file(folder.join(format!("{first:?}-{next:?}.ledger.java.partial")));
+            assert_eq!(names(&folder), [""; 0], "{first:?} and {next:?}");
+        }
+    }
+}

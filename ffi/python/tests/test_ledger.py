@@ -69,7 +69,7 @@ def test_files_that_are_no_ledger(tmp_path: Path) -> None:
         ut.Ledger(path, 0, unit="sentence")
 
 
-def test_a_ledger_is_begun_anew(pack: ut.Pack, tmp_path: Path) -> None:
+def test_a_ledger_is_recreated(pack: ut.Pack, tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     ut.Ledger(path, 10, unit="sentence", window=7).close()
     path.write_bytes(path.read_bytes()[:-1])

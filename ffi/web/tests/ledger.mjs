@@ -235,3 +235,42 @@ test("programs that require get the same objects", () => {
     assert.deepEqual(Object.keys(required).sort(), Object.keys(undertone).sort());
     assert.equal(required.Pack, undertone.Pack);
 });
+
+// Between the link and the sync of the folder, a killed program leaves the ledger and its lock.
+test("what one run did not make durable, the next one does", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        await (await Ledger.openOrCreate(file, "sentence", 10)).close();
+        await writeFile(`${file}.lock`, "");
+        const handle = await open(file, "r");
+        const { sync } = handle.constructor.prototype;
+        let folders = 0;
+        handle.constructor.prototype.sync = async function () {
+            folders += (await this.stat()).isDirectory();
+            return sync.call(this);
+        };
+        try {
+            for (const expected of [1, 1]) {
+                const ledger = await Ledger.open(file, "sentence");
+                assert.equal(folders, expected);
+                await ledger.close();
+            }
+        } finally {
+            handle.constructor.prototype.sync = sync;
+            await handle.close();
+        }
+        assert.deepEqual(await readdir(path(".")), ["ledger"]);
+    }));
+
+test("a clock that was ahead does not end releases for good", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        let ledger = await Ledger.openOrCreate(file, "sentence", 10);
+        await ledger.spend(1, { window: 5_000_000 });
+        await assert.rejects(ledger.spend(1, { window: 20000 }), { code: "LEDGER_FROM_FUTURE" });
+        await ledger.close();
+        ledger = await Ledger.recreateSpent(file, "sentence", 10, 20000);
+        assert.deepEqual([await ledger.left(20000), await ledger.left(20001)], [0, 10]);
+        await assert.rejects(ledger.left(19999), { code: "LEDGER_FROM_FUTURE" });
+        await ledger.close();
+    }));
