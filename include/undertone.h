@@ -9,8 +9,8 @@
  *
  *     undertone_pack_init               check the pack, in place
  *     undertone_document_init           make an empty document
- *     undertone_document_push_text      split a text and push its sentences (or push them one by one)
- *     undertone_ledger_spend            get a grant: permission to spend an epsilon once, from a budget
+ *     undertone_document_push_text      push the sentences of a text (or push them one by one)
+ *     undertone_ledger_spend            get a grant, to spend an epsilon once, from a budget
  *                                       (or undertone_grant_init_unrecorded, which counts nothing)
  *     undertone_document_release        spend it, to protect each sentence (long texts); or
  *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
