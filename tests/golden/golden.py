@@ -19,7 +19,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-vote.pack     projective-vote.txt   projective geometry response
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
-    golden-measured.pack                       says how good it is, so that it recommends a unit
+    golden-measured.pack                       has a table of quality
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
