@@ -350,7 +350,8 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
         let mut outputs = [[0i64; BLOCK]; TOGETHER];
-        let weights = self.weights.chunks(BLOCK * self.inputs.get());
+        // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
+        let weights = self.weights.chunks((BLOCK * self.inputs.get()).max(1));
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
             let mut together = [&[][..]; TOGETHER];

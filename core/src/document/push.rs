@@ -71,7 +71,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let embeddings = part(embeddings, ..added * dimension);
         match self.candidates {
             Candidates::Depth(section) if self.recoder.is_none() => {
-                for group in embeddings.chunks(GROUP * dimension) {
+                // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
+                for group in embeddings.chunks((GROUP * dimension).max(1)) {
                     // Buffers of a fitting size: the stack of a microcontroller is small.
                     match group.len() / dimension {
                         1 => self.count_group::<1>(section, group),
@@ -81,7 +82,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 }
             }
             Candidates::Scores(section) if self.recoder.is_none() => {
-                for group in embeddings.chunks(TOGETHER * dimension) {
+                for group in embeddings.chunks((TOGETHER * dimension).max(1)) {
                     // A single sentence has smaller buffers.
                     if group.len() == dimension {
                         self.add_embedding(group, Divisor::default());
