@@ -364,11 +364,11 @@ fn document_outlives_the_pack_handle() {
     assert_eq!(status, UNDERTONE_STATUS_OK);
 }
 
-/// A record with the right checksum, whatever its content.
-fn record(version: u16, counter: u64) -> [u8; UNDERTONE_LEDGER_RECORD_BYTES] {
+/// A record of a ledger for vectors with the right checksum, whatever its content.
+fn record(version: u8, counter: u64) -> [u8; UNDERTONE_LEDGER_RECORD_BYTES] {
     let mut bytes = [0; UNDERTONE_LEDGER_RECORD_BYTES];
     bytes[..6].copy_from_slice(b"UTLEDG");
-    bytes[6..8].copy_from_slice(&version.to_le_bytes());
+    bytes[6..8].copy_from_slice(&[version, UNDERTONE_UNIT_VECTOR as u8]);
     bytes[24..32].copy_from_slice(&counter.to_le_bytes());
     bytes[40..48].copy_from_slice(&10u64.to_le_bytes());
     let digest = Sha256::digest(&bytes[..56]);
@@ -402,12 +402,14 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
         };
         (status, ledger)
     };
-    let (status, none) = open(&[record(3, 1), record(1, 0)].concat());
-    assert_eq!(
-        (status, none.is_null()),
-        (UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION, true)
-    );
-    let image = [record(1, u64::MAX), record(1, 0)].concat();
+    for version in [1, 3] {
+        let (status, none) = open(&[record(version, 1), record(2, 0)].concat());
+        assert_eq!(
+            (status, none.is_null()),
+            (UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION, true)
+        );
+    }
+    let image = [record(2, u64::MAX), record(2, 0)].concat();
     let (status, ledger) = open(&image);
     assert_eq!(status, UNDERTONE_STATUS_OK);
     let mut out = [0xee; UNDERTONE_LEDGER_RECORD_BYTES];
