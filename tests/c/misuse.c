@@ -1232,11 +1232,11 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     memcpy(torn, file, IMAGE);
     torn[30] ^= 1;
     ledger = open_ledger(torn, 1);
-    HOLD(remaining(file, 20001) == 0);
+    HOLD(remaining(torn, 20001) == 0);
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, reserve(ledger, 1, 20001, torn));
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, grant_of(f, ledger, torn, &grant));
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
-    HOLD(remaining(file, 20002) == 10);
+    HOLD(remaining(torn, 20002) == 10);
     free(ledger);
 
     /* What is no ledger. */
