@@ -32,11 +32,12 @@ pub use crate::kernels::lookup::{ROWS_PER_START, place};
 pub use crate::kernels::runs::MAX_GRAM;
 use crate::kernels::runs::{Ends, GRAM, RUNS, finish, step};
 use crate::kernels::{Backend, VECTORS};
-use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
-use crate::pack::format::{FEATURES_TAG, FeaturesHead, MAX_FEATURES};
+use crate::pack::format::{
+    FEATURES_ALONE, FEATURES_PAIRS, FEATURES_TAG, FEATURES_WORDS, FeaturesHead, MAX_FEATURES,
+    RULES_FOR_WORDS,
+};
 use crate::pack::wire::{Arrays, PackError, within, zero};
-use crate::script::is_mark;
-use crate::utf8::valid_parts;
+use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words};
 
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
@@ -103,21 +104,15 @@ fn visit_features(text: &[u8], kinds: FeatureKinds, visit: impl Visit) {
         before: None,
         window: [0; MAX_GRAM],
         length: 0,
-        apostrophe: false,
     };
-    for (part, invalid) in valid_parts(text) {
-        for c in part.chars() {
-            reader.read(c);
-        }
-        if invalid {
-            reader.end_word();
-        }
+    let mut words = Words::new(text);
+    while words.read(|c| reader.push(c)) {
+        reader.end_word();
     }
-    reader.end_word();
     reader.wipe();
 }
 
-/// A text, character by character.
+/// The features of words, character by character.
 struct Reader<F> {
     kinds: FeatureKinds,
     visit: F,
@@ -129,29 +124,10 @@ struct Reader<F> {
     window: [u32; MAX_GRAM],
     /// How many of them there are.
     length: usize,
-    /// Whether an apostrophe follows the word so far, which belongs to it if a letter comes next.
-    apostrophe: bool,
 }
 
 impl<F: Visit> Reader<F> {
-    fn read(&mut self, c: char) {
-        // Most characters of most texts; their case needs no table.
-        if c.is_ascii_alphanumeric() && !self.apostrophe {
-            self.push(c.to_ascii_lowercase());
-        } else if c.is_alphanumeric() || self.word.is_some() && is_mark(c) {
-            if core::mem::take(&mut self.apostrophe) {
-                self.push('\'');
-            }
-            for lower in c.to_lowercase() {
-                self.push(lower);
-            }
-        } else if matches!(c, '\'' | '’') && self.word.is_some() && !self.apostrophe {
-            self.apostrophe = true;
-        } else {
-            self.end_word();
-        }
-    }
-
+    #[inline]
     fn push(&mut self, c: char) {
         let word = match self.word {
             Some(word) => word,
@@ -189,7 +165,6 @@ impl<F: Visit> Reader<F> {
     }
 
     fn end_word(&mut self) {
-        self.apostrophe = false;
         let Some(word) = self.word.take() else {
             return;
         };
@@ -274,7 +249,12 @@ impl<'a> Features<'a> {
             0,
             16,
         )?;
-        within("rules for words", head.rules.into(), 1, 1)?;
+        within(
+            "rules for words",
+            head.rules.into(),
+            1,
+            RULES_FOR_WORDS.into(),
+        )?;
         within("kinds of features", head.kinds.into(), 0, 7)?;
         let most = within(
             "longest run of characters",
@@ -294,12 +274,12 @@ impl<'a> Features<'a> {
         let flag = |bit: u8| head.kinds & bit != 0;
         let parsed = Self {
             kinds: FeatureKinds {
-                words: flag(1),
-                pairs: flag(2),
+                words: flag(FEATURES_WORDS),
+                pairs: flag(FEATURES_PAIRS),
                 least: least as u8,
                 most: most as u8,
             },
-            alone: flag(4),
+            alone: flag(FEATURES_ALONE),
             shift,
             table: Table {
                 candidates,

@@ -11,23 +11,20 @@
 use core::array;
 use core::fmt;
 use core::hint;
-use core::iter;
 
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::fixed::Scale;
 use crate::kernels::{Backend, VECTORS};
-use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{
     LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
     PhrasesHead,
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
-use crate::pieces::Places;
-use crate::utf8::valid_parts;
+use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words, each_place};
 
-pub use crate::pieces::{CONTINUATION, MAX_WORD_BYTES, Word, piece};
+pub use crate::text::{CONTINUATION, MAX_WORD_BYTES, Word, piece, word, words};
 
 /// The most coordinates in a lexicon's vectors.
 pub const MAX_LEXICON_DIMENSION: u32 = 512;
@@ -37,59 +34,6 @@ const MAX_WORDS_IN_SENTENCE: usize = 1 << 20;
 
 /// Fractional bits that the mean keeps below the integers of the word vectors.
 const FRACTION_BITS: u32 = 8;
-
-/// The words of a text, lower-cased.
-///
-/// A word is a longest run of letters and digits (as Unicode has them), with apostrophes inside it
-/// kept and `’` read as `'`. Words above [`MAX_WORD_BYTES`] are skipped.
-///
-/// # Leaks
-/// Time depends on the text: it belongs to the device.
-///
-/// # Shapes
-/// `text`: any.
-///
-/// # Cost
-/// Linear in the text; no heap.
-///
-/// # Examples
-/// ```
-/// let words: Vec<_> = undertone_core::lexicon::words("Don’t panic, 'Zoë'!").collect();
-/// assert_eq!(words, ["don't", "panic", "zoë"]);
-/// ```
-pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
-    runs(text).filter_map(|run| {
-        let mut word = Word::new();
-        lower(run, &mut word).then_some(word)
-    })
-}
-
-/// The words of a text as it has them.
-fn runs(text: &str) -> impl Iterator<Item = &str> {
-    const APOSTROPHES: [char; 2] = ['\'', '’'];
-    text.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c))
-        .map(|run| run.trim_matches(APOSTROPHES))
-        .filter(|run| !run.is_empty())
-}
-
-/// Whether a run is short enough to be a word, which it becomes in place: copies of words take longer than reading them.
-fn lower(run: &str, word: &mut Word) -> bool {
-    word.clear();
-    run.chars().all(|c| {
-        // The case of most letters of most texts needs no table.
-        if c.is_ascii() {
-            return word.push(c.to_ascii_lowercase()).is_ok();
-        }
-        c.to_lowercase()
-            .all(|c| word.push(if c == '’' { '\'' } else { c }).is_ok())
-    })
-}
-
-/// The words of the valid parts of a text; the same as the words of the text with every invalid
-/// part replaced by a character that belongs to no word.
-pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
-    valid_parts(text).flat_map(|(part, _)| words(part))
-}
 
 /// How a lexicon finds its entries in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -374,27 +318,23 @@ impl<'a> Lexicon<'a> {
         }
     }
 
-    /// For each place of a text the index of the longest word there, if any, by the rules of [`Matching::Longest`].
+    /// Calls `visit` for each place of a text with the index of the longest word there, if any, by the rules of
+    /// [`Matching::Longest`].
     ///
     /// # Leaks
     /// As [`sentence_vector`](Lexicon::sentence_vector).
     ///
     /// # Shapes
-    /// `text`: any.
+    /// `text`: any bytes; those that are not UTF-8 separate words.
     ///
     /// # Cost
     /// As [`sentence_vector`](Lexicon::sentence_vector).
-    pub fn longest_matches<'t>(
-        &self,
-        text: &'t str,
-    ) -> impl Iterator<Item = Option<usize>> + use<'a, 't> {
-        let (lexicon, mut places) = (*self, Places::new(text));
-        iter::from_fn(move || {
-            places.next(|window| {
-                let index = lexicon.longest(window)?;
-                Some((index, lexicon.word(index)?.len()))
-            })
-        })
+    pub fn each_longest_match(&self, text: &[u8], visit: impl FnMut(Option<usize>)) {
+        let longest = |window: &str| {
+            let index = self.longest(window)?;
+            Some((index, self.word(index)?.len()))
+        };
+        each_place(text, longest, visit);
     }
 
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
@@ -494,10 +434,9 @@ impl<'a> Lexicon<'a> {
             i64::from(weight)
         };
         let mut total: i64 = 0;
-        let valid = valid_parts(sentence).map(|(part, _)| part);
         match self.matching {
             Matching::Words => {
-                let mut runs = valid.flat_map(runs);
+                let mut words = Words::new(sentence);
                 let mut few: [Word; TOGETHER] = Default::default();
                 let mut left = MAX_WORDS_IN_SENTENCE;
                 let mut before = None;
@@ -505,9 +444,9 @@ impl<'a> Lexicon<'a> {
                     let mut count = 0;
                     while count < left
                         && let Some(word) = few.get_mut(count)
-                        && let Some(run) = runs.next()
+                        && words.read_word(word)
                     {
-                        count += usize::from(lower(run, word));
+                        count += 1;
                     }
                     if count == 0 {
                         break;
@@ -532,12 +471,14 @@ impl<'a> Lexicon<'a> {
             }
             Matching::Longest if !ANY_LANGUAGE => {}
             Matching::Longest => {
-                let places = valid.flat_map(|text| self.longest_matches(text));
-                for found in places.take(MAX_WORDS_IN_SENTENCE) {
+                let mut left = MAX_WORDS_IN_SENTENCE;
+                self.each_longest_match(sentence, |found| {
+                    let found = found.filter(|_| left > 0);
                     if let Some(entry) = found.and_then(|index| self.entry(index)) {
                         total += add(entry);
                     }
-                }
+                    left = left.saturating_sub(1);
+                });
             }
         }
         let mean = Quotient::new(total);
@@ -653,43 +594,6 @@ mod tests {
     use rand_core::Rng;
     use std::collections::BTreeSet;
     use std::vec::Vec;
-
-    #[test]
-    fn words_are_runs_of_letters_and_digits() {
-        fn split(text: &str) -> Vec<std::string::String> {
-            words(text).map(|word| word.as_str().into()).collect()
-        }
-        assert_eq!(
-            split("The CAT's 3.5 e-mails"),
-            ["the", "cat's", "3", "5", "e", "mails"]
-        );
-        assert_eq!(
-            split("''quoted'' 'tis rock'n'roll"),
-            ["quoted", "tis", "rock'n'roll"]
-        );
-        assert_eq!(split("ÄRGER straße 東京 😀"), ["ärger", "straße", "東京"]);
-        assert_eq!(split(""), [] as [&str; 0]);
-        let long = "x".repeat(MAX_WORD_BYTES);
-        assert_eq!(split(&long), [long.as_str()]);
-        assert_eq!(split(&"x".repeat(MAX_WORD_BYTES + 1)), [] as [&str; 0]);
-        // İ becomes two characters when lower-cased; the limit holds for the result.
-        assert_eq!(split(&"İ".repeat(MAX_WORD_BYTES / 2)), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn invalid_utf8_separates_words() {
-        for text in [
-            &b"one\xfftwo"[..],
-            b"'one\x80'two",
-            b"\xe2\x80\x99one\xe2\x80two\xe2",
-            b"\xff\xfe",
-            b"whole",
-            b"",
-        ] {
-            let replaced = std::string::String::from_utf8_lossy(text);
-            assert!(words_lossy(text).eq(words(&replaced)), "{replaced}");
-        }
-    }
 
     /// Words and texts share their first bytes, end where others go on, and are as long as a number or longer.
     #[test]

@@ -14,12 +14,12 @@ use zerocopy::FromBytes;
 
 use crate::depth::DepthSection;
 use crate::features::Features;
-use crate::language::ANY_LANGUAGE;
 use crate::lexicon::Lexicon;
 use crate::quality::Quality;
 use crate::recode::Recoder;
 use crate::release::Mechanism;
 use crate::scores::ScoresSection;
+use crate::text::ANY_LANGUAGE;
 use crate::vector::Projection;
 use format::{ALIGNMENT, Entry, Header};
 use wire::{within, zero};

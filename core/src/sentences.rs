@@ -48,8 +48,8 @@
 use core::ops::Range;
 
 use crate::kernels::VECTORS;
-use crate::language::ANY_LANGUAGE;
 use crate::script::{self, ends_sentences};
+use crate::text::ANY_LANGUAGE;
 
 /// Sentences longer than this many bytes are cut, but not inside of a row of stops or emoji.
 pub const MAX_SENTENCE_BYTES: usize = 600;

@@ -51,6 +51,7 @@ use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+use crate::text::words_lossy;
 use crate::unit::Unit;
 
 pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
@@ -490,7 +491,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// `text`: any bytes; those that are not UTF-8 separate words. Words after the first `N` are
     /// ignored.
     pub fn push_text(&mut self, text: &[u8]) {
-        for word in lexicon::words_lossy(text) {
+        for word in words_lossy(text) {
             self.add(word);
         }
     }

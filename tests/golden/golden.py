@@ -68,6 +68,7 @@ import functools
 import hashlib
 import math
 import pathlib
+import re
 import struct
 import sys
 import unicodedata
@@ -376,21 +377,40 @@ def projective_point(outcome, outcomes, epsilon_micro, words):
 # --- Features of texts
 
 
-def feature_words(text):
-    """Runs of letters and digits, with the marks that combine with them and apostrophes between,
-    lower-cased character by character."""
-    word, apostrophe = "", False
-    for c in text + " ":
-        mark = unicodedata.category(c)[0] == "M" or c in "\u200c\u200d"
-        if c.isalnum() or (word and mark):
-            word += "'" * apostrophe + c.lower()
-            apostrophe = False
-        elif word and not apostrophe and c in "'’":
-            apostrophe = True
+IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+
+
+def words_of_text(text):
+    """Runs of letters, digits and marks, with single apostrophes and joiners between, lower-cased and composed."""
+    word, link = "", ""
+    for c in IGNORABLE.sub("", text) + " ":
+        mark = unicodedata.category(c)[0] == "M"
+        if (word and mark) or (c.isalnum() and not mark):
+            word, link = word + link + c.lower(), ""
+        elif word and c in "\u200c\u200d":
+            link = link or c
+        elif word and c in "'’" and link != "'":
+            link = "'"
         else:
             if word:
-                yield word
-            word, apostrophe = "", False
+                yield composed_word(word, link)
+            word, link = "", ""
+
+
+def composed_word(word, link):
+    """A word as NFC has it, without the dot of an i, with sigmas by their places."""
+    word = unicodedata.normalize("NFD", word).replace("ς", "σ")
+    # The dot may follow marks that stand elsewhere.
+    word = re.sub("i([^\u0307]*?)\u0307", lambda found: "i" + found[1] if all(
+        0 < unicodedata.combining(c) < 230 for c in found[1]) else found[0], word)
+    base = max(i for i, c in enumerate(word) if i == 0 or unicodedata.category(c)[0] != "M")
+    if base > 0 and word[base] == "σ":
+        word = word[:base] + "ς" + word[base + 1:]
+    word = unicodedata.normalize("NFC", word)
+    joined = link in ("\u200c", "\u200d") and unicodedata.category(word[-1])[0] == "M"
+    return word + link * joined
 
 
 def hash_step(value, character):
@@ -408,7 +428,7 @@ def features_of_text(text, kinds):
     """The hash of every word, pair of words and run of characters, as often as it occurs."""
     words, pairs, least, most = kinds
     end, before = 0x110000, None
-    for word in feature_words(text):
+    for word in words_of_text(text):
         characters = [end] + [ord(c) for c in word] + [end]
         for last in range(len(characters)):
             for length in range(least, min(most, last + 1) + 1):
@@ -444,24 +464,9 @@ def features_say(features, text):
 # --- Lexicon
 
 
-def words_of_text(text):
-    """Runs of letters and digits with apostrophes inside, lower-cased character by character."""
-    runs, run = [], ""
-    for c in text + " ":
-        if c.isalnum() or c in "'’":
-            run += c
-        else:
-            runs.append(run)
-            run = ""
-    for run in runs:
-        word = "".join(c.lower() for c in run.strip("'’")).replace("’", "'")
-        if word and len(word.encode()) <= 48:
-            yield word
-
-
 def sentence_vector(lexicon, sentence):
     total, sums = 0, [0] * D
-    words = list(words_of_text(sentence))
+    words = [word for word in words_of_text(sentence) if len(word.encode()) <= 48]
     for word in words:
         if word in lexicon["words"]:
             weight, vector = lexicon["words"][word]
@@ -768,7 +773,7 @@ def features_section(features):
     bitmaps = [[sum((row[c] != 0) << c - start for c in range(start, min(start + 8, len(row))))
                 for start in range(0, len(row), 8)] for row in rows]
     return (b"FEAT", section([
-        struct.pack("<III6BH", len(rows), len(features["scales"]), sum(map(len, used)), 1,
+        struct.pack("<III6BH", len(rows), len(features["scales"]), sum(map(len, used)), 2,
                     words + 2 * pairs, least, most, bits, features["shift"], 0),
         packed("I", [[bisect.bisect_left(places, bucket << 16) for bucket in range(2**bits + 1)]]),
         packed("H", [[place & 0xFFFF for place in places]]),
@@ -1053,6 +1058,8 @@ SCRIPTS = [
     "Ça c'est l'été; aujourd’hui ''rock'n'roll'' o''clock",
     "İstanbul'da KIŞ ΟΔΟΣ STRASSE ß",
     "e\u0301te\u0301 a\u200db \u0301x 42.5 ½ 東京2026",
+    "co\u00adoperate we\u2060ll \u200fdon''t Vie\u0302\u0323t Việt क\u093c \u0958 한국 \u1112\u1161\u11ab",
+    "ΟΔΌΣ σ’Σ شَدَّة شَد\u0651\u064eة کتاب\u200c می\u200cخواهم അവന്\u200d 1\ufe0f\u20e3 I\u0307İ \u1f71 কো ক\u09c7\u09be",
     "can u move my dentist to thurs",
     "cat dog cat dog cat dog " * 20,
     "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk" * 3,

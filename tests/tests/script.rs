@@ -2,9 +2,17 @@
 //!
 //! Both are of Unicode 18.0.0. If a newer version of the crate fails here, Unicode has new characters: add them.
 
-use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script, SentenceTerminal};
+use icu_normalizer::properties::{
+    CanonicalCombiningClassMapBorrowed, CanonicalCompositionBorrowed,
+    CanonicalDecompositionBorrowed, Decomposed,
+};
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+use icu_properties::props::{
+    DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup, Script, SentenceTerminal,
+};
 use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointSetData};
+use undertone_core::lexicon::words;
 
 #[path = "../../core/src/script.rs"]
 mod script;
@@ -67,5 +75,121 @@ fn what_ends_sentences_has_the_property() {
     for c in '\u{80}'..=char::MAX {
         let expected = terminal.contains(c) && !COMMAS.contains(c) || OWN.contains(c);
         assert_eq!(script::ends_sentences(c), expected, "{c:?}");
+    }
+}
+
+#[test]
+fn ignorable_characters_have_the_property() {
+    let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    // Spaces and joiners, fillers of Hangul, two vowels of Khmer.
+    let others = "\u{200b}\u{200c}\u{200d}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{17b4}\u{17b5}";
+    for c in '\0'..=char::MAX {
+        let expected = ignorable.contains(c) && !others.contains(c);
+        assert_eq!(script::is_ignorable(c), expected, "{c:?}");
+    }
+}
+
+/// Whether a word has this character: a lower-case letter or a mark, of the Basic Multilingual Plane.
+fn is_of_words(c: char) -> bool {
+    c <= '\u{ffff}' && c.to_lowercase().eq([c]) && (c.is_alphanumeric() || script::is_mark(c))
+}
+
+/// Ideographs that Unicode has twice: each stands for one that looks the same.
+fn is_compatibility_ideograph(c: char) -> bool {
+    matches!(c, '\u{f900}'..='\u{faff}')
+}
+
+#[test]
+fn composition_is_that_of_unicode() {
+    let classes = CanonicalCombiningClassMapBorrowed::new();
+    let compositions = CanonicalCompositionBorrowed::new();
+    let decompositions = CanonicalDecompositionBorrowed::new();
+    let mut composites = 0;
+    for c in ('\0'..=char::MAX).filter(|c| is_of_words(*c)) {
+        let class = classes.get_u8(c);
+        let found = script::combining_class(c);
+        assert!(found == class || (found, class) == (255, 0), "{c:?}");
+        let expected = match decompositions.decompose(c) {
+            Decomposed::Singleton(first) => Some((first, None)),
+            Decomposed::Expansion(first, second) => Some((first, Some(second))),
+            Decomposed::Default => None,
+        };
+        let expected = expected.filter(|_| !is_compatibility_ideograph(c));
+        if !('가'..='힣').contains(&c) {
+            assert_eq!(script::decomposed(c), expected, "{c:?}");
+        }
+        let Some((first, second)) = expected else {
+            assert_eq!(script::never_composed(c), None, "{c:?}");
+            continue;
+        };
+        let composed = second.and_then(|second| compositions.compose(first, second));
+        let second = second.unwrap_or('\0');
+        assert_eq!(script::composed(first, second), composed, "{c:?}");
+        assert_eq!(
+            script::never_composed(c).is_none(),
+            composed == Some(c),
+            "{c:?}"
+        );
+        // The second character of a decomposition never decomposes, and those that compose are known.
+        assert_eq!(script::decomposed(second), None, "{c:?}");
+        let joins = script::combining_class(second) > 0 || script::is_trailing_jamo(second);
+        assert!(joins || composed.is_none(), "{c:?}");
+        composites += 1;
+    }
+    assert!(composites > 11_000, "{composites}");
+    assert_eq!(script::composed('i', '\u{307}'), Some('i'));
+}
+
+/// The words of a text, those in normal forms, and those of other bytes that are equal.
+#[test]
+fn words_are_the_same_in_all_normal_forms() {
+    let composing = ComposingNormalizerBorrowed::new_nfc();
+    let decomposing = DecomposingNormalizerBorrowed::new_nfd();
+    let check = |text: &str| {
+        let words = |text: &str| words(text).collect::<Vec<_>>();
+        let expected = words(text);
+        for other in [composing.normalize(text), decomposing.normalize(text)] {
+            assert_eq!(words(&other), expected, "{text:?} {other:?}");
+        }
+        for word in &expected {
+            // İ is an i; a dot on an i is no mark of its own.
+            assert_eq!(composing.normalize(word), word.as_str(), "{text:?}");
+            assert_eq!(words(word), [word.clone()], "{text:?}");
+        }
+    };
+    let plane = ('\0'..='\u{ffff}').filter(|c| !is_compatibility_ideograph(*c));
+    let characters: Vec<char> = plane
+        .filter(|c| c.is_alphanumeric() || script::is_mark(*c))
+        .collect();
+    for c in &characters {
+        check(&format!("{c}"));
+        check(&format!("a{c}"));
+        check(&format!("e\u{302}{c}\u{323} ο{c}\u{345}Σ{c}"));
+    }
+    // Words of random letters and marks.
+    let marks: Vec<char> = characters
+        .iter()
+        .copied()
+        .filter(|c| script::is_mark(*c))
+        .collect();
+    let mut state = 1u32;
+    let mut draw = |characters: &[char]| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        characters[(state >> 12) as usize % characters.len()]
+    };
+    for round in 0..30_000 {
+        let mut text = String::new();
+        for _ in 0..3 {
+            text.push(draw(&characters));
+            for _ in 0..round % 5 {
+                let common = [
+                    '\u{301}', '\u{323}', '\u{307}', '\u{302}', '\u{31b}', '\u{345}', '\u{308}',
+                    '\u{93c}',
+                ];
+                let mark = draw(if round % 2 == 0 { &common } else { &marks });
+                text.push(mark);
+            }
+        }
+        check(&text);
     }
 }

@@ -878,7 +878,7 @@ fn features_that_contradict_themselves_are_refused() {
         ("no candidates", 4, &0u32.to_le_bytes()),
         ("more weights", 8, &u32::MAX.to_le_bytes()),
         ("no weights", 8, &0u32.to_le_bytes()),
-        ("rules", 12, &[2]),
+        ("rules", 12, &[3]),
         ("no rules", 12, &[0]),
         ("kinds", 13, &[8]),
         ("no shortest run", 14, &[0]),

@@ -55,6 +55,8 @@ pub const FEATURES_WORDS: u8 = 1;
 pub const FEATURES_PAIRS: u8 = 2;
 /// The bit for packs without an encoder, whose coordinates count as 0.
 pub const FEATURES_ALONE: u8 = 4;
+/// The newest rules for words. Features of rules 1 are read by these too.
+pub const RULES_FOR_WORDS: u8 = 2;
 /// The tag of the quality section.
 pub const QUALITY_TAG: [u8; 4] = *b"QUAL";
 /// The tag of the lexicon section.
@@ -173,7 +175,7 @@ pub struct FeaturesHead {
     pub candidate_count: U32,
     /// Weights that are not 0.
     pub weight_count: U32,
-    /// Version of the rules for words: 1.
+    /// Version of the rules for words: 1 or [`RULES_FOR_WORDS`].
     pub rules: u8,
     /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`] and [`FEATURES_ALONE`], added.
     pub kinds: u8,

@@ -153,6 +153,10 @@ pub(super) fn matches<'a>(
     let pack = Pack::parse(&bytes).map_err(Error::from)?;
     let lexicon = pack.lexicon().expect("the draft has a lexicon");
     let number = |found: Option<usize>| found.map(|index| entries[index].1);
-    let found = |text: &str| lexicon.longest_matches(text).filter_map(number).collect();
+    let found = |text: &str| {
+        let mut numbers = Vec::new();
+        lexicon.each_longest_match(text.as_bytes(), |found| numbers.extend(number(found)));
+        numbers
+    };
     Ok(texts.map(found).collect())
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use npyz::half::f16;
 use npyz::{Deserialize, NpyFile, Order};
-use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, words};
+use undertone_core::lexicon::{self, MAX_LEXICON_DIMENSION, Matching};
 use undertone_core::pack::format::{MAX_DIMENSION, MAX_WORDS};
 
 use crate::error::{Cause, Error, LineProblem, Result};
@@ -437,16 +437,7 @@ impl Vocabulary {
 
 /// The word as the device looks it up, if a text can yield it.
 fn key(word: &str) -> Option<String> {
-    let lower = |c: char| match c {
-        '’' => '\'',
-        c => c,
-    };
-    let key: String = word
-        .chars()
-        .flat_map(char::to_lowercase)
-        .map(lower)
-        .collect();
-    words(&key).eq([key.as_str()]).then_some(key)
+    lexicon::word(word).map(|key| key.as_str().to_owned())
 }
 
 fn quantise(x: f64, step: f64) -> i8 {
@@ -603,6 +594,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
     use tempfile::TempDir;
+    use undertone_core::lexicon::words;
     use undertone_core::pack::Pack;
 
     fn npy<T: AutoSerialize + Serialize + Copy>(

@@ -11,7 +11,8 @@ use undertone_core::pack::format::{
     LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES,
     MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG,
     PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead, RECODER_TAG,
-    RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    RULES_FOR_WORDS, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE,
+    ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::quality::Quality;
@@ -703,7 +704,7 @@ fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
         feature_count: (rows.len() as u32).into(),
         candidate_count: (candidates as u32).into(),
         weight_count: (weights.len() as u32).into(),
-        rules: 1,
+        rules: RULES_FOR_WORDS,
         kinds: flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum(),
         least: kinds.least,
         most: kinds.most,

@@ -1,0 +1,828 @@
+//! The words of a text: one definition for features, lexicons and bags of words.
+//!
+//! A word is a longest run of letters, digits and the marks that combine with them, with single apostrophes and
+//! joiners between, all in lower case. `FORMAT.md` has the rules. Equal texts have equal words, however their
+//! accents are encoded: characters are composed as Unicode's NFC has them, a Greek sigma has one form inside
+//! words and one at their end, and characters that nobody sees are left out.
+//!
+//! Without the cargo feature `any-language`, marks and characters that nobody sees part words, and nothing is
+//! composed.
+//!
+//! # Leaks
+//! Time depends on the text: this step runs on the device, before the document.
+
+use core::str::Chars;
+
+use heapless::{Deque, String, Vec};
+use zeroize::Zeroize;
+
+use crate::kernels::VECTORS;
+use crate::script::{
+    combining_class, composed, decomposed, is_ignorable, is_mark, is_trailing_jamo, is_unspaced,
+    never_composed,
+};
+
+/// Whether this build has sparse heads, lexicons of pieces and the tables of scripts. Without them a program for a
+/// microcontroller is 10 kB smaller.
+pub(crate) const ANY_LANGUAGE: bool = cfg!(feature = "any-language");
+
+/// Why a pack is refused that needs [`ANY_LANGUAGE`].
+pub(crate) const NEEDS_ANY_LANGUAGE: &str =
+    "needs undertone built with its cargo feature \"any-language\"";
+
+/// The longest word in bytes of UTF-8; longer ones are not looked up.
+pub const MAX_WORD_BYTES: usize = 48;
+
+/// One lower-cased word.
+pub type Word = String<MAX_WORD_BYTES>;
+
+/// What an entry starts with that continues a word, if entries are found by longest match.
+pub const CONTINUATION: &str = "##";
+
+/// Characters that are composed together: a letter and the marks after it.
+const CLUSTER: usize = 24;
+
+/// The combining class of marks above a letter.
+const ABOVE: u8 = 230;
+
+/// Room for a cluster whose characters are decomposed.
+const DECOMPOSED: usize = 40;
+
+/// The words of a text.
+///
+/// A word is a longest run of letters and digits (as Unicode has them) and the marks that combine with them, with
+/// single apostrophes between, `’` read as `'`. It is lower-cased and composed (NFC). Words above
+/// [`MAX_WORD_BYTES`] are skipped.
+///
+/// # Leaks
+/// Time depends on the text: it belongs to the device.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in the text; no heap.
+///
+/// # Examples
+/// ```
+/// let words: Vec<_> = undertone_core::lexicon::words("Don’t panic, 'Zoë'!").collect();
+/// assert_eq!(words, ["don't", "panic", "zoë"]);
+/// ```
+pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
+    Words::of_valid(text)
+}
+
+/// The words of a text that may not be UTF-8: bytes that are not separate words.
+pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
+    Words::new(text)
+}
+
+/// The word that `text` is, if it is one and nothing else: what [`words`] makes of it.
+///
+/// For those who make lexicons.
+///
+/// # Leaks
+/// Time depends on the text, which is public.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in the text; no heap.
+///
+/// # Examples
+/// ```
+/// use undertone_core::lexicon::word;
+/// assert_eq!(word("Don’t").as_deref(), Some("don't"));
+/// assert_eq!(word("e-mail"), None);
+/// assert_eq!(word("'tis"), None);
+/// ```
+pub fn word(text: &str) -> Option<Word> {
+    let mut words = words(text);
+    let (only, None) = (words.next()?, words.next()) else {
+        return None;
+    };
+    let inside = |c: char| is_apostrophe(c) || in_run(c);
+    let ends = text.starts_with(is_apostrophe) || text.ends_with(is_apostrophe);
+    (!ends && text.starts_with(starts_word) && text.chars().all(inside)).then_some(only)
+}
+
+/// The entry that stands for a piece of text in a lexicon whose entries are found by longest match: lower-cased and
+/// composed, and with [`CONTINUATION`] before it if it continues a word, unless it starts with a letter of a script
+/// without spaces between words. `None` if no text has such a piece: it is empty, too long, or has other characters
+/// than letters, digits and marks.
+///
+/// For those who make lexicons.
+///
+/// # Leaks
+/// Time depends on the piece, which is public.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in the text; no heap.
+///
+/// # Examples
+/// ```
+/// use undertone_core::lexicon::piece;
+/// assert_eq!(piece("Haus", false).as_deref(), Some("haus"));
+/// assert_eq!(piece("tür", true).as_deref(), Some("##tür"));
+/// assert_eq!(piece("東京", true).as_deref(), Some("東京"));
+/// assert_eq!(piece("two words", false), None);
+/// ```
+pub fn piece(text: &str, continues: bool) -> Option<Word> {
+    if !text.chars().all(in_run) {
+        return None;
+    }
+    let mut words = Words::of_valid(text);
+    let first = words.part.find(|c| !is_ignorable(*c))?;
+    let mut entry = Word::new();
+    if continues && !is_unspaced(first) {
+        entry.push_str(CONTINUATION).ok()?;
+    }
+    let mut fits = true;
+    words.word(first, |c| fits &= entry.push(c).is_ok());
+    // A piece that ends inside of a word has its own form of sigma.
+    for (form, other) in [('σ', 'ς'), ('ς', 'σ')] {
+        if text.ends_with(form) && entry.ends_with(other) {
+            entry.pop();
+            fits &= entry.push(form).is_ok();
+        }
+    }
+    fits.then_some(entry)
+}
+
+/// Whether pieces of words can have this character.
+fn in_run(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c) || is_ignorable(c)
+}
+
+fn starts_word(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || !c.is_ascii() && c.is_alphanumeric() && !(ANY_LANGUAGE && is_mark(c))
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’')
+}
+
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// The lower case of a character. Only İ has one of two characters: an i and a dot, which composes to the i.
+fn lower(c: char) -> char {
+    if c.is_ascii() {
+        // The case of most letters of most texts needs no table.
+        return c.to_ascii_lowercase();
+    }
+    match c.to_lowercase().next() {
+        Some('ς') if ANY_LANGUAGE => 'σ',
+        Some(lower) => lower,
+        None => c,
+    }
+}
+
+/// Reads the words of a text, one after another.
+pub(crate) struct Words<'t> {
+    /// The rest of a part that is valid UTF-8, at whose end a word ends.
+    part: Chars<'t>,
+    /// What follows that part.
+    rest: &'t [u8],
+    /// The last letter or digit and the marks after it, which are composed together.
+    cluster: Vec<char, CLUSTER>,
+    /// Whether a character of the word precedes the cluster.
+    begun: bool,
+}
+
+impl<'t> Words<'t> {
+    pub(crate) fn new(text: &'t [u8]) -> Self {
+        Self {
+            rest: text,
+            ..Self::of_valid("")
+        }
+    }
+
+    fn of_valid(text: &'t str) -> Self {
+        Self {
+            part: text.chars(),
+            rest: &[],
+            cluster: Vec::new(),
+            begun: false,
+        }
+    }
+
+    /// Gives the characters of the next word to `take`. Returns false if there is no word left.
+    pub(crate) fn read(&mut self, take: impl FnMut(char)) -> bool {
+        loop {
+            match self.part.next() {
+                Some(c) if starts_word(c) => {
+                    self.word(c, take);
+                    return true;
+                }
+                Some(_) => {}
+                None if self.next_part() => {}
+                None => {
+                    self.cluster.zeroize();
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Writes the next word that is not too long to `word`. Returns false if there is none.
+    pub(crate) fn read_word(&mut self, word: &mut Word) -> bool {
+        loop {
+            word.clear();
+            let mut fits = true;
+            let found = self.read(|c| fits &= word.push(c).is_ok());
+            if fits || !found {
+                return found;
+            }
+        }
+    }
+
+    /// Goes on to the next part that is valid UTF-8.
+    fn next_part(&mut self) -> bool {
+        // What is valid throughout, as most texts are, is one part: with vectors that is found sooner.
+        let whole = core::str::from_utf8(self.rest).ok().filter(|_| VECTORS);
+        let (part, length) = match whole {
+            Some(whole) => (whole, whole.len()),
+            None => self.rest.utf8_chunks().next().map_or(("", 0), |chunk| {
+                (chunk.valid(), chunk.valid().len() + chunk.invalid().len())
+            }),
+        };
+        self.part = part.chars();
+        self.rest = self.rest.get(length..).unwrap_or_default();
+        length > 0
+    }
+
+    /// Gives the characters of the word that starts with `first`, which has been read, to `take`.
+    #[inline]
+    fn word(&mut self, first: char, mut take: impl FnMut(char)) {
+        self.begun = false;
+        self.start(lower(first), &mut take);
+        // An apostrophe or a joiner, which belongs to the word if a letter follows.
+        let mut link = None;
+        while let Some(c) = self.part.next() {
+            if c.is_ascii_alphanumeric() {
+                self.letter(&mut link, c.to_ascii_lowercase(), &mut take);
+            } else if ANY_LANGUAGE && is_joiner(c) {
+                link = link.or(Some(c));
+            } else if ANY_LANGUAGE && is_ignorable(c) {
+            } else if ANY_LANGUAGE && (is_mark(c) || is_trailing_jamo(c)) {
+                if link.is_some() || self.cluster.push(c).is_err() {
+                    self.letter(&mut link, c, &mut take);
+                }
+            } else if is_apostrophe(c) && link != Some('\'') {
+                link = Some('\'');
+            } else if !c.is_ascii() && c.is_alphanumeric() {
+                self.letter(&mut link, lower(c), &mut take);
+            } else {
+                break;
+            }
+        }
+        if !ANY_LANGUAGE {
+            return;
+        }
+        if let Some(sigma @ 'σ') = self.cluster.first_mut()
+            && self.begun
+        {
+            *sigma = 'ς';
+        }
+        let mut last = '\0';
+        self.flush(&mut |c| {
+            last = c;
+            take(c);
+        });
+        // A virama and a joiner at the end of a word are a letter of their own.
+        if let Some(link) = link.filter(|link| is_joiner(*link) && is_mark(last)) {
+            take(link);
+        }
+    }
+
+    /// Starts a cluster after the one before and what links them.
+    #[inline]
+    fn letter(&mut self, link: &mut Option<char>, c: char, take: &mut impl FnMut(char)) {
+        if ANY_LANGUAGE {
+            self.flush(take);
+            self.begun = true;
+        }
+        if let Some(link) = link.take() {
+            take(link);
+        }
+        self.start(c, take);
+    }
+
+    #[inline]
+    fn start(&mut self, c: char, take: &mut impl FnMut(char)) {
+        if !ANY_LANGUAGE {
+            return take(c);
+        }
+        self.cluster.clear();
+        // It has room.
+        let _ = self.cluster.push(c);
+    }
+
+    /// Gives the composed characters of the cluster to `take`.
+    #[inline]
+    fn flush(&mut self, take: &mut impl FnMut(char)) {
+        match self.cluster.as_slice() {
+            [letter] if *letter < '\u{340}' => return take(*letter),
+            [_, marks @ ..] => {
+                let settled = |c: &char| combining_class(*c) == 0 && !is_trailing_jamo(*c);
+                if !marks.iter().all(settled)
+                    || self.cluster.iter().any(|c| never_composed(*c).is_some())
+                {
+                    compose(&mut self.cluster);
+                }
+            }
+            [] => {}
+        }
+        self.cluster.iter().for_each(|c| take(*c));
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    fn next(&mut self) -> Option<Word> {
+        let mut word = Word::new();
+        self.read_word(&mut word).then_some(word)
+    }
+}
+
+/// Composes a cluster as NFC has it. One that is too long when decomposed stays as it is.
+#[inline(never)]
+fn compose(cluster: &mut Vec<char, CLUSTER>) {
+    let mut ordered = Vec::<(char, u8), DECOMPOSED>::new();
+    let mut fits = true;
+    for c in cluster.iter() {
+        let (mut first, mut others) = (*c, Vec::<char, 4>::new());
+        while let Some((a, b)) = decomposed(first) {
+            first = a;
+            fits &= b.is_none_or(|b| others.push(b).is_ok());
+        }
+        fits &= insert(&mut ordered, first);
+        while let Some(other) = others.pop() {
+            fits &= insert(&mut ordered, other);
+        }
+    }
+    let mut recomposed = Vec::<char, CLUSTER>::new();
+    // Where the last starter is, and the class of what follows it.
+    let (mut starter, mut last) = (None, 0);
+    // Whether that is an i without a mark above it: a dot on it is no mark of its own, as in the lower case of İ.
+    let mut dotted = false;
+    for (c, class) in &ordered {
+        if dotted && *c == '\u{307}' {
+            continue;
+        }
+        dotted = if *class == 0 {
+            *c == 'i'
+        } else {
+            dotted && *class < ABOVE
+        };
+        let place = starter.and_then(|place: usize| recomposed.get_mut(place));
+        if let Some(place) = place.filter(|_| last == 0 || last < *class)
+            && let Some(both) = composed(*place, *c)
+        {
+            *place = both;
+            continue;
+        }
+        if *class == 0 {
+            starter = Some(recomposed.len());
+        }
+        last = *class;
+        fits &= recomposed.push(*c).is_ok();
+    }
+    if fits {
+        *cluster = recomposed.clone();
+    }
+    ordered.zeroize();
+    recomposed.zeroize();
+}
+
+/// Inserts a character before those of higher combining classes. Returns whether there was room.
+fn insert(ordered: &mut Vec<(char, u8), DECOMPOSED>, c: char) -> bool {
+    // What composes with the character before it starts anew.
+    let class = match combining_class(c) {
+        u8::MAX => 0,
+        class => class,
+    };
+    let mut place = ordered.len();
+    let fits = ordered.push((c, class)).is_ok();
+    while class != 0
+        && let Some(before) = place.checked_sub(1)
+        && let Some([before, new]) = ordered.get_mut(before..=place)
+        && before.1 > class
+    {
+        core::mem::swap(before, new);
+        place -= 1;
+    }
+    fits
+}
+
+/// Cuts the words of `text` into places, by the rules of longest match, and calls `visit` with what `longest` finds
+/// at each. `longest` gets the text there as entries have it, and returns something with
+/// the bytes of the entry that it found.
+pub(crate) fn each_place<T>(
+    text: &[u8],
+    longest: impl FnMut(&str) -> Option<(T, usize)>,
+    visit: impl FnMut(Option<T>),
+) {
+    let mut places = Places {
+        run: Deque::new(),
+        continues: false,
+        longest,
+        visit,
+    };
+    let mut words = Words::new(text);
+    while words.read(|c| places.push(c)) {
+        places.end_run();
+    }
+    places.run.zeroize();
+}
+
+/// The places of words.
+struct Places<L, V> {
+    /// The characters from the next place on, as far as an entry can reach.
+    run: Deque<char, MAX_WORD_BYTES>,
+    /// Whether they continue a word: a letter or digit precedes them in the run, the last of which is of no script
+    /// without spaces between words.
+    continues: bool,
+    longest: L,
+    visit: V,
+}
+
+impl<T, L: FnMut(&str) -> Option<(T, usize)>, V: FnMut(Option<T>)> Places<L, V> {
+    fn push(&mut self, c: char) {
+        if c == '\'' {
+            return self.end_run();
+        }
+        if self.run.is_full() {
+            self.place();
+        }
+        // It has room.
+        let _ = self.run.push_back(c);
+    }
+
+    fn end_run(&mut self) {
+        while !self.run.is_empty() {
+            self.place();
+        }
+        self.continues = false;
+    }
+
+    /// Looks for an entry at the next place and goes on after it, or after one character.
+    fn place(&mut self) {
+        let mut window = Word::new();
+        if self.continues && self.run.front().is_some_and(|first| !is_unspaced(*first)) {
+            // It has room.
+            let _ = window.push_str(CONTINUATION);
+        }
+        let prefix = window.len();
+        let _ = self.run.iter().try_for_each(|c| window.push(*c));
+        // An entry that is nothing but the prefix, or a part of it, stands for no text.
+        let found = (self.longest)(&window).filter(|(_, bytes)| *bytes > prefix);
+        window.zeroize();
+        let mut covered = found.as_ref().map_or(0, |(_, bytes)| bytes - prefix);
+        (self.visit)(found.map(|(found, _)| found));
+        while let Some(c) = self.run.pop_front() {
+            // A mark belongs to the script of its letter.
+            if !is_mark(c) {
+                self.continues = !is_unspaced(c);
+            }
+            covered = covered.saturating_sub(c.len_utf8());
+            if covered == 0 {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexicon::Lexicon;
+    use crate::pack::format::{LEXICON_LONGEST, LexiconHead};
+    use std::string::String;
+    use std::vec::Vec;
+    use zerocopy::IntoBytes;
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        fn split(text: &str) -> Vec<String> {
+            words(text).map(|word| word.as_str().into()).collect()
+        }
+        assert_eq!(
+            split("The CAT's 3.5 e-mails"),
+            ["the", "cat's", "3", "5", "e", "mails"]
+        );
+        assert_eq!(
+            split("''quoted'' 'tis rock'n'roll"),
+            ["quoted", "tis", "rock'n'roll"]
+        );
+        // One apostrophe joins, several part.
+        assert_eq!(split("don''t ’’a’b’’c"), ["don", "t", "a'b", "c"]);
+        assert_eq!(split("ÄRGER straße 東京 😀"), ["ärger", "straße", "東京"]);
+        assert_eq!(split(""), [] as [&str; 0]);
+        let long = "x".repeat(MAX_WORD_BYTES);
+        assert_eq!(split(&long), [long.as_str()]);
+        assert_eq!(split(&"x".repeat(MAX_WORD_BYTES + 1)), [] as [&str; 0]);
+        // The limit holds for the result: İ becomes an i.
+        let long = "İ".repeat(MAX_WORD_BYTES);
+        assert_eq!(split(&long), ["i".repeat(MAX_WORD_BYTES)]);
+        // Of too long words nothing stays.
+        let longer = "x".repeat(MAX_WORD_BYTES + 1);
+        assert_eq!(split(&std::format!("{longer} b")), ["b"]);
+    }
+
+    #[test]
+    fn invalid_utf8_separates_words() {
+        for text in [
+            &b"one\xfftwo"[..],
+            b"'one\x80'two",
+            b"\xe2\x80\x99one\xe2\x80two\xe2",
+            b"\xff\xfe",
+            b"whole",
+            b"",
+        ] {
+            let replaced = String::from_utf8_lossy(text);
+            assert!(words_lossy(text).eq(words(&replaced)), "{replaced}");
+        }
+    }
+
+    #[test]
+    fn marks_and_joiners_belong_to_words() {
+        let split = |text: &str| words(text).collect::<Vec<_>>().join("|");
+        for (text, expected) in [
+            ("हिन्दी में विद्यालय", "हिन्दी|में|विद्यालय"),
+            ("தமிழ் பள்ளி", "தமிழ்|பள்ளி"),
+            ("বাংলা গল্প", "বাংলা|গল্প"),
+            ("కన్నడ భాష", "కన్నడ|భాష"),
+            ("โรงเรียน น้ำ ที่", "โรงเรียน|น้ำ|ที่"),
+            ("ကျွန်တော် သွား", "ကျွန်တော်|သွား"),
+            ("ភាសាខ្មែរ", "ភាសាខ្មែរ"),
+            (
+                "می\u{200c}خواهم کتاب\u{200c}ها",
+                "می\u{200c}خواهم|کتاب\u{200c}ها",
+            ),
+            // At the end of a word only after a virama; several are one.
+            ("کتاب\u{200c} അവന്\u{200d} a", "کتاب|അവന്\u{200d}|a"),
+            ("a\u{200c}\u{200d}b c\u{200d}'d", "a\u{200c}b|c'd"),
+            // Nobody sees these; a zero-width space parts words.
+            (
+                "co\u{ad}operate we\u{2060}ll \u{200f}don\u{ad}'\u{feff}t",
+                "cooperate|well|don't",
+            ),
+            ("葛\u{e0100}城 one\u{200b}two", "葛城|one|two"),
+            // A mark starts no word.
+            ("\u{301}a \u{93f} 1\u{fe0f}\u{20e3}", "a|1\u{20e3}"),
+        ] {
+            assert_eq!(split(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn equal_texts_have_equal_words() {
+        let split = |text: &str| words(text).collect::<Vec<_>>().join("|");
+        for (texts, expected) in [
+            (&["Café", "Cafe\u{301}"][..], "café"),
+            // Marks in the order of their classes, or not.
+            (
+                &[
+                    "Việt",
+                    "Vie\u{323}\u{302}t",
+                    "Vie\u{302}\u{323}t",
+                    "Viê\u{323}t",
+                ],
+                "việt",
+            ),
+            (&["İstanbul", "I\u{307}stanbul", "istanbul"], "istanbul"),
+            (&["ΟΔΟΣ", "οδος", "οδοσ"], "οδος"),
+            (&["ΟΔΌΣ ΣΑΣ'Σ", "οδός σας'σ"], "οδός|σασ'ς"),
+            (&["ά", "\u{1f71}", "α\u{301}"], "ά"),
+            (&["ᾄ", "α\u{345}\u{313}\u{301}", "ᾀ\u{301}"], "ᾄ"),
+            (
+                &[
+                    "한국어",
+                    "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}\u{110b}\u{1165}",
+                ],
+                "한국어",
+            ),
+            (&["ガギ", "カ\u{3099}キ\u{3099}"], "ガギ"),
+            (&["क\u{93c}", "\u{958}"], "क\u{93c}"),
+            (&["কো", "ক\u{9c7}\u{9be}"], "কো"),
+            (&["شَدَّة", "شَد\u{651}\u{64e}ة", "شَد\u{64e}\u{651}ة"], "شَدَّة"),
+            (&["K", "\u{212a}"], "k"),
+            (&["Й", "и\u{306}"], "й"),
+        ] {
+            for text in texts {
+                assert_eq!(split(text), split(texts[0]), "{text}");
+                assert_eq!(split(text), expected, "{text}");
+            }
+        }
+        // Long clusters lose nothing.
+        for marks in ["\u{301}", "\u{344}", "\u{323}\u{301}"].map(|mark| mark.repeat(60)) {
+            let mut found = 0;
+            Words::of_valid(&std::format!("a{marks}")).read(|_| found += 1);
+            assert!(found >= 60, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_nothing_but_a_word() {
+        for (text, expected) in [
+            ("ΟΔΟΣ", Some("οδος")),
+            ("co\u{ad}op", Some("coop")),
+            ("rock'n'roll", Some("rock'n'roll")),
+            ("a b", None),
+            ("(a)", None),
+            ("a'", None),
+            ("a''b", None),
+            ("\u{301}a", None),
+            ("", None),
+        ] {
+            assert_eq!(word(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    /// A lexicon section of these entries, in any order, with vectors of one coordinate.
+    fn section(entries: &[&str]) -> Vec<u8> {
+        let mut sorted: Vec<&str> = entries.to_vec();
+        sorted.sort_unstable();
+        let text = sorted.concat();
+        let mut section = LexiconHead {
+            word_count: (sorted.len() as u32).into(),
+            text_bytes: (text.len() as u32).into(),
+            exponent: 0.into(),
+            matching: LEXICON_LONGEST.into(),
+        }
+        .as_bytes()
+        .to_vec();
+        let mut array = |bytes: Vec<u8>| {
+            section.resize(section.len().next_multiple_of(64), 0);
+            section.extend(bytes);
+        };
+        let mut end = 0;
+        array(
+            sorted
+                .iter()
+                .flat_map(|word| {
+                    end += word.len() as u32;
+                    end.to_le_bytes()
+                })
+                .collect(),
+        );
+        array(sorted.iter().flat_map(|_| [1, 0]).collect());
+        array(sorted.iter().map(|_| 1).collect());
+        array(text.into_bytes());
+        section
+    }
+
+    /// What is found at each place, `-` for nothing.
+    fn found(entries: &[&str], text: &str) -> String {
+        let section = section(entries);
+        let lexicon = Lexicon::parse(&section, 1).unwrap();
+        let word = |found: Option<usize>| found.and_then(|index| lexicon.word(index));
+        let mut words = Vec::new();
+        lexicon.each_longest_match(text.as_bytes(), |found| {
+            words.push(word(found).unwrap_or("-"))
+        });
+        words.join(" ")
+    }
+
+    #[test]
+    fn the_longest_entry_counts() {
+        let entries = ["hau", "haus", "##tür", "##tü", "##r", "t", "tür"];
+        assert_eq!(found(&entries, "Haustür"), "haus ##tür");
+        assert_eq!(found(&entries, "haustü, TÜR T"), "haus ##tü tür t");
+        assert_eq!(found(&entries, "hausxtür"), "haus - ##tür");
+        assert_eq!(found(&entries, "xtr"), "- - ##r");
+        assert_eq!(found(&entries, "ha"), "- -");
+        assert_eq!(found(&entries, " ,. "), "");
+        // An apostrophe parts runs.
+        assert_eq!(found(&["l", "homme"], "L’homme l'homme"), "l homme l homme");
+    }
+
+    #[test]
+    fn shorter_entries_are_found_past_those_that_come_between() {
+        let entries = ["a", "ab", "abcx", "abd", "abé", "abb", "abcdefgz"];
+        assert_eq!(found(&entries, "abcdefgh").split(' ').next(), Some("ab"));
+        assert_eq!(found(&entries, "abè"), "ab -");
+        assert_eq!(found(&entries, "aé"), "a -");
+    }
+
+    #[test]
+    fn any_place_of_an_unspaced_script_starts_a_word() {
+        let entries = ["東京", "東", "都", "3月", "abc", "##c", "に"];
+        assert_eq!(found(&entries, "東京都に東3月"), "東京 都 に 東 3月");
+        // Before and after it, too.
+        assert_eq!(found(&entries, "東abc都"), "東 abc 都");
+        assert_eq!(found(&entries, "ab東c"), "- - 東 -");
+        // A mark is of the script of its letter.
+        assert_eq!(found(&["กา", "3"], "กิ3กา"), "- - 3 กา");
+        assert_eq!(found(&["हिन्दी", "##3"], "हिन्दी हिन्दी3"), "हिन्दी हिन्दी ##3");
+    }
+
+    #[test]
+    fn odd_entries_match_nothing() {
+        assert_eq!(found(&["#", "##", "###"], "ab #a"), "- - -");
+        assert_eq!(found(&["b c", "b"], "b c"), "b -");
+        let long = "x".repeat(MAX_WORD_BYTES);
+        assert_eq!(found(&[&long], &long), long);
+        let longer = long.clone() + "x";
+        assert_eq!(found(&[&longer], &longer).split(' ').count(), longer.len());
+        // İ becomes an i, and accents are composed.
+        assert_eq!(found(&["i", "##z"], "İz"), "i ##z");
+        assert_eq!(found(&["e", "é"], "e\u{301} e"), "é e");
+        // A mark starts no run.
+        assert_eq!(found(&["\u{301}", "a"], "\u{301}a"), "a");
+    }
+
+    /// The rules of `FORMAT.md`, taken literally.
+    fn naive(entries: &[&str], mut text: Vec<char>) -> String {
+        let mut out = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let begun = at > 0 && in_run(text[at - 1]);
+            if !in_run(text[at]) || is_mark(text[at]) && !begun {
+                text[at] = if begun || !in_run(text[at]) {
+                    text[at]
+                } else {
+                    ' '
+                };
+                at += 1;
+                continue;
+            }
+            let start = text[..at]
+                .iter()
+                .rposition(|c| !in_run(*c))
+                .map_or(0, |i| i + 1);
+            let end = text[at..]
+                .iter()
+                .position(|c| !in_run(*c))
+                .map_or(text.len(), |i| at + i);
+            let last = text[start..at].iter().rfind(|c| !is_mark(**c));
+            let starts = is_unspaced(text[at]) || last.is_none_or(|c| is_unspaced(*c));
+            let rest: String = text[at..end].iter().collect();
+            let standing = |entry: &&&str| {
+                if starts {
+                    return rest.starts_with(**entry);
+                }
+                let continuing = entry.strip_prefix("##").filter(|text| !text.is_empty());
+                continuing.is_some_and(|text| rest.starts_with(text))
+            };
+            let longest = entries
+                .iter()
+                .filter(standing)
+                .max_by_key(|entry| entry.len());
+            let bytes = longest.map_or(
+                1,
+                |entry| if starts { entry.len() } else { entry.len() - 2 },
+            );
+            let mut covered = 0;
+            while covered < bytes {
+                covered += text[at].len_utf8();
+                at += 1;
+            }
+            out.push(*longest.unwrap_or(&"-"));
+        }
+        out.join(" ")
+    }
+
+    #[test]
+    fn pieces_are_those_of_the_rules() {
+        let entries = [
+            "a",
+            "ab",
+            "abab",
+            "##a",
+            "##ab",
+            "##b",
+            "#",
+            "##",
+            "b東",
+            "東",
+            "東b",
+            "東京",
+            "##京",
+            "a\u{489}",
+            "##\u{489}",
+        ];
+        // This mark composes with none of the letters.
+        let letters = ['a', 'b', '東', '京', '\u{489}', ' ', '#'];
+        // A linear congruential generator.
+        let mut state = 1u32;
+        for length in (0..12).cycle().take(3000) {
+            let mut draw = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                letters[(state >> 16) as usize % letters.len()]
+            };
+            let text: Vec<char> = (0..length).map(|_| draw()).collect();
+            let joined: String = text.iter().collect();
+            assert_eq!(found(&entries, &joined), naive(&entries, text), "{joined}");
+        }
+    }
+}
