@@ -47,6 +47,7 @@
 
 use core::ops::Range;
 
+use crate::checked::part;
 use crate::kernels::VECTORS;
 use crate::script::{self, ends_sentences};
 use crate::text::ANY_LANGUAGE;
@@ -145,12 +146,12 @@ const LONGEST_LISTED: usize = 8;
 /// A part of the text between two places where sentences end.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// After its last character that is no space.
+    /// The end of its last character that is not a space.
     end: usize,
-    /// Where the next one may start.
-    next: usize,
-    /// Whether it has a letter or digit.
-    speaks: bool,
+    /// The place from which to look for the next piece.
+    resume: usize,
+    /// Whether it contains a letter or digit.
+    has_word: bool,
 }
 
 /// The word in which a stop stands.
@@ -158,16 +159,16 @@ struct Piece {
 struct Token {
     start: usize,
     /// Whether there is a letter or digit in the piece before it.
-    spoken: bool,
+    word_before: bool,
     /// Whether it is like an address of a page or file.
     address: bool,
 }
 
 impl Token {
-    fn new(start: usize, spoken: bool) -> Self {
+    fn new(start: usize, word_before: bool) -> Self {
         Self {
             start,
-            spoken,
+            word_before,
             address: false,
         }
     }
@@ -184,7 +185,7 @@ enum Follower {
     Other,
 }
 
-/// What a row of stops needs behind it.
+/// What a row of stops needs after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     /// A space, and nothing that says that the sentence goes on: full stops.
@@ -220,17 +221,17 @@ impl<'a> Scanner<'a> {
             start = self.skip(start, char::is_whitespace);
             self.char(start)?;
             let piece = self.piece(start);
-            if piece.speaks {
+            if piece.has_word {
                 return Some(start..piece.end);
             }
-            start = piece.next;
+            start = piece.resume;
         }
     }
 
     /// The character at byte `at` and its length; U+FFFD for a byte that starts none.
     fn char(&mut self, at: usize) -> Option<(char, usize)> {
         self.count(1);
-        let rest = self.text.get(at..).unwrap_or_default();
+        let rest = part(self.text, at.min(self.text.len())..);
         let Some(first) = rest.first() else {
             self.saw_end = true;
             return None;
@@ -254,8 +255,8 @@ impl<'a> Scanner<'a> {
     }
 
     /// A part of the text that has been read before.
-    fn bytes(&mut self, part: Range<usize>) -> &'a [u8] {
-        let bytes = self.text.get(part).unwrap_or_default();
+    fn bytes(&mut self, range: Range<usize>) -> &'a [u8] {
+        let bytes = part(self.text, range);
         self.count(bytes.len());
         bytes
     }
@@ -284,10 +285,8 @@ impl<'a> Scanner<'a> {
         if !VECTORS {
             return 0;
         }
-        let rest = self
-            .text
-            .get(at..limit.min(self.text.len()))
-            .unwrap_or_default();
+        let end = limit.min(self.text.len());
+        let rest = part(self.text, at.min(end)..end);
         let plain = rest.iter().take_while(|byte| is_plain(char::from(**byte)));
         let plain = plain.count();
         self.count(plain);
@@ -296,34 +295,45 @@ impl<'a> Scanner<'a> {
 
     /// The piece that starts at `start`, where a character is that is no space.
     fn piece(&mut self, start: usize) -> Piece {
-        let (mut at, mut end, mut speaks) = (start, start, false);
+        let (mut at, mut end, mut has_word) = (start, start, false);
         let mut token = Token::new(start, false);
         let mut line = None;
         let mut last = ' ';
-        // Where it can be cut: behind the last word or comma of its second half, and before the last
+        // Where it can be cut: after the last word or comma of its second half, and before the last
         // character that is no mark.
         let (mut cut, mut base) = (None, None);
         while let Some((c, length)) = self.char(at) {
             if at > start && !is_mark(c) {
-                let next = at;
-                base = Some(Piece { end, next, speaks });
+                let resume = at;
+                base = Some(Piece {
+                    end,
+                    resume,
+                    has_word,
+                });
             }
             if at - start >= MAX_SENTENCE_BYTES {
-                let next = at;
-                return cut.or(base).unwrap_or(Piece { end, next, speaks });
+                let resume = at;
+                return cut.or(base).unwrap_or(Piece {
+                    end,
+                    resume,
+                    has_word,
+                });
             }
             let mut ends = false;
             let mut pauses = is_comma(c);
             if is_plain(c) {
                 // Most characters: all that follows is false.
-                speaks = true;
+                has_word = true;
                 at += length;
                 let more = self.plain(at, start + MAX_SENTENCE_BYTES);
                 if more > 0 {
                     at += more;
-                    let next = at - 1;
-                    let end = next;
-                    base = Some(Piece { end, next, speaks });
+                    let (end, resume) = (at - 1, at - 1);
+                    base = Some(Piece {
+                        end,
+                        resume,
+                        has_word,
+                    });
                 }
                 end = at;
             } else if c.is_whitespace() {
@@ -337,38 +347,52 @@ impl<'a> Scanner<'a> {
                     ends = !WRAPPED_COLUMNS.contains(&columns) || self.line_starts_anew(at);
                     line = Some(at);
                 }
-                token = Token::new(at, speaks);
+                token = Token::new(at, has_word);
                 pauses = true;
             } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
-                (at, ends) = self.stop(token, at, speaks);
+                (at, ends) = self.stop(token, at, has_word);
                 end = at;
-            } else if let Some(behind) = self.emotion(at, token.start) {
-                ends = speaks && self.follower(behind) == Follower::Other;
+            } else if let Some(after) = self.emoticon(at, token.start) {
                 // :P has a letter.
-                let own = self.text.get(at..behind).unwrap_or_default();
-                speaks |= own.iter().any(u8::is_ascii_alphanumeric);
-                at = behind;
+                let emoticon = part(self.text, at..after);
+                has_word |= emoticon.iter().any(u8::is_ascii_alphanumeric);
+                at = self.closers(after);
+                ends = has_word && self.starts_sentence(at);
+                // A stop after it ends no abbreviation.
+                token = Token::new(at, has_word);
                 end = at;
             } else {
-                speaks |= is_letter_or_digit(c);
+                has_word |= is_letter_or_digit(c);
                 token.address |= matches!(c, '/' | '@' | '=' | '&');
                 at += length;
                 end = at;
             }
             if ends {
-                let next = at;
-                return Piece { end, next, speaks };
+                let resume = at;
+                return Piece {
+                    end,
+                    resume,
+                    has_word,
+                };
             }
             if pauses && end - start > MAX_SENTENCE_BYTES / 2 {
-                let next = at;
-                cut = Some(Piece { end, next, speaks });
+                let resume = at;
+                cut = Some(Piece {
+                    end,
+                    resume,
+                    has_word,
+                });
             }
             if !c.is_whitespace() {
                 last = c;
             }
         }
-        let next = at;
-        Piece { end, next, speaks }
+        let resume = at;
+        Piece {
+            end,
+            resume,
+            has_word,
+        }
     }
 
     /// Where the line of a place starts, or so far before it that the line is too long to have been wrapped.
@@ -406,7 +430,7 @@ impl<'a> Scanner<'a> {
             ('፡', '፡') | ('\u{900}'..='\u{d7f}', '|') => true,
             // One letter is a symbol.
             ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => at - token > 2,
-            ('\u{531}'..='\u{587}', ':') => at > token && self.emotion(at, token).is_none(),
+            ('\u{531}'..='\u{587}', ':') => at > token && self.emoticon(at, token).is_none(),
             _ => false,
         }
     }
@@ -421,12 +445,12 @@ impl<'a> Scanner<'a> {
                 .char(at + length)
                 .is_none_or(|(c, _)| c.is_whitespace()),
             Some(('0'..='9', _)) => {
-                let behind = (1..=3)
+                let after = (1..=3)
                     .map(|digits| at + digits)
-                    .find(|behind| self.char(*behind).is_none_or(|(c, _)| !c.is_ascii_digit()));
-                behind.is_some_and(|behind| {
-                    matches!(self.char(behind), None | Some(('.' | ')', _)))
-                        && self.char(behind + 1).is_none_or(|(c, _)| c.is_whitespace())
+                    .find(|after| self.char(*after).is_none_or(|(c, _)| !c.is_ascii_digit()));
+                after.is_some_and(|after| {
+                    matches!(self.char(after), None | Some(('.' | ')', _)))
+                        && self.char(after + 1).is_none_or(|(c, _)| c.is_whitespace())
                 })
             }
             _ => false,
@@ -434,16 +458,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// The stop at `at` in a word: where it ends, with what closes after it, and whether the sentence ends there.
-    fn stop(&mut self, token: Token, at: usize, speaks: bool) -> (usize, bool) {
+    fn stop(&mut self, token: Token, at: usize, has_word: bool) -> (usize, bool) {
         let (stops, dots, strength) = self.stops(at);
-        let behind = self.closers(stops);
-        let closed = behind > stops;
+        let after = self.closers(stops);
+        let closed = after > stops;
         let strong = strength != Strength::Weak;
-        if !strong && dots == 1 && !token.spoken && self.is_item(token.start, at) {
-            return (behind, false);
+        if !strong && dots == 1 && !token.word_before && self.is_item(token.start, at) {
+            return (after, false);
         }
-        let ends = match self.char(behind) {
-            None => return (behind, speaks),
+        let ends = match self.char(after) {
+            None => return (after, has_word),
             Some((c, _)) if strength == Strength::Wide => !(closed && is_particle(c)),
             Some((c, length)) if is_letter(c) => {
                 // The space was left out.
@@ -452,33 +476,35 @@ impl<'a> Scanner<'a> {
                         || is_upper_case(c)
                             && (dots > 1 || self.is_lower_case_word(token.start, at))
                             && self
-                                .char(behind + length)
+                                .char(after + length)
                                 .is_none_or(|(c, _)| is_lower_case(c) || c == ' '));
-                let ends = between_words && !token.address && speaks;
-                return (behind, ends && !self.is_address(behind));
+                let ends = between_words && !token.address && has_word;
+                return (after, ends && !self.is_address(after));
             }
-            Some((c, _)) if !c.is_whitespace() && self.emotion(behind, behind).is_none() => {
-                return (behind, false);
+            Some((c, _)) if !c.is_whitespace() && self.emoticon(after, after).is_none() => {
+                // The space before an opening mark was left out.
+                let opens = ANY_LANGUAGE && strong && !closed && !token.address && is_opener(c);
+                return (after, opens && has_word && self.starts_sentence(after));
             }
-            Some(_) => match self.follower(behind) {
+            Some(_) => match self.follower(after) {
                 Follower::Aside => false,
                 follower if strong || dots != 1 || closed => {
                     let may_go_on = closed || !strong;
                     !(may_go_on && follower == Follower::LowerCase)
                 }
-                follower => self.word_ends(token.start, at, follower, behind),
+                follower => self.word_ends(token.start, at, follower, after),
             },
         };
-        if !ends || !speaks {
-            return (behind, false);
+        if !ends || !has_word {
+            return (after, false);
         }
-        // What smiles after the stop belongs to it.
-        let mut behind = behind;
+        // Emoji after the terminator belong to the sentence.
+        let mut after = after;
         loop {
-            let at = self.skip(behind, |c| c.is_whitespace() && !is_line_end(c));
-            match self.emotion(at, at) {
-                Some(end) => behind = end,
-                None => return (behind, true),
+            let at = self.skip(after, |c| c.is_whitespace() && !is_line_end(c));
+            match self.emoticon(at, at) {
+                Some(end) => after = end,
+                None => return (after, true),
             }
         }
     }
@@ -486,36 +512,37 @@ impl<'a> Scanner<'a> {
     /// Where the row of stops at `at` ends, how many full stops it has, and the strongest of the others. Full stops
     /// with spaces between are an ellipsis.
     fn stops(&mut self, at: usize) -> (usize, usize, Strength) {
-        let (mut behind, mut dots, mut strength) = (at, 0usize, Strength::Weak);
-        let before = self.text.get(..at).unwrap_or_default();
+        let (mut after, mut dots, mut strength) = (at, 0usize, Strength::Weak);
+        let before = part(self.text, ..at);
         let figure = matches!(before, [.., b'0'..=b'9'] | [.., 0xef, 0xbc, 0x90..=0x99]);
-        while let Some((c, length)) = self.char(behind)
-            && (behind == at || is_stop(c))
+        while let Some((c, length)) = self.char(after)
+            && (after == at || is_stop(c))
         {
-            behind += length;
+            after += length;
             match c {
                 '.' => {
                     dots += 1;
-                    if self.char(behind).is_some_and(|(c, _)| c == ' ')
-                        && self.char(behind + 1).is_some_and(|(c, _)| c == '.')
+                    if self.char(after).is_some_and(|(c, _)| c == ' ')
+                        && self.char(after + 1).is_some_and(|(c, _)| c == '.')
                         && self
-                            .char(behind + 2)
+                            .char(after + 2)
                             .is_none_or(|(c, _)| !is_letter_or_digit(c))
                     {
-                        behind += 1;
+                        after += 1;
                     }
                 }
                 '․' | '﹒' => dots += 1,
                 '…' => dots += 3,
                 // After the number of a list item, and in a number.
-                '．' if figure || self.char(behind).is_some_and(|(c, _)| c.is_numeric()) => {
+                '．' if figure || self.char(after).is_some_and(|(c, _)| c.is_numeric()) => {
                     dots += 1
                 }
                 _ if needs_no_space(c) => strength = Strength::Wide,
                 _ => strength = strength.max(Strength::Strong),
             }
+            after = self.skip_invisible(after);
         }
-        (behind, dots, strength)
+        (after, dots, strength)
     }
 
     /// Where the quotes and brackets end that close at `at`. A quote that may open, too, closes before a space.
@@ -524,10 +551,10 @@ impl<'a> Scanner<'a> {
         loop {
             match self.char(look) {
                 Some((c, length)) if is_closer(c) => {
-                    look += length;
+                    look = self.skip_invisible(look + length);
                     end = look;
                 }
-                Some((c, length)) if is_quote(c) => look += length,
+                Some((c, length)) if is_quote(c) => look = self.skip_invisible(look + length),
                 Some((' ' | '\u{a0}' | '\u{202f}', length)) => {
                     // French has a space before it.
                     let quote = look + length;
@@ -560,7 +587,7 @@ impl<'a> Scanner<'a> {
 
     /// Whether the word from `token` to `at` ends with small letters and has no full stop.
     fn is_lower_case_word(&mut self, token: usize, at: usize) -> bool {
-        let word = self.text.get(token..at).unwrap_or_default();
+        let word = part(self.text, token..at);
         matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
             && !self.bytes(token..at).contains(&b'.')
     }
@@ -580,10 +607,7 @@ impl<'a> Scanner<'a> {
 
     /// What follows the last ASCII character between `token` and `at` that is neither letter, digit nor full stop.
     fn last_word(&mut self, token: usize, at: usize) -> &'a [u8] {
-        let word = self
-            .text
-            .get(token..at)
-            .unwrap_or_default()
+        let word = part(self.text, token..at)
             .rsplit(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.')
             .next()
             .unwrap_or_default();
@@ -592,7 +616,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether a full stop at `at` ends more than the word that starts at `token`.
-    fn word_ends(&mut self, token: usize, at: usize, follower: Follower, behind: usize) -> bool {
+    fn word_ends(&mut self, token: usize, at: usize, follower: Follower, after: usize) -> bool {
         let word = self.last_word(token, at);
         let is_in = |list: &[&str]| {
             let mut list = list.iter();
@@ -604,12 +628,12 @@ impl<'a> Scanner<'a> {
         if is_in(&COUNTED) {
             return follower != Follower::Digit;
         }
-        let mut letters = core::str::from_utf8(word).unwrap_or_default().chars();
+        let mut letters = core::str::from_utf8(word).unwrap_or("").chars();
         let letter = letters.next().filter(|c| {
-            // Words of their own: English and Russian for the one who speaks.
+            // Words of their own: English and Russian for the one who has_word.
             letters.next().is_none() && is_letter(*c) && !matches!(c, 'I' | 'Я')
         });
-        if letter.is_some() && self.is_letter_with_stop(behind) {
+        if letter.is_some() && self.is_letter_with_stop(after) {
             return false;
         }
         // U.S., p.m., Ph.D., т.е.
@@ -619,21 +643,21 @@ impl<'a> Scanner<'a> {
                 part.chars().nth(2).is_none() && part.chars().all(is_letter)
             });
         let lettered = dotted
-            || letter.is_some_and(|c| is_upper_case(c) || self.is_behind_letter_with_stop(token));
+            || letter.is_some_and(|c| is_upper_case(c) || self.follows_letter_with_stop(token));
         if lettered || is_in(&SHORTENED) {
             // What starts sentences is listed for English only.
             let other = lettered && !word.is_ascii() && !letter.is_some_and(is_upper_case);
             return match follower {
                 Follower::Nothing => true,
                 Follower::LowerCase | Follower::Aside | Follower::Digit => false,
-                Follower::Other => other || self.starter(behind),
+                Follower::Other => other || self.starter(after),
             };
         }
         true
     }
 
     /// Whether a lone letter, a full stop and a space stand before `token`.
-    fn is_behind_letter_with_stop(&mut self, token: usize) -> bool {
+    fn follows_letter_with_stop(&mut self, token: usize) -> bool {
         let before = self.bytes(token.saturating_sub(6)..token);
         let Some(before) = before.strip_suffix(b". ") else {
             return false;
@@ -690,17 +714,33 @@ impl<'a> Scanner<'a> {
     }
 
     fn word_start(&mut self, at: usize) -> usize {
-        let at = self.skip(at, char::is_whitespace);
-        self.skip(at, is_opener)
+        let at = self.skip(at, |c| c.is_whitespace() || is_invisible(c));
+        self.skip(at, |c| is_opener(c) || is_invisible(c))
+    }
+
+    /// Whether a word follows that does not start with a lower-case letter or a digit.
+    fn starts_sentence(&mut self, at: usize) -> bool {
+        let word = self.word_start(at);
+        let is_word = |c| is_letter(c) || matches!(c, '@' | '#' | '$' | '€' | '£' | '–' | '—');
+        self.char(word).is_some_and(|(c, _)| is_word(c)) && self.follower(at) == Follower::Other
+    }
+
+    /// The first place at or after `at` whose character is visible.
+    fn skip_invisible(&mut self, at: usize) -> usize {
+        if ANY_LANGUAGE {
+            self.skip(at, is_invisible)
+        } else {
+            at
+        }
     }
 
     /// The end of the emoji or the emoticon at `at`, if there is one; `token` is where the word around it
     /// starts.
-    fn emotion(&mut self, at: usize, token: usize) -> Option<usize> {
+    fn emoticon(&mut self, at: usize, token: usize) -> Option<usize> {
         let (eyes, _) = self.char(at)?;
         // Joiners stand in words, too.
         if is_emoji(eyes) && !is_mark(eyes) {
-            return Some(self.skip(at, is_emoji));
+            return Some(self.skip(at, |c| is_emoji(c) || is_invisible(c)));
         }
         if !matches!(eyes, ':' | ';' | '=' | '<' | 'x') {
             return None;
@@ -727,8 +767,9 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let end = self.skip(mouth + 1, |next| next == c);
+        let end = self.skip_invisible(end);
         let (next, _) = self.char(end).unwrap_or((' ', 1));
-        (next.is_whitespace() || is_stop(next)).then_some(end)
+        (next.is_whitespace() || is_stop(next) || is_closer(next)).then_some(end)
     }
 }
 
@@ -765,6 +806,16 @@ fn is_line_end(c: char) -> bool {
 
 fn is_mark(c: char) -> bool {
     ANY_LANGUAGE && script::is_mark(c)
+}
+
+/// Whether nobody sees `c`: marks, joiners, selectors of variants and other characters of Unicode's Format and
+/// Default_Ignorable_Code_Point. After a stop they change nothing (SB5).
+fn is_invisible(c: char) -> bool {
+    ANY_LANGUAGE
+        && c >= '\u{ad}'
+        && (script::is_mark(c)
+            || script::is_ignorable(c)
+            || matches!(c, '\u{200b}' | '\u{fff9}'..='\u{fffb}'))
 }
 
 fn is_stop(c: char) -> bool {

@@ -60,7 +60,7 @@ fn typed_text_is_split_as_people_would() {
 }
 
 #[test]
-fn run_ons_are_cut_betweeword_count() {
+fn run_ons_are_cut_between_words() {
     let text = "word ".repeat(1000);
     let found: Vec<&[u8]> = sentences(text.as_bytes()).collect();
     assert!(found.len() >= text.len() / MAX_SENTENCE_BYTES);
