@@ -5,7 +5,7 @@
 # - every release path takes as many instructions whatever the documents say;
 # - instructions and stack of each call, the stack within what the header promises and the same for any
 #   number of candidates; the state of a document below 32 KiB;
-# - the least program that makes a release of text: code and constants within 64 KiB, no allocator, no panic
+# - the least program that makes a release of text: code and constants within 70 KiB, no allocator, no panic
 #   and no unwinding in it; without the feature any-language within 55 KiB, the golden vectors the same, and packs that
 #   need the feature are refused;
 # - a pack as 20 Newsgroups has it (depth, d = 384, p = 50, m = 5000) within 1 MiB.
@@ -88,7 +88,8 @@ least() {
     [ -z "$found" ] || { echo "in the least program: $found" >&2; exit 1; }
 }
 
-least minimal 64
+# The tables and the code that compose characters take 5.8 kB of `any-language`; without that feature nothing grew.
+least minimal 70
 # The check finds what it looks for.
 link minimal forbidden -DWITH_WHAT_IS_FORBIDDEN
 found=$(forbidden forbidden)
