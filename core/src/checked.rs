@@ -1,6 +1,7 @@
 //! Parts of slices whose ranges other code has made sure of: asserted in debug builds, and without a
 //! panic in release builds.
 
+use core::cmp;
 use core::slice::SliceIndex;
 
 /// The part of `slice` at `range`. A range outside `slice` is a bug: it fails an assertion in debug
@@ -20,6 +21,13 @@ pub(crate) fn part_mut<T>(slice: &mut [T], range: impl SliceIndex<[T], Output = 
     let found = slice.get_mut(range);
     debug_assert!(found.is_some(), "a range outside the slice");
     found.unwrap_or_default()
+}
+
+/// The size of chunks: `length`, or 1 instead of 0, of which slices have no chunks. Tells the compiler
+/// what parsing has made sure of; without it a panic would remain.
+#[inline(always)]
+pub(crate) fn chunk_size(length: usize) -> usize {
+    cmp::max(length, 1)
 }
 
 #[cfg(test)]

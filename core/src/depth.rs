@@ -30,12 +30,13 @@
 //!
 //! The loops are in [`kernels`](crate::kernels).
 
+use core::cmp;
 use core::ops::Range;
 
 use zerocopy::little_endian::I16;
 
 use crate::barrier::wipe;
-use crate::checked::{part, part_mut};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::fixed::{Scale, bucket_input};
 use crate::kernels::{BLOCK, Backend, Boundaries, SPAN, Sums, fits};
 use crate::pack::format::{BOUNDARIES, DEPTH_TAG, DepthHead, MAX_DIRECTIONS, MAX_WIDTH};
@@ -117,8 +118,7 @@ impl<'a> DepthSection<'a> {
     pub fn directions(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = i16> + use<'a>> + use<'a> {
-        // Parsing refuses 0; `max` tells the compiler, which otherwise keeps a panic.
-        let directions = self.directions.chunks_exact(self.dimension.max(1));
+        let directions = self.directions.chunks_exact(chunk_size(self.dimension));
         directions.map(|direction| direction.iter().map(|v| v.get()))
     }
 
@@ -147,8 +147,8 @@ impl<'a> DepthSection<'a> {
 
     /// `[p]` rows of one code per candidate.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &'a [u8]> {
-        // As in `directions`.
-        self.codes.chunks_exact((self.candidates as usize).max(1))
+        self.codes
+            .chunks_exact(chunk_size(self.candidates as usize))
     }
 
     /// The projections of one embedding on all directions, as exact integers, for writers and
@@ -210,10 +210,10 @@ pub(crate) fn project<const N: usize>(
     let mut fixed = [[0i16; COORDINATES]; N];
     sums.fill(0);
     for start in (0..dimension).step_by(COORDINATES) {
-        let end = dimension.min(start + COORDINATES);
+        let end = cmp::min(dimension, start + COORDINATES);
         let mut group = [&[][..]; N];
         let mut sentences = 0;
-        let embeddings = embeddings.chunks_exact(dimension.max(1));
+        let embeddings = embeddings.chunks_exact(chunk_size(dimension));
         for ((x, fixed), embedding) in group.iter_mut().zip(&mut fixed).zip(embeddings) {
             let chunk = part(embedding, start..end);
             backend.to_fixed(chunk, section.scale.factor(), fixed);
@@ -251,7 +251,7 @@ impl<const K: usize> Levels for DepthLevels<'_, K> {
         let mut block = [0u8; BLOCK];
         let mut start = range.start;
         while start < range.end {
-            let len = BLOCK.min(range.end - start);
+            let len = cmp::min(BLOCK, range.end - start);
             let depths = part_mut(&mut block, ..len);
             depths.fill(u8::MAX);
             for (codes, at_least) in self.section.codes().zip(self.counts) {

@@ -3,7 +3,7 @@
 //! Everything after this conversion is integer arithmetic, so all targets agree to the bit.
 
 use crate::barrier::opaque;
-use crate::integers::{at_least, at_most};
+use crate::integers::{at_least, at_most, lane_clamp};
 
 /// The largest magnitude of a fixed-point coordinate.
 pub(crate) const LIMIT: i16 = i16::MAX;
@@ -68,8 +68,8 @@ pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
 /// even, clamped to ±[`LIMIT`]. That is what [`to_fixed`] makes of the numbers that they stand for, which `f32` holds exactly.
 pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
     // With 15 a coordinate that is not 0 is beyond the limit, with 16 it is below a half.
-    let left = exponent.clamp(0, 15);
-    let right = exponent.saturating_neg().clamp(0, 16);
+    let left = lane_clamp(exponent, 0, 15);
+    let right = lane_clamp(exponent.saturating_neg(), 0, 16);
     for coordinate in coordinates {
         // Twice the magnitude, so that there is always a bit to round.
         let doubled = i32::from(coordinate.unsigned_abs()) << left;
@@ -85,7 +85,7 @@ pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
 /// A projection shifted right and clamped, to be compared with bucket boundaries. The shift is below 32.
 #[inline(always)]
 pub(crate) fn bucket_input(projection: i64, shift: u32) -> i32 {
-    (projection >> (shift & 31)).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+    lane_clamp(projection >> (shift & 31), i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 #[cfg(test)]

@@ -1,5 +1,30 @@
-//! Integer arithmetic without branches and tables: the steps are the same for every number.
+//! Integer arithmetic whose work does not depend on the numbers, and the rule of constant work.
+//!
+//! # The rule
+//!
+//! A number is *private* if it depends on a text, an embedding or a draw. On the constant-work paths
+//! (pushing an embedding, releasing) the code may do four things with a private number:
+//!
+//! - add, subtract, multiply, combine bits, convert, and shift by a public amount;
+//! - compare it, if the result becomes a number that is added: `sum += u32::from(a <= b)`;
+//! - call the functions of `subtle` and of this module;
+//! - divide it by a public [`Modulus`].
+//!
+//! It must not decide a branch, an address or a number of steps, and must not be divided by other
+//! means. The methods `min`, `max` and `clamp` are forbidden too, because compilers turn them into
+//! branches where they expect one side to win. In their place:
+//!
+//! | for | write |
+//! | --- | --- |
+//! | a private number | [`at_least`], [`at_most`]: masks that the compiler cannot see through |
+//! | private numbers in a loop that compilers vectorise | [`lane_min`], [`lane_max`], [`lane_clamp`] |
+//! | public numbers | `core::cmp::{min, max}`, [`lane_clamp`] |
+//!
+//! Clippy refuses the methods in `kernels`, `scores`, `select`, `recode`, `depth`, `whole_text`,
+//! `laplace`, `fixed` and here (`disallowed_methods`; the list is in `core/clippy.toml`). The tests of
+//! constant work (`tests/tests/constant_work.rs`) count the instructions that result.
 
+use core::cmp;
 use core::num::NonZero;
 use core::ops::{BitAnd, BitXor, Sub};
 
@@ -38,18 +63,37 @@ impl Signed for i128 {
     }
 }
 
-/// The larger number; their difference must not overflow. Not `max`, which could become a branch.
+/// The larger of two numbers whose difference does not overflow.
 #[inline(always)]
 pub(crate) fn at_least<T: Signed>(x: T, least: T) -> T {
     let below = (x - least).negative();
     x ^ (x ^ least) & below
 }
 
-/// The smaller number, likewise.
+/// The smaller of two numbers whose difference does not overflow.
 #[inline(always)]
 pub(crate) fn at_most<T: Signed>(x: T, most: T) -> T {
     let above = (most - x).negative();
     x ^ (x ^ most) & above
+}
+
+/// The smaller number, for loops that compilers vectorise: a lane has no branches. [`at_most`] would
+/// keep them from vectorising it.
+#[inline(always)]
+pub(crate) fn lane_min<T: Ord>(a: T, b: T) -> T {
+    cmp::min(a, b)
+}
+
+/// The larger number, for the same loops.
+#[inline(always)]
+pub(crate) fn lane_max<T: Ord>(a: T, b: T) -> T {
+    cmp::max(a, b)
+}
+
+/// The nearest number within `least..=most`, for the same loops.
+#[inline(always)]
+pub(crate) fn lane_clamp<T: Ord>(x: T, least: T, most: T) -> T {
+    lane_min(lane_max(x, least), most)
 }
 
 /// ⌊2⁴⁰ / divisor⌋, bit by bit; `divisor` lies in 1..2³¹. The machine's division takes longer for some numbers than for

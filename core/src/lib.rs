@@ -66,6 +66,8 @@
     clippy::panic,
     clippy::float_arithmetic
 )]
+// Warned of in the modules below that have constant-work paths: `integers` has the rule.
+#![allow(clippy::disallowed_methods)]
 #![cfg_attr(
     test,
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
@@ -73,16 +75,21 @@
 
 mod barrier;
 mod checked;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod depth;
 pub mod document;
 pub mod epsilon;
 pub mod features;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 mod fixed;
 pub mod hazmat;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 mod integers;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod kernels;
 #[cfg(undertone_kernels = "x86")]
 mod keystream;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
@@ -90,17 +97,21 @@ pub mod pack;
 pub mod progressions;
 pub mod projective;
 pub mod quality;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod recode;
 pub mod release;
 pub mod rng;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod scores;
 mod script;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod select;
 pub mod sentences;
 mod state;
 mod text;
 pub mod unit;
 pub mod vector;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod whole_text;
 pub mod words;
 

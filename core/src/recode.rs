@@ -11,8 +11,9 @@
 use zerocopy::little_endian::{I16, I64};
 
 use crate::barrier::wipe;
-use crate::checked::part;
+use crate::checked::{chunk_size, part};
 use crate::fixed::Scale;
+use crate::integers::{at_least, at_most};
 use crate::kernels::Backend;
 use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
@@ -127,7 +128,7 @@ impl<'a> Recoder<'a> {
 impl Layer<'_> {
     fn apply(&self, from: &Activations, to: &mut Activations) {
         // Parsing refuses 0; `max` tells the compiler, which otherwise keeps a panic.
-        let rows = self.weights.chunks_exact(self.inputs.max(1));
+        let rows = self.weights.chunks_exact(chunk_size(self.inputs));
         for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
             // |products| < 2^30 and at most 2^10 of them: only the bias can be large.
             let sum: i64 = row
@@ -136,7 +137,7 @@ impl Layer<'_> {
                 .map(|(w, x)| i64::from(w.get()) * i64::from(*x))
                 .sum();
             let shifted = sum.saturating_add(bias.get()) >> self.shift;
-            *y = shifted.clamp(0, i16::MAX.into()) as i16;
+            *y = at_most(at_least(shifted, 0), i16::MAX.into()) as i16;
         }
     }
 }

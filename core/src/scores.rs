@@ -46,6 +46,7 @@
 //!
 //! Everything after the conversion of coordinates is integer arithmetic.
 
+use core::cmp;
 use core::num::NonZero;
 use core::ops::Range;
 
@@ -58,7 +59,7 @@ use crate::checked::{part, part_mut};
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
-use crate::integers::{at_most, reciprocal_40, square_root_40};
+use crate::integers::{at_most, lane_max, reciprocal_40, square_root_40};
 use crate::kernels::{Backend, Length};
 use crate::pack::format::{
     MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
@@ -234,7 +235,10 @@ impl<'a> ScoresSection<'a> {
     pub(crate) fn whole_text_limit(&self, rows: usize) -> usize {
         let room = rows / 3 * SUMS_PER_ROW + rows % 3 / 2 * VALUES_PER_ROW;
         // "Nothing known" is another outcome.
-        self.limit(rows).min(room).min(MAX_CANDIDATES as usize - 1)
+        cmp::min(
+            cmp::min(self.limit(rows), room),
+            MAX_CANDIDATES as usize - 1,
+        )
     }
 
     /// The ratio between the weights of neighbouring levels in a release with this ε.
@@ -248,7 +252,7 @@ impl<'a> ScoresSection<'a> {
     /// [`whole_text_epsilon`].
     pub fn whole_text_epsilon(&self, epsilon: Epsilon, rule: Rule, sentences: usize) -> Micro {
         let most = sentences.saturating_mul(self.largest_score().into());
-        let levels = self.level_count().min(most.saturating_add(1));
+        let levels = cmp::min(self.level_count(), most.saturating_add(1));
         whole_text_epsilon(rule, self.ratio(epsilon), levels, self.candidates)
     }
 
@@ -327,7 +331,7 @@ impl<'a> ScoresSection<'a> {
         let y = part_mut(sentence, ..self.inputs.get());
         let square = backend.centre(y, self.centre);
         // The square is below 2^10 · 2^30. The centre itself has no direction: the biases decide.
-        let norm = square_root_40(square).max(1);
+        let norm = lane_max(square_root_40(square), 1);
         Sentence {
             y,
             length: Length {
@@ -392,7 +396,7 @@ impl Votes {
             // Branch-free, because the winner is private.
             let wins = Choice::from(u8::from(*z > self.best));
             self.winner.conditional_assign(&candidate, wins);
-            self.best = self.best.max(*z);
+            self.best = lane_max(self.best, *z);
         }
     }
 }
@@ -414,7 +418,7 @@ impl ScoresSection<'_> {
         for (candidate, value) in (0..self.candidates).zip(values) {
             let value = i64::from(*value);
             winner.conditional_assign(&candidate, Choice::from(u8::from(value > best)));
-            best = best.max(value);
+            best = lane_max(best, value);
         }
         best.zeroize();
         winner
@@ -438,12 +442,12 @@ impl Levels for ScoreLevels<'_> {
     }
 
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
-        let mut best = self.sums.iter().fold(0, |best, sum| (*sum).max(best));
+        let mut best = self.sums.iter().fold(0, |best, sum| lane_max(*sum, best));
         let mut levels = [0u8; SUMS_PER_ROW];
         let worst = i32::from(self.section.levels) - 1;
         let mut start = range.start;
         while start < range.end {
-            let end = range.end.min(start + SUMS_PER_ROW);
+            let end = cmp::min(range.end, start + SUMS_PER_ROW);
             // Without sums all levels are 0.
             let sums = self.sums.get(start..end).unwrap_or(&[]);
             for (level, sum) in levels.iter_mut().zip(sums) {

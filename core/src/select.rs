@@ -42,9 +42,9 @@
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
 //! repository.
 
-use core::fmt;
 use core::num::NonZero;
 use core::ops::Range;
+use core::{cmp, fmt};
 
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
@@ -54,7 +54,7 @@ use zerocopy::transmute;
 use crate::barrier::wipe;
 use crate::checked::{part, part_mut};
 use crate::epsilon::Epsilon;
-use crate::integers::Signed;
+use crate::integers::{Signed, lane_clamp, lane_max, lane_min};
 #[cfg(undertone_kernels = "x86")]
 use crate::kernels::ROOM;
 use crate::kernels::{Backend, Tossing, VECTORS};
@@ -136,9 +136,10 @@ impl Ratio {
     pub fn per_unit(epsilon: Epsilon, exponent: i32) -> Self {
         let micro = u64::from(epsilon.micro());
         // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
-        let scaled = (micro << exponent.clamp(0, 32)) >> exponent.saturating_neg().clamp(0, 32);
+        let scaled = micro << lane_clamp(exponent, 0, 32);
+        let scaled = scaled >> lane_clamp(exponent.saturating_neg(), 0, 32);
         let most = u64::from(Epsilon::MAX.micro());
-        Self::from_micro(scaled.min(most) as u32)
+        Self::from_micro(cmp::min(scaled, most) as u32)
     }
 
     fn from_micro(micro: u32) -> Self {
@@ -166,7 +167,8 @@ impl Ratio {
     /// The weight one level below `weight`: `max(1, ⌈weight·C / 2⁶⁴⌉)`. `weight` is at most 2⁶⁴.
     pub(crate) fn step(self, weight: u128) -> u128 {
         // weight·C ≤ 2^128 − 2^64, so adding 2^64 − 1 does not overflow.
-        ((weight.min(1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64).max(1)
+        let stepped = (lane_min(weight, 1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64;
+        lane_max(stepped, 1)
     }
 
     /// The weights `W₀, W₁, …` for relative levels 0, 1, …, without end.
@@ -266,7 +268,7 @@ pub const PART_BLOCK: usize = 1024;
 fn part_of(candidates: usize, part: usize) -> Range<usize> {
     // At most 2^6 blocks: no overflow.
     let blocks = candidates.div_ceil(PART_BLOCK);
-    let start = |part: usize| (blocks * part / PARTS * PART_BLOCK).min(candidates);
+    let start = |part: usize| cmp::min(blocks * part / PARTS * PART_BLOCK, candidates);
     start(part)..start(part + 1)
 }
 
@@ -476,7 +478,7 @@ fn permute_and_flip<R: Rng + ?Sized>(
         }
         let marks = part(&last_of_level, place / MARKED..);
         let to_toss = candidates.wrapping_sub(tossed) as usize;
-        let coins = part_mut(&mut words, ..to_toss.min(COINS));
+        let coins = part_mut(&mut words, ..cmp::min(to_toss, COINS));
         rng.fill_bytes(coins.as_flattened_mut());
         backend.toss(&mut tossing, coins, marks);
         tossed += COINS as u32;
@@ -554,7 +556,7 @@ const CHUNK: usize = 128;
 /// copy of its chunk, and searches that.
 fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
     let Drawn { level, rank, parts } = drawn;
-    let worst = levels.bound().saturating_sub(1).min(MAX_LEVELS - 1) as u8;
+    let worst = cmp::min(levels.bound().saturating_sub(1), MAX_LEVELS - 1) as u8;
     // The last part that starts at or before the candidate, and the candidates of the level before
     // that.
     let mut part: u32 = 0;
@@ -576,7 +578,7 @@ fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
             // Padded with another level.
             let mut clamped = [!level; CHUNK];
             for (to, from) in clamped.iter_mut().zip(chunk) {
-                *to = (*from).min(worst);
+                *to = lane_min(*from, worst);
             }
             let here = backend.count_equal(&clamped, level);
             let found = !seen.ct_gt(&rank) & (seen.wrapping_add(here)).ct_gt(&rank);

@@ -45,6 +45,7 @@
 //! them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at most K sentences; by scores, K
 //! sentences make at most K·Q + 1 levels.
 
+use core::cmp;
 use core::ops::Range;
 
 use subtle::ConstantTimeEq;
@@ -100,7 +101,7 @@ impl Levels for OneBest {
         let mut levels = [0u8; BLOCK];
         let mut start = range.start;
         while start < range.end {
-            let len = BLOCK.min(range.end - start);
+            let len = cmp::min(BLOCK, range.end - start);
             for (level, outcome) in levels.iter_mut().zip(start as u32..) {
                 *level = (!outcome.ct_eq(&self.best)).unwrap_u8();
             }
@@ -121,7 +122,7 @@ impl Levels for OneBest {
 /// One multiplication of 128 bits a level, four functions of doubles.
 #[allow(clippy::float_arithmetic)] // No probability: a statement about one.
 pub fn whole_text_epsilon(rule: Rule, ratio: Ratio, levels: usize, candidates: u32) -> Micro {
-    let caps = levels.min(MAX_LEVELS).saturating_sub(1);
+    let caps = cmp::min(levels, MAX_LEVELS).saturating_sub(1);
     if candidates < 2 || caps == 0 {
         return Micro(0);
     }

@@ -6,6 +6,7 @@ use core::arch::asm;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
+use crate::integers::lane_min;
 use crate::pack::format::BOUNDARIES;
 
 /// A one in every byte.
@@ -95,7 +96,7 @@ pub(super) fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
         lower_four(depths, codes, table);
     }
     for (depth, code) in rest.iter_mut().zip(codes_rest) {
-        *depth = (*depth).min(table.get(usize::from(*code)).copied().unwrap_or(0));
+        *depth = lane_min(*depth, table.get(usize::from(*code)).copied().unwrap_or(0));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(doc)]
 use super::limits::GROUP;
+use crate::checked::chunk_size;
 
 /// The length of a sentence's coordinates.
 #[derive(Clone, Copy, Default)]
@@ -55,7 +56,7 @@ impl<'a> Sums<'a> {
             room,
             sentences,
         } = *self;
-        let rows = sums.chunks_exact(room.max(1));
+        let rows = sums.chunks_exact(chunk_size(room));
         rows.map(move |row| row.get(..sentences).unwrap_or(row))
     }
 }

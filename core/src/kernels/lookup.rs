@@ -1,9 +1,12 @@
 //! Looking up the features of a sentence and adding their weights, compiled for the instructions of each backend.
 
+use core::cmp;
+
 use zerocopy::little_endian::{U16, U32};
 
 use super::limits::VECTORS;
 use crate::barrier::wipe;
+use crate::checked::{chunk_size, part};
 
 /// Every so many rows one says where its weights start.
 pub const ROWS_PER_START: usize = 16;
@@ -75,8 +78,7 @@ impl<'a> Table<'a> {
 
     /// The bytes of a bitmap.
     pub(crate) fn row_bytes(&self) -> usize {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
-        self.candidates.div_ceil(8).max(1)
+        chunk_size(self.candidates.div_ceil(8))
     }
 
     /// The row of the feature with this hash, and whether there is one. A number, not a choice: branches that cannot be
@@ -106,7 +108,7 @@ impl<'a> Table<'a> {
     #[cold]
     #[inline(never)]
     fn among(&self, first: usize, length: u32, key: u16) -> u32 {
-        among(self.keys.get(first..).unwrap_or_default(), length, key)
+        among(part(self.keys, first..), length, key)
     }
 
     /// The bitmap of a row and its weights, each with all that follow.
@@ -153,7 +155,7 @@ impl<'a> Table<'a> {
                     self.find_next(*hash, position, &mut rows, &mut found);
                 }
                 for (place, times) in rows.iter().zip(&each_times).take(found) {
-                    let times = u32::from(*times).min(left);
+                    let times = cmp::min(u32::from(*times), left);
                     left -= times;
                     if let Some((bitmap, weights)) = row(place) {
                         visit(bitmap, weights, times as u8);
@@ -166,7 +168,7 @@ impl<'a> Table<'a> {
                 for hash in hashes {
                     self.find_next(*hash, position, &mut rows, &mut found);
                 }
-                let rows = rows.iter().take(found.min(left as usize));
+                let rows = rows.iter().take(cmp::min(found, left as usize));
                 left -= rows.len() as u32;
                 for (bitmap, weights) in rows.filter_map(row) {
                     visit(bitmap, weights, 1);
@@ -223,7 +225,7 @@ pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
 
 /// Where a key is among the first `count`, which ascend; beyond them if it is not there.
 pub(crate) fn among(keys: &[U16], count: u32, key: u16) -> u32 {
-    let keys = keys.get(..count as usize).unwrap_or_default();
+    let keys = part(keys, ..count as usize);
     let place = keys.binary_search_by_key(&key, |other| other.get());
     place.map_or(u32::MAX, |place| place as u32)
 }
@@ -261,10 +263,10 @@ pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     let rest = bytes.get(start..).unwrap_or_default();
-    let count = end.saturating_sub(start).min(8);
+    let count = cmp::min(end.saturating_sub(start), 8);
     match rest.first_chunk() {
         // All eight are read, and those behind the end masked: how often a loop runs could not be foreseen.
-        Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * count.max(1)),
+        Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * cmp::max(count, 1)),
         None => {
             let bytes = rest.iter().take(count).zip((0..).step_by(8));
             bytes.fold(0, |word, (byte, place)| word | u64::from(*byte) << place)

@@ -67,11 +67,11 @@ mod dsp;
 #[cfg(undertone_kernels = "x86")]
 mod x86;
 
-use core::fmt;
+use core::{cmp, fmt};
 
 use zerocopy::little_endian::{I16, I32};
 
-use crate::checked::{part, part_mut};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
@@ -92,7 +92,9 @@ pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
         return false;
     }
     const MOST: u32 = i32::MAX as u32 / i16::MAX as u32;
-    let mut spans = matrix.chunks(width.max(1)).flat_map(|row| row.chunks(SPAN));
+    let mut spans = matrix
+        .chunks(chunk_size(width))
+        .flat_map(|row| row.chunks(SPAN));
     spans.all(|span| {
         let mut sums = [0u32; 16];
         for sixteen in span.chunks(16) {
@@ -238,7 +240,7 @@ impl Backend {
     /// finite. `scale` is a power of two.
     #[inline]
     pub(crate) fn to_fixed(self, coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
-        let length = coordinates.len().min(fixed.len());
+        let length = cmp::min(coordinates.len(), fixed.len());
         let coordinates = part(coordinates, ..length);
         run!(self, to_fixed(coordinates, scale, fixed));
     }
@@ -262,15 +264,15 @@ impl Backend {
         sums: &mut [i64],
         room: usize,
     ) {
-        let within = WIDTH.min(width.saturating_sub(start));
+        let within = cmp::min(WIDTH, width.saturating_sub(start));
         let mut group = [Default::default(); GROUP];
         for (x, sentence) in group.iter_mut().zip(sentences) {
             *x = sentence.get(..within).unwrap_or(sentence);
         }
         let group = part(&group, ..sentences.len());
         // Where rows are missing kernels add those of others.
-        let most = matrix.len() / width.max(1) * room;
-        let there = most.min(sums.len());
+        let most = matrix.len() / chunk_size(width) * room;
+        let there = cmp::min(most, sums.len());
         let sums = part_mut(sums, ..there);
         if !(fits && VECTORS) {
             return run!(self, add_products(matrix, width, start, group, sums, room));
@@ -279,7 +281,7 @@ impl Backend {
         for passed in (0..length).step_by(SPAN) {
             let mut span = [Default::default(); GROUP];
             for (to, from) in span.iter_mut().zip(group) {
-                *to = part(from, passed..length.min(passed + SPAN));
+                *to = part(from, passed..cmp::min(length, passed + SPAN));
             }
             let span = part(&span, ..group.len());
             let start = start + passed;
@@ -351,7 +353,7 @@ impl Backend {
         at_least: &[u8; 256],
         sentences: u8,
     ) {
-        let both = depths.len().min(codes.len());
+        let both = cmp::min(depths.len(), codes.len());
         let depths = part_mut(depths, ..both);
         let codes = part(codes, ..both);
         run!(self, lower(depths, codes, at_least, sentences));
@@ -378,9 +380,9 @@ impl Backend {
             // SAFETY: as in `run`.
             return unsafe { x86::avx512::products_together(matrix, sentences, products, room) };
         }
-        for (x, products) in sentences.iter().zip(products.chunks_mut(room.max(1))) {
-            let x = part(x, ..x.len().min(WIDTH));
-            let rows = products.len().min(matrix.len() / x.len().max(1));
+        for (x, products) in sentences.iter().zip(products.chunks_mut(chunk_size(room))) {
+            let x = part(x, ..cmp::min(x.len(), WIDTH));
+            let rows = cmp::min(products.len(), matrix.len() / chunk_size(x.len()));
             let products = part_mut(products, ..rows);
             run!(self, products(matrix, x, products));
         }
@@ -461,7 +463,7 @@ impl Backend {
     /// Adds coordinates in fixed point to as many integers.
     #[inline]
     pub(crate) fn add_fixed(self, fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
-        let both = coordinates.len().min(sums.len());
+        let both = cmp::min(coordinates.len(), sums.len());
         let coordinates = part(coordinates, ..both);
         run!(self, add_fixed(fixed, coordinates, sums));
     }

@@ -1,6 +1,8 @@
 //! The kernels in plain code: the reference for all others, and what compilers vectorise within the functions
 //! of other backends, for which each is inlined there.
 
+use core::cmp;
+
 use zerocopy::little_endian::{I16, I32, U16};
 
 #[cfg(undertone_kernels = "dsp")]
@@ -10,8 +12,9 @@ use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use super::runs::{Ends, GRAM, PLACES, RUNS, finish, step};
 use crate::barrier::{opaque, wipe};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
-use crate::integers::{at_least, at_most};
+use crate::integers::{at_least, at_most, lane_clamp, lane_min};
 use crate::laplace::fixed::FixedPoint;
 pub(super) use crate::laplace::fixed::round_products;
 pub(super) use crate::laplace::gaussian::box_muller;
@@ -134,7 +137,7 @@ pub(super) fn add_products_by(
     room: usize,
 ) {
     // Not zipped with the rows of sums: as a call that would divide, and could panic.
-    for (number, row) in matrix.chunks_exact(width.max(1)).enumerate() {
+    for (number, row) in matrix.chunks_exact(chunk_size(width)).enumerate() {
         let sums = sums.get_mut(number * room..).unwrap_or_default();
         let row = row.get(start..).unwrap_or_default();
         for (sum, x) in sums.iter_mut().zip(sentences) {
@@ -158,8 +161,8 @@ pub(super) fn in_fours<const N: usize>(
     products: impl Fn([&[I16]; 4], [&[i16]; 2], bool) -> [[i64; 4]; 2],
 ) {
     let length = sentences.first().map_or(0, |x| x.len());
-    let fours = matrix.chunks((4 * width).max(1));
-    for (four, sums) in fours.zip(sums.chunks_mut((4 * room).max(1))) {
+    let fours = matrix.chunks(chunk_size(4 * width));
+    for (four, sums) in fours.zip(sums.chunks_mut(chunk_size(4 * room))) {
         let four = rows_of(four, width, start, length);
         for (first, pair) in (0..).step_by(2).zip(sentences.chunks(2)) {
             let products = match *pair {
@@ -169,12 +172,12 @@ pub(super) fn in_fours<const N: usize>(
             };
             for ((sentence, products), x) in (first..).zip(products).zip(pair) {
                 let sums = sums.get_mut(sentence..).unwrap_or_default();
-                for (sum, product) in sums.iter_mut().step_by(room.max(1)).zip(products) {
+                for (sum, product) in sums.iter_mut().step_by(chunk_size(room)).zip(products) {
                     *sum += product;
                 }
                 let (_, rest) = x.as_chunks::<N>();
                 if !rest.is_empty() {
-                    for (sum, row) in sums.iter_mut().step_by(room.max(1)).zip(four) {
+                    for (sum, row) in sums.iter_mut().step_by(chunk_size(room)).zip(four) {
                         *sum += dot(row.as_chunks::<N>().1, rest);
                     }
                 }
@@ -280,7 +283,7 @@ fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     for (depth, code) in depths.iter_mut().zip(codes) {
         // The codes of candidates are public.
         let here = table.get(usize::from(*code)).copied().unwrap_or(0);
-        *depth = (*depth).min(here);
+        *depth = lane_min(*depth, here);
     }
 }
 
@@ -292,9 +295,9 @@ pub(super) fn in_step<'w, 'r, const N: usize, W, R>(
     written: &'w mut [W],
     read: &'r [R],
 ) -> ((&'w mut [[W; N]], &'w mut [W]), (&'r [[R; N]], &'r [R])) {
-    let both = written.len().min(read.len());
-    let written = written.get_mut(..both).unwrap_or_default();
-    let read = read.get(..both).unwrap_or_default();
+    let both = cmp::min(written.len(), read.len());
+    let written = part_mut(written, ..both);
+    let read = part(read, ..both);
     (written.as_chunks_mut(), read.as_chunks())
 }
 
@@ -314,7 +317,7 @@ pub(super) fn in_chunks<const N: usize>(
     if rest.is_empty() {
         return;
     }
-    let depths = depths.get_mut(chunks.len() * N..).unwrap_or_default();
+    let depths = part_mut(depths, chunks.len() * N..);
     let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
     for ((to, from), (code, public)) in last_depths
         .iter_mut()
@@ -337,7 +340,7 @@ pub(super) fn in_chunks<const N: usize>(
 fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
     let mut table = [0; 256];
     for (depth, above) in table.iter_mut().zip(at_least) {
-        *depth = (*above).min(sentences.saturating_sub(*above));
+        *depth = lane_min(*above, sentences.saturating_sub(*above));
     }
     table
 }
@@ -362,7 +365,7 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
 
 #[inline(always)]
 pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-    let rows = matrix.chunks_exact(x.len().max(1));
+    let rows = matrix.chunks_exact(chunk_size(x.len()));
     for (product, row) in products.iter_mut().zip(rows) {
         *product = dot_bytes(row, x);
     }
@@ -389,7 +392,7 @@ pub(super) fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64 {
     let mut square: u64 = 0;
     for (y, centre) in coordinates.iter_mut().zip(centre) {
         let difference = i32::from(*y) - i32::from(centre.get());
-        *y = difference.clamp(-i32::from(i16::MAX), i16::MAX.into()) as i16;
+        *y = lane_clamp(difference, -i32::from(i16::MAX), i16::MAX.into()) as i16;
         square += u64::from(u32::from(y.unsigned_abs()) * u32::from(y.unsigned_abs()));
     }
     square

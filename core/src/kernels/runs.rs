@@ -71,7 +71,7 @@ impl Ends {
 
     /// Makes the last places those before the next ones. Nothing ends at the next ones yet.
     pub(crate) fn pass(&mut self) {
-        let passed = self.filled.min(PLACES);
+        let passed = core::cmp::min(self.filled, PLACES);
         self.characters.copy_within(passed..passed + BEFORE, 0);
         self.longest.fill(0);
         self.filled = 0;

@@ -3,7 +3,7 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::sync::atomic::{AtomicU8, Ordering};
-use core::{array, iter};
+use core::{array, cmp, iter};
 
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
@@ -14,6 +14,7 @@ use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, few_bits, last_weights, m
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::barrier::wipe;
+use crate::checked::{chunk_size, part_mut};
 use crate::fixed::bucket_input;
 use crate::laplace::fixed::FixedPoint;
 use crate::laplace::gaussian::{self, fill_exponentials_here};
@@ -590,7 +591,7 @@ pub(super) mod avx2 {
     /// Four rows at a time, which share the loads of the coordinates.
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-        let width = x.len().max(1);
+        let width = chunk_size(x.len());
         let (fours, rest) = products.as_chunks_mut::<4>();
         let mut matrix = matrix;
         for products in fours {
@@ -760,7 +761,7 @@ pub(super) mod avx512 {
             |bitmap, weights, times| {
                 let mut left = weights;
                 for (start, sums) in (0..bytes).step_by(4).zip(sums.as_chunks_mut().0) {
-                    let used = word(bitmap, start, bytes.min(start + 4)) as u32;
+                    let used = word(bitmap, start, cmp::min(bytes, start + 4)) as u32;
                     add_words(sums, expand(used, left, times));
                     left = left.get(used.count_ones() as usize..).unwrap_or_default();
                 }
@@ -795,7 +796,7 @@ pub(super) mod avx512 {
             let hash = spread(hash, FINISH.1);
             let hash = _mm512_xor_si512(hash, _mm512_srli_epi32::<16>(hash));
             let there = _mm512_cmpge_epi32_mask(longest, _mm512_set1_epi32(length.into()));
-            let place = hashes.get_mut(found..).unwrap_or_default();
+            let place = part_mut(hashes, found..);
             if let Some(place) = place.first_chunk_mut::<PLACES>() {
                 *place = transmute!(_mm512_maskz_compress_epi32(there, hash));
             }
@@ -912,7 +913,7 @@ pub(super) mod avx512 {
         match room {
             1 => {
                 let [x] = all(sentences);
-                let tiles = matrix.chunks((8 * width).max(1)).zip(sums.chunks_mut(8));
+                let tiles = matrix.chunks(chunk_size(8 * width)).zip(sums.chunks_mut(8));
                 for (rows, sums) in tiles {
                     let rows = tile_rows::<8, N>(rows, width, start);
                     add_eight(sums, one_sentence(rows, x, 8 * width), !0);
@@ -920,7 +921,9 @@ pub(super) mod avx512 {
             }
             4 => {
                 let all = all(sentences);
-                let tiles = matrix.chunks((4 * width).max(1)).zip(sums.chunks_mut(16));
+                let tiles = matrix
+                    .chunks(chunk_size(4 * width))
+                    .zip(sums.chunks_mut(16));
                 for (rows, sums) in tiles {
                     let rows = tile_rows::<4, N>(rows, width, start);
                     let products = four_sentences(rows, all, 4 * width);
@@ -931,7 +934,9 @@ pub(super) mod avx512 {
             }
             _ => {
                 let all = all(sentences);
-                let tiles = matrix.chunks((2 * width).max(1)).zip(sums.chunks_mut(16));
+                let tiles = matrix
+                    .chunks(chunk_size(2 * width))
+                    .zip(sums.chunks_mut(16));
                 for (rows, sums) in tiles {
                     let rows = tile_rows::<2, N>(rows, width, start);
                     let products = eight_sentences(rows, all, 2 * width);
@@ -1255,7 +1260,8 @@ pub(super) mod avx512 {
         let there = 1u32.unbounded_shl(sums.sentences as u32).wrapping_sub(1) as u8;
         let shift = _mm_cvtsi32_si128((shift & 31).cast_signed());
         let directions = boundaries.iter().zip(rows);
-        for ((boundaries, counts), sums) in directions.zip(sums.sums.chunks_exact(sums.room.max(1)))
+        for ((boundaries, counts), sums) in
+            directions.zip(sums.sums.chunks_exact(chunk_size(sums.room)))
         {
             let sums: __m512i = match (sums.first_chunk(), sums.first_chunk()) {
                 (Some(eight), _) => transmute!(*eight as [i64; 8]),
@@ -1433,31 +1439,34 @@ pub(super) mod avx512 {
         products: &mut [i64],
         room: usize,
     ) {
-        let width = sentences.first().map_or(0, |x| x.len().min(WIDTH));
-        let there = matrix.len() / width.max(1);
+        let width = sentences.first().map_or(0, |x| cmp::min(x.len(), WIDTH));
+        let there = matrix.len() / chunk_size(width);
         let tiles = sentences
             .chunks(4)
-            .zip(products.chunks_mut((4 * room).max(1)));
+            .zip(products.chunks_mut(chunk_size(4 * room)));
         for (sentences, products) in tiles {
             let all: [&[i16]; 4] = array::from_fn(|number| {
                 let x = sentences.get(number).or(sentences.first());
                 x.and_then(|x| x.get(..width)).unwrap_or_default()
             });
             if let [x] = *sentences {
-                let tiles = matrix.chunks((8 * width).max(1));
-                let products = products.get_mut(..there.min(room)).unwrap_or_default();
+                let tiles = matrix.chunks(chunk_size(8 * width));
+                let products = part_mut(products, ..cmp::min(there, room));
                 for (rows, products) in tiles.zip(products.chunks_mut(8)) {
                     let rows: [&[i8]; 8] = byte_rows(rows, width);
                     set(products, rows, x, transmute!(bytes_with_one(rows, x)));
                 }
                 continue;
             }
-            for (number, rows) in matrix.chunks((4 * width).max(1)).enumerate() {
+            for (number, rows) in matrix.chunks(chunk_size(4 * width)).enumerate() {
                 let rows: [&[i8]; 4] = byte_rows(rows, width);
                 let four: [[i64; 4]; 4] = transmute!(bytes_with_four(rows, all));
-                let each = products.chunks_mut(room.max(1)).zip(sentences).zip(four);
+                let each = products
+                    .chunks_mut(chunk_size(room))
+                    .zip(sentences)
+                    .zip(four);
                 for ((products, x), four) in each {
-                    let products = products.get_mut(4 * number..there.min(room));
+                    let products = products.get_mut(4 * number..cmp::min(there, room));
                     let products = products.unwrap_or_default();
                     set(products, rows, x, four);
                 }

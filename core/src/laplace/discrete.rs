@@ -33,11 +33,14 @@
 //!
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
 
+use core::cmp;
+
 use rand_core::Rng;
 use zeroize::Zeroize;
 
 use super::grid::{BITS_BELOW_GRID, MAX_GRID_BITS, Sensitivity};
 use crate::epsilon::Epsilon;
+use crate::integers::{at_least, at_most, lane_clamp, lane_min};
 use crate::rng::below;
 use crate::select::Ratio;
 
@@ -125,7 +128,7 @@ impl Weights {
             weight = ratio.step(weight);
         }
         let c = u128::from(ratio.constant());
-        let last = (weight * c).div_ceil(((1u128 << 64) - c).max(1));
+        let last = (weight * c).div_ceil(cmp::max((1u128 << 64) - c, 1));
         self.after = u64::from(last_magnitude).saturating_sub(STEPS as u64 - 1);
         self.flat = (2 * weight) as u64;
         self.total =
@@ -143,7 +146,7 @@ impl Weights {
         let rest = drawn.saturating_sub(end);
         let flat = rest.checked_div(self.flat).unwrap_or(0);
         // After the stored ones, the first is passed at no cost, and the last has a width of its own.
-        passed + flat.min(self.after.saturating_sub(1))
+        passed + lane_min(flat, self.after.saturating_sub(1))
     }
 }
 
@@ -157,7 +160,7 @@ pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
     rng: &mut R,
     out: &mut [T],
 ) {
-    let bits = bound_bits.clamp(LEAST_BOX_BITS, MAX_GRID_BITS);
+    let bits = lane_clamp(bound_bits, LEAST_BOX_BITS, MAX_GRID_BITS);
     let side = 1i64 << bits;
     let mut weights = Weights::NONE;
     weights.fill(ratio, 2 << bits);
@@ -169,7 +172,7 @@ pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
         let sign = -((word & 1) as i64);
         // At most 2^21 + 1 + 2^22.
         let y = (x >> BITS_BELOW_GRID) + up + ((magnitude ^ sign) - sign);
-        *out = (y.clamp(-side, side) as i32).into();
+        *out = (at_most(at_least(y, -side), side) as i32).into();
         word.zeroize();
         magnitude.zeroize();
         x.zeroize();

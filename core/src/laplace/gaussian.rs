@@ -8,6 +8,7 @@
     reason = "noise is drawn independently of private data; its error is bounded"
 )]
 
+use core::cmp;
 use core::f64::consts::{FRAC_PI_4, LN_2};
 
 use rand_core::Rng;
@@ -76,7 +77,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         let mut products = [1.0; LANES];
         let mut left = count;
         while left > 0 {
-            let drawn = left.min(self.words.len());
+            let drawn = cmp::min(left, self.words.len());
             // What is not drawn counts as factors of 1.
             self.words = [0; 3 * PAIRS];
             self.draw(drawn, rng);
@@ -100,6 +101,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
 
     /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.
     pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
+        #[allow(clippy::disallowed_methods, reason = "a public number")]
         let pairs = pairs.clamp(1, PAIRS);
         self.draw(3 * pairs, rng);
         let words = self.words.get(..3 * pairs).unwrap_or_default();

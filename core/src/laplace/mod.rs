@@ -81,7 +81,7 @@ pub(crate) mod fixed;
 pub(crate) mod gaussian;
 mod grid;
 
-use core::iter;
+use core::{cmp, iter};
 
 use rand_core::Rng;
 use thiserror::Error;
@@ -341,7 +341,7 @@ impl Iterator for Floats<'_> {
 
 impl Coordinates for Floats<'_> {
     fn add_to(&mut self, sums: &mut [i64]) {
-        let here = self.left.len().min(sums.len());
+        let here = cmp::min(self.left.len(), sums.len());
         let (next, left) = self.left.split_at_checked(here).unwrap_or_default();
         self.left = left;
         Backend::best().add_fixed(self.fixed, next, sums);
@@ -364,7 +364,7 @@ impl FixedPoint {
         Ok(Self {
             fraction_bits: -least,
             // In 0..=61.
-            limit: 1 << (bound_exponent - least).clamp(0, 61),
+            limit: 1 << cmp::min((bound_exponent - least).unsigned_abs(), 61),
             largest_exponent: bound_exponent + 126,
         })
     }
