@@ -549,13 +549,13 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "ε is rounded in releases",
-        "release/mod.rs",
+        "release/document.rs",
         "U32::new(epsilon.micro())",
         "U32::new(epsilon.micro() / 1000 * 1000)",
     ),
     mutant(
         "a release names the pack by half of its number",
-        "release/mod.rs",
+        "release/document.rs",
         "transmute!(header)",
         "{
             let bytes: [u8; Self::BYTES] = transmute!(header);

@@ -1,6 +1,6 @@
 use zerocopy::IntoBytes;
 
-use super::{Header, ReleaseFormatError};
+use super::document::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
 

@@ -1,7 +1,7 @@
 use zerocopy::little_endian::{I32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{Header, ReleaseFormatError};
+use super::document::{Header, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 

@@ -1,0 +1,328 @@
+//! The release of a document, which is the header that every release starts with.
+
+use thiserror::Error;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
+
+use crate::epsilon::Epsilon;
+use crate::projective::{Geometry, Order};
+use crate::select::Rule;
+use crate::unit::Unit;
+use crate::whole_text::OneBest;
+
+/// A private release of a document: the number that was drawn, and the public facts needed to
+/// read it.
+///
+/// Only [`Document`](crate::document::Document) makes one from private data;
+/// [`Release::from_bytes`] reads one that was made elsewhere.
+///
+/// # Shapes
+/// The byte form has [`Release::BYTES`] bytes, numbers little-endian:
+///
+/// | offset | bytes | content |
+/// | --- | --- | --- |
+/// | 0 | 3 | `UTR` |
+/// | 3 | 1 | version, 1 |
+/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 and 8 |
+/// | 6 | 2 | the order of the geometry for 8, else zero |
+/// | 8 | 4 | ε in micro-units |
+/// | 12 | 4 | index of the candidate; for 7, their number stands for "nothing known"; point for 8 |
+/// | 16 | 8 | identifier of the pack |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Release {
+    pub(crate) drawn_by: DrawnBy,
+    pub(crate) number: u32,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) pack_id: [u8; 8],
+}
+
+/// The law of a release: its mechanism, with the choices that the mechanism leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DrawnBy {
+    /// [`Mechanism::Depth`], by this rule.
+    Depth(Rule),
+    /// [`Mechanism::Scores`], by this rule.
+    Scores(Rule),
+    /// [`Mechanism::WholeText`], always by [`Rule::Exponential`].
+    WholeText,
+    /// [`Mechanism::Projective`], by the geometry of this order.
+    Projective(Order),
+}
+
+/// The mechanism of a document's release. The numbers are those of the byte form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Mechanism {
+    /// Approximate depth among the sentences, see [`depth`](crate::depth).
+    Depth = 1,
+    /// The sum of bounded scores, see [`scores`](crate::scores).
+    Scores = 2,
+    /// Randomised response about the whole text, see [`whole_text`](crate::whole_text).
+    WholeText = 7,
+    /// A point that the best outcome prefers, see [`projective`](crate::projective).
+    Projective = 8,
+}
+
+/// The meaning of the number that a release holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The candidate with this index.
+    Candidate(u32),
+    /// The pack recognised nothing in the text, or the noise picked this outcome.
+    NothingKnown,
+    /// A point of this geometry, preferred by many candidates:
+    /// [`Geometry::outcomes_preferring`] lists them.
+    Point {
+        /// The geometry for the candidates of the pack.
+        geometry: Geometry,
+        /// The number of the point.
+        number: u32,
+    },
+}
+
+impl Mechanism {
+    /// The mechanism with this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Depth),
+            2 => Some(Self::Scores),
+            7 => Some(Self::WholeText),
+            8 => Some(Self::Projective),
+            _ => None,
+        }
+    }
+
+    /// The unit that ε protects.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Depth | Self::Scores => Unit::Sentence,
+            Self::WholeText | Self::Projective => Unit::WholeText,
+        }
+    }
+}
+
+impl Release {
+    /// The length of the byte form.
+    pub const BYTES: usize = Header::BYTES;
+
+    /// The outcome, if the pack has `candidate_count` candidates; `None` for a number that no
+    /// release under that pack holds. A release that was read from bytes may be forged.
+    pub fn outcome(&self, candidate_count: u32) -> Option<Outcome> {
+        let number = self.number;
+        match self.drawn_by {
+            DrawnBy::WholeText if number == candidate_count => Some(Outcome::NothingKnown),
+            DrawnBy::Projective(order) => {
+                let geometry = Geometry::new(order.into(), candidate_count.checked_add(1)?)?;
+                let point = Outcome::Point { geometry, number };
+                (number < geometry.points()).then_some(point)
+            }
+            _ => (number < candidate_count).then_some(Outcome::Candidate(number)),
+        }
+    }
+
+    /// The number as it stands in the byte form; [`outcome`](Release::outcome) returns its meaning.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The law: mechanism, and rule or order.
+    pub fn drawn_by(&self) -> DrawnBy {
+        self.drawn_by
+    }
+
+    /// The mechanism.
+    pub fn mechanism(&self) -> Mechanism {
+        match self.drawn_by {
+            DrawnBy::Depth(_) => Mechanism::Depth,
+            DrawnBy::Scores(_) => Mechanism::Scores,
+            DrawnBy::WholeText => Mechanism::WholeText,
+            DrawnBy::Projective(_) => Mechanism::Projective,
+        }
+    }
+
+    /// The rule in the byte form.
+    pub fn rule(&self) -> Rule {
+        match self.drawn_by {
+            DrawnBy::Depth(rule) | DrawnBy::Scores(rule) => rule,
+            DrawnBy::WholeText | DrawnBy::Projective(_) => OneBest::RULE,
+        }
+    }
+
+    /// The order of the geometry, if the release holds a point.
+    pub fn order(&self) -> Option<Order> {
+        match self.drawn_by {
+            DrawnBy::Projective(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The ε that was spent.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// The identifier of the pack whose candidates the number counts:
+    /// [`Pack::id`](crate::pack::Pack::id).
+    pub fn pack_id(&self) -> [u8; 8] {
+        self.pack_id
+    }
+
+    /// The byte form.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let (mechanism, rule) = (self.mechanism() as u8, self.rule() as u8);
+        let header = Header {
+            order: U16::new(self.order().map_or(0, u16::from)),
+            ..Header::new(mechanism, rule, self.epsilon, self.number, self.pack_id)
+        };
+        transmute!(header)
+    }
+
+    /// Reads the byte form. Total on any bytes.
+    ///
+    /// # Errors
+    /// [`ReleaseFormatError`] names the first field that is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReleaseFormatError> {
+        if bytes.len() != Self::BYTES {
+            return Err(ReleaseFormatError::Length {
+                found: bytes.len(),
+                expected: Self::BYTES,
+            });
+        }
+        let (header, epsilon, _) = Header::read(bytes)?;
+        let mechanism = Mechanism::from_number(header.mechanism)
+            .ok_or(ReleaseFormatError::field("mechanism", header.mechanism))?;
+        let rule = Rule::from_number(header.rule);
+        let fixed = rule.filter(|rule| *rule == OneBest::RULE);
+        let drawn_by = match mechanism {
+            Mechanism::Depth => rule.map(DrawnBy::Depth),
+            Mechanism::Scores => rule.map(DrawnBy::Scores),
+            Mechanism::WholeText => fixed.map(|_| DrawnBy::WholeText),
+            Mechanism::Projective => {
+                let order = header.order.get();
+                let order = Order::from_number(order)
+                    .ok_or(ReleaseFormatError::field("order of the geometry", order))?;
+                fixed.map(|_| DrawnBy::Projective(order))
+            }
+        };
+        Ok(Self {
+            drawn_by: drawn_by.ok_or(ReleaseFormatError::field("rule", header.rule))?,
+            number: header.number.get(),
+            epsilon,
+            pack_id: header.pack_id,
+        })
+    }
+}
+
+const MAGIC: [u8; 3] = *b"UTR";
+const VERSION: u8 = 1;
+
+/// The first 24 bytes of every release.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct Header {
+    magic: [u8; 3],
+    version: u8,
+    pub(super) mechanism: u8,
+    pub(super) rule: u8,
+    /// The order of the geometry of a point; zero for other mechanisms.
+    order: U16,
+    epsilon: U32,
+    /// The outcome of a document; for words and vectors, the number of items that follow.
+    pub(super) number: U32,
+    pub(super) pack_id: [u8; 8],
+}
+
+impl Header {
+    pub(super) const BYTES: usize = size_of::<Self>();
+
+    /// A header without an order.
+    pub(super) fn new(
+        mechanism: u8,
+        rule: u8,
+        epsilon: Epsilon,
+        number: u32,
+        pack_id: [u8; 8],
+    ) -> Self {
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            mechanism,
+            rule,
+            order: U16::ZERO,
+            epsilon: U32::new(epsilon.micro()),
+            number: U32::new(number),
+            pack_id,
+        }
+    }
+
+    /// The header of `bytes`, its ε, and the bytes that follow. Does not validate mechanism, rule,
+    /// number, nor the order of [`Mechanism::Projective`].
+    pub(super) fn read(bytes: &[u8]) -> Result<(&Self, Epsilon, &[u8]), ReleaseFormatError> {
+        let (header, rest) =
+            Self::ref_from_prefix(bytes).map_err(|_| ReleaseFormatError::Length {
+                found: bytes.len(),
+                expected: Self::BYTES,
+            })?;
+        if header.magic != MAGIC {
+            return Err(ReleaseFormatError::NotARelease);
+        }
+        if header.version != VERSION {
+            return Err(ReleaseFormatError::Version {
+                found: header.version,
+            });
+        }
+        let order = header.order.get();
+        if order != 0 && header.mechanism != Mechanism::Projective as u8 {
+            return Err(ReleaseFormatError::field("reserved field", order));
+        }
+        let micro = header.epsilon.get();
+        let epsilon = Epsilon::from_micro(micro)
+            .map_err(|_| ReleaseFormatError::field("epsilon in micro-units", micro))?;
+        Ok((header, epsilon, rest))
+    }
+}
+
+/// The reason why bytes are not a release that this version reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReleaseFormatError {
+    /// The number of bytes is not that of the release.
+    #[error("{found} bytes, but a release has {expected}")]
+    Length {
+        /// Bytes given.
+        found: usize,
+        /// Bytes that the header asks for.
+        expected: usize,
+    },
+    /// The bytes do not start with the magic number.
+    #[error("not a release: the first three bytes are not \"UTR\"")]
+    NotARelease,
+    /// A version that this reader does not know.
+    #[error(
+        "release version {found}, but this library reads version {VERSION}; \
+         update the older of the two"
+    )]
+    Version {
+        /// The release's version.
+        found: u8,
+    },
+    /// A field with a value that is not allowed.
+    #[error("the {name} of the release is {found}, which is not allowed")]
+    Field {
+        /// The name of the field.
+        name: &'static str,
+        /// Its value.
+        found: u32,
+    },
+}
+
+impl ReleaseFormatError {
+    pub(super) fn field(name: &'static str, found: impl Into<u32>) -> Self {
+        Self::Field {
+            name,
+            found: found.into(),
+        }
+    }
+}
