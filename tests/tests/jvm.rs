@@ -40,7 +40,6 @@ fn every_function_of_c_has_a_face() {
             "undertone_ledger_grant",
             "undertone_ledger_handle_size",
             "undertone_ledger_open",
-            "undertone_ledger_remaining",
             "undertone_ledger_reserve_epsilon",
         ]
         .contains(&function);
