@@ -184,7 +184,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "the norm is that of the sentence before",
         "scores.rs",
-        "square_root_40(square).max(1)",
+        "lane_max(square_root_40(square), 1)",
         "(crate::mutant::swap(square_root_40(square).into()).max(1) as u32)",
     ),
     mutant(
@@ -208,7 +208,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a vote is compared with the candidate before",
         "scores.rs",
-        "self.best = self.best.max(*z);",
+        "self.best = lane_max(self.best, *z);",
         "self.best = *z;",
     ),
     mutant(
@@ -244,8 +244,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "the cap is off by one",
         "whole_text.rs",
-        "levels.min(MAX_LEVELS).saturating_sub(1)",
-        "levels.min(MAX_LEVELS).saturating_sub(2)",
+        "cmp::min(levels, MAX_LEVELS).saturating_sub(1)",
+        "cmp::min(levels, MAX_LEVELS).saturating_sub(2)",
     ),
     mutant(
         "outcomes of every block are those of the first",
@@ -386,7 +386,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a word is joined to the one that was in its place",
-        "lexicon.rs",
+        "text.rs",
         "word.clear();",
         "{}",
     ),
