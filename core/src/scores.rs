@@ -55,7 +55,7 @@ use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
-use crate::checked::{part, part_mut};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::epsilon::{Epsilon, Micro};
 use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
@@ -355,7 +355,7 @@ impl<'a> ScoresSection<'a> {
     ) {
         let mut outputs = [[0i64; BLOCK]; TOGETHER];
         // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
-        let weights = self.weights.chunks((BLOCK * self.inputs.get()).max(1));
+        let weights = self.weights.chunks(chunk_size(BLOCK * self.inputs.get()));
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
             let mut together = [&[][..]; TOGETHER];
