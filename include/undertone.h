@@ -1424,8 +1424,8 @@ int32_t undertone_vector_mechanism_init(void *memory,
  * `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
  * used. The other arguments are as for `undertone_vector_mechanism_init`.
  *
- * The call computes the sensitivity of the projection, which sets the noise. That takes about rows
- * * rows * coordinates multiplications, a second for the largest projection on a phone. Keep the
+ * The call computes the sensitivity of the projection, which sets the noise. It multiplies about
+ * rows * rows * coordinates times, a second for the largest projection on a phone. Keep the
  * mechanism.
  *
  * Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,

@@ -101,8 +101,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 /// `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
 /// used. The other arguments are as for `undertone_vector_mechanism_init`.
 ///
-/// The call computes the sensitivity of the projection, which sets the noise. That takes about rows
-/// * rows * coordinates multiplications, a second for the largest projection on a phone. Keep the
+/// The call computes the sensitivity of the projection, which sets the noise. It multiplies about
+/// rows * rows * coordinates times, a second for the largest projection on a phone. Keep the
 /// mechanism.
 ///
 /// Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
