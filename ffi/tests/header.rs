@@ -28,8 +28,11 @@ const SOURCES: [&str; 12] = [
     "words.rs",
 ];
 
+/// Writes the text of a generated file.
+type Generator = fn() -> String;
+
 /// The files that are generated, from the root of the repository.
-const FILES: [(&str, fn() -> String); 4] = [
+const FILES: [(&str, Generator); 4] = [
     ("include/undertone.h", header),
     ("ffi/java/dev/undertone/Status.java", java_statuses),
     ("ffi/java/dev/undertone/Numbers.java", java_numbers),

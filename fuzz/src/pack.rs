@@ -7,7 +7,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
-use undertone_core::release::{Release, Mechanism, VectorRelease};
+use undertone_core::release::{Mechanism, Release, VectorRelease};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorMechanism};
