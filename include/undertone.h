@@ -1317,9 +1317,12 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
  * information, but shares that are estimated from many releases have a smaller error if there are
  * many candidates.
  *
- * Leaks, arguments, statuses, and what a failure spends: as for
- * `undertone_document_release_whole_text`. `undertone_release_read` reads the order of the
- * geometry.
+ * Guarantee: that of `undertone_document_release_whole_text`. `undertone_release_read` reads the
+ * order of the geometry.
+ *
+ * Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
+ *
+ * Statuses: those of `undertone_document_release_whole_text`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release_projective(undertone_document *document,

@@ -158,9 +158,10 @@ impl From<Geometry> for Order {
     }
 }
 
-impl From<Order> for u16 {
-    fn from(order: Order) -> Self {
-        order.0
+impl Order {
+    /// The number in releases.
+    pub const fn number(self) -> u16 {
+        self.0
     }
 }
 

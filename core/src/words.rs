@@ -490,6 +490,9 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// # Shapes
     /// `text`: any bytes; those that are not UTF-8 separate words. Words after the first `N` are
     /// ignored.
+    ///
+    /// # Cost
+    /// Linear in the text, times log of the number of words in the vocabulary.
     pub fn push_text(&mut self, text: &[u8]) {
         for word in words_lossy(text) {
             self.add(word);
@@ -543,6 +546,9 @@ impl<'a, const N: usize> Bag<'a, N> {
     ///
     /// # Errors
     /// [`WordsError::Unit`], [`WordsError::Grant`].
+    ///
+    /// # Cost
+    /// Constant time.
     pub fn check_grant(&self, grant: &Grant, size: u16) -> Result<(), WordsError> {
         grant.check(Unit::Word).map_err(WordsError::Unit)?;
         match grant.words() {

@@ -399,9 +399,12 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// information, but shares that are estimated from many releases have a smaller error if there are
 /// many candidates.
 ///
-/// Leaks, arguments, statuses, and what a failure spends: as for
-/// `undertone_document_release_whole_text`. `undertone_release_read` reads the order of the
-/// geometry.
+/// Guarantee: that of `undertone_document_release_whole_text`. `undertone_release_read` reads the
+/// order of the geometry.
+///
+/// Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
+///
+/// Statuses: those of `undertone_document_release_whole_text`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

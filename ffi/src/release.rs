@@ -74,7 +74,7 @@ pub unsafe extern "C" fn undertone_release_read(
         give(unit, found.number().into());
         give(
             order,
-            release.order().map_or(0, |order| u16::from(order).into()),
+            release.order().map_or(0, |order| order.number().into()),
         );
         give(pack_id, release.pack_id());
         Ok(())

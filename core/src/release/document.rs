@@ -114,7 +114,7 @@ impl Release {
         match self.drawn_by {
             DrawnBy::WholeText if number == candidate_count => Some(Outcome::NothingKnown),
             DrawnBy::Projective(order) => {
-                let geometry = Geometry::new(order.into(), candidate_count.checked_add(1)?)?;
+                let geometry = Geometry::new(order.number(), candidate_count.checked_add(1)?)?;
                 let point = Outcome::Point { geometry, number };
                 (number < geometry.points()).then_some(point)
             }
@@ -173,7 +173,7 @@ impl Release {
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let (mechanism, rule) = (self.mechanism() as u8, self.rule() as u8);
         let header = Header {
-            order: U16::new(self.order().map_or(0, u16::from)),
+            order: U16::new(self.order().map_or(0, Order::number)),
             ..Header::new(mechanism, rule, self.epsilon, self.number, self.pack_id)
         };
         transmute!(header)

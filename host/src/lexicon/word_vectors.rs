@@ -245,7 +245,7 @@ impl Vectors {
     /// A pack with a lexicon of the first `most` usable words.
     ///
     /// A word is entered as the device looks it up: lower-cased, and only if
-    /// [`words`] yields it whole. A word with capitals counts only if
+    /// `words` yields it whole. A word with capitals counts only if
     /// its lower-cased form is missing; of equal words the first counts; words without a vector
     /// are left out. The order of the file is kept until the cut, so that a file in the order of
     /// frequency loses its rarest words.
