@@ -298,7 +298,12 @@ fn use_projective<const K: usize, const P: usize>(
     let released = document.release_projective(grant, &mut Repeated(b"points"));
     let release = released.expect("the whole-text rule has one");
     assert_eq!(release.mechanism(), Mechanism::Projective);
-    assert_eq!(release.order().map(u16::from), Some(geometry.order()));
+    assert_eq!(
+        release
+            .order()
+            .map(undertone_core::projective::Order::number),
+        Some(geometry.order())
+    );
     assert!(release.number() < geometry.points());
     assert_eq!(Geometry::new(geometry.order(), outcomes), Some(geometry));
     assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));

@@ -86,7 +86,9 @@ fn read(bytes: &[u8]) {
         Head {
             mechanism: release.mechanism() as u8,
             rule: release.rule() as u8,
-            order: release.order().map_or(0, u16::from),
+            order: release
+                .order()
+                .map_or(0, undertone_core::projective::Order::number),
             micro: release.epsilon().micro(),
             number: release.number(),
             pack_id: release.pack_id(),

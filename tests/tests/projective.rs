@@ -9,7 +9,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::projective::{Geometry, Shape};
+use undertone_core::projective::{Geometry, Order, Shape};
 use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
@@ -555,7 +555,7 @@ fn documents_release_the_points_of_their_best_outcome() {
                 assert_eq!(release.rule(), Rule::Exponential);
                 assert_eq!(release.epsilon(), epsilon(micro));
                 assert_eq!(release.pack_id(), pack.id());
-                assert_eq!(release.order().map(u16::from), Some(geometry.order()));
+                assert_eq!(release.order().map(Order::number), Some(geometry.order()));
                 assert!(release.number() < geometry.points());
                 // So much ε that chance hardly moves it.
                 if micro >= 28_000_000 {

@@ -183,7 +183,12 @@ fn whole_text_releases_draw_by_the_epsilon_that_they_state() {
             let point = outcome(&release, epsilon, |found| {
                 matches!(found, DrawnBy::Projective(_))
             });
-            (release.order().map_or(0, u16::from), point)
+            (
+                release
+                    .order()
+                    .map_or(0, undertone_core::projective::Order::number),
+                point,
+            )
         },
     );
 }

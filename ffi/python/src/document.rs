@@ -225,7 +225,9 @@ impl Release {
     /// The order of the geometry of "projective" releases; 0 for others.
     #[getter]
     fn order(&self) -> u16 {
-        self.0.order().map_or(0, u16::from)
+        self.0
+            .order()
+            .map_or(0, undertone_core::projective::Order::number)
     }
 
     /// The identifier of the pack: 16 hexadecimal digits.

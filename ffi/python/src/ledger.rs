@@ -144,7 +144,8 @@ impl Ledger {
     ) -> PyResult<Self> {
         let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let now = window.unwrap_or_else(utc_day);
-        let file = py.detach(|| quietly(|| LedgerFile::recreate_spent(&path, unit, budget, now, None)));
+        let file =
+            py.detach(|| quietly(|| LedgerFile::recreate_spent(&path, unit, budget, now, None)));
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
