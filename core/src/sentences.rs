@@ -18,7 +18,9 @@
 //!   after a Japanese quotation;
 //! - after a full stop and a space, unless it belongs to an abbreviation, an initial or the number of a
 //!   list item; after an ellipsis, unless a lower-case letter follows;
-//! - after an emoji or emoticon if a word follows that does not start with a lower-case letter;
+//! - after an emoji or emoticon, with the quotes and brackets that close directly after it, if a word
+//!   follows that does not start with a lower-case letter; a stop after it ends the sentence instead;
+//! - after `!`, `?` and their like directly before an opening mark, if such a word follows the mark;
 //! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never before a
 //!   combining mark.
 //!
@@ -27,7 +29,11 @@
 //! after a Greek word, too), a colon after an Armenian word, a bar after a letter of India and two word spaces in
 //! Ethiopic. Thai and Lao have no such marks: their lines are sentences.
 //!
-//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count.
+//! Characters that nobody sees (marks, joiners, and Unicode's Format and Default_Ignorable_Code_Point) change
+//! nothing between a stop and what follows it, and belong to the sentence before.
+//!
+//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count, invisible
+//! characters are not skipped, and an opening mark directly after a stop ends nothing.
 //!
 //! Full stops inside of numbers, addresses and file names are followed by no space. Abbreviations are
 //! English, but for those of single letters (`т. е.`, `z. B.`, `А. Пушкин`); ordinals with a full stop
