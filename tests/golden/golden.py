@@ -1330,7 +1330,8 @@ def word_cases():
             cases.append((f"letter_{kind}_{epsilon}", epsilon, mechanism, size, letter))
         cases.append((f"nothing_{kind}", 5 * micro, mechanism, 3, []))
         cases.append((f"one_word_{kind}", 5 * micro, mechanism, 12, [("word", "coffee")]))
-        long = [("text", " ".join(WORDS[:-1]))] * 30
+        # Without the words whose form depends on the feature any-language.
+        long = [("text", " ".join(WORDS[:WORDS.index("οδοσ")]))] * 30
         cases.append((f"long_{kind}", 20 * micro, mechanism, 30, long))
     for mechanism, kind in [(PERMUTE_AND_FLIP, "pf"), (EXPONENTIAL, "em")]:
         # A share of epsilon that is none, and more than there is.

@@ -1,8 +1,6 @@
 //! The kernels in plain code: the reference for all others, and what compilers vectorise within the functions
 //! of other backends, for which each is inlined there.
 
-use core::cmp;
-
 use zerocopy::little_endian::{I16, I32, U16};
 
 #[cfg(undertone_kernels = "dsp")]
@@ -12,9 +10,13 @@ use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use super::runs::{Ends, GRAM, PLACES, RUNS, finish, step};
 use crate::barrier::{opaque, wipe};
-use crate::checked::{chunk_size, part, part_mut};
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+use crate::checked;
+use crate::checked::chunk_size;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
-use crate::integers::{at_least, at_most, lane_clamp, lane_min};
+#[cfg(not(undertone_kernels = "dsp"))]
+use crate::integers::lane_min;
+use crate::integers::{at_least, at_most, lane_clamp};
 use crate::laplace::fixed::FixedPoint;
 pub(super) use crate::laplace::fixed::round_products;
 pub(super) use crate::laplace::gaussian::box_muller;
@@ -295,9 +297,9 @@ pub(super) fn in_step<'w, 'r, const N: usize, W, R>(
     written: &'w mut [W],
     read: &'r [R],
 ) -> ((&'w mut [[W; N]], &'w mut [W]), (&'r [[R; N]], &'r [R])) {
-    let both = cmp::min(written.len(), read.len());
-    let written = part_mut(written, ..both);
-    let read = part(read, ..both);
+    let both = core::cmp::min(written.len(), read.len());
+    let written = checked::part_mut(written, ..both);
+    let read = checked::part(read, ..both);
     (written.as_chunks_mut(), read.as_chunks())
 }
 
@@ -317,7 +319,7 @@ pub(super) fn in_chunks<const N: usize>(
     if rest.is_empty() {
         return;
     }
-    let depths = part_mut(depths, chunks.len() * N..);
+    let depths = checked::part_mut(depths, chunks.len() * N..);
     let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
     for ((to, from), (code, public)) in last_depths
         .iter_mut()
