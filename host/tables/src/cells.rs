@@ -15,7 +15,7 @@ use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 use crate::columns::unusable;
 use crate::{Source, Stream, push_text};
 
-/// The most that is read for one record: the longest line, and what the reader takes in advance.
+/// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
 
 /// The records of a CSV file.
@@ -23,29 +23,30 @@ struct Cells {
     reader: Reader<Limited>,
     read: Arc<Seen>,
     names: Vec<String>,
-    /// The column whose empty cells are texts, and whether a record that is none stops the others.
+    /// The text column, whose empty cells are texts, and whether the first bad record ends the
+    /// file.
     text: Option<usize>,
     stops: bool,
     record: ByteRecord,
-    /// The number of the line of JSON that comes next.
+    /// Line number of the JSON line to write next.
     line: u64,
 }
 
-/// Leaves out carriage returns at line ends, so that lines can be numbered. Bounds what is read for one record: after a
-/// quotation mark that nothing closes the rest of the file is one.
+/// Removes carriage returns at line ends, so that lines can be numbered. Limits the length of a
+/// record, because an unclosed quotation mark makes one record of the rest of the file.
 struct Limited {
     source: Box<dyn BufRead + Send>,
     read: Arc<Seen>,
     at: At,
-    /// Whether a carriage return was read that may be at a line end.
+    /// Whether the last byte was a carriage return, which may belong to a line end.
     held: bool,
-    /// The number of the line that is read.
+    /// Number of the current line.
     line: u64,
-    /// The line on which the last quotation mark was opened.
+    /// Line of the last opening quotation mark.
     opened: u64,
 }
 
-/// Where in a record a byte is.
+/// Position of a byte within a record.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Start,
@@ -66,17 +67,18 @@ impl At {
     }
 }
 
-/// What was read: how much since the last record, and of the file, and whether a line end was the last of it.
+/// Counts of bytes read since the last record and in the file, and whether the last one was a line
+/// end.
 #[derive(Default)]
 struct Seen {
     bytes: AtomicU64,
     all: AtomicU64,
     ended: AtomicBool,
-    /// The line on which a quotation mark was opened that nothing closes before the end of the file; 0 if there is none.
+    /// Line of the quotation mark that is still open at the end of the file; 0 without one.
     unclosed: AtomicU64,
 }
 
-/// What is said of a file that ends inside quotation marks.
+/// Message for a file that ends inside quotation marks.
 const CUT_OFF: &str = "a quotation mark is not closed; is the file cut off?";
 
 impl Read for Limited {
@@ -89,7 +91,7 @@ impl Read for Limited {
         let mut length = 0;
         while length == 0 {
             let input = self.source.fill_buf()?;
-            // A byte, and a carriage return that was held.
+            // Leaves space for a carriage return that was held back.
             let taken = input.len().min(buffer.len() / 2);
             if taken == 0 {
                 if self.at == At::Quoted {
@@ -126,7 +128,8 @@ impl Read for Limited {
     }
 }
 
-/// Opens the records of a corpus with its text in the column `text`, gzipped or not. They stop at the first that is none.
+/// Opens the records of a corpus, gzipped or not, with the text in column `text`. The first bad
+/// record is an error that ends them.
 pub(crate) fn corpus(
     path: &Path,
     source: Box<dyn Read + Send>,
@@ -138,7 +141,7 @@ pub(crate) fn corpus(
     Ok(Stream::lines(cells))
 }
 
-/// Opens the records of a stream, gzipped or not, which must have the column `needed`.
+/// Opens the records of a stream, gzipped or not. It must have the column `needed`.
 pub(crate) fn open(
     path: &Path,
     source: Box<dyn Read + Send>,
@@ -155,10 +158,11 @@ pub(crate) fn names(path: &Path, source: Box<dyn Read + Send>) -> Result<Vec<Str
     Ok(Cells::open(path, source)?.names)
 }
 
-/// A stream without a byte order mark at its start, which spreadsheets write and which is no part of the first name.
+/// Skips a byte order mark at the start of a stream. Spreadsheets write one, and it is no part of
+/// the first name.
 ///
 /// # Errors
-/// Those of reading.
+/// Errors of `source`.
 pub fn without_mark<R: Read>(mut source: R) -> io::Result<Chain<Cursor<Vec<u8>>, R>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let mut start = Vec::new();
@@ -184,7 +188,7 @@ impl Cells {
             line: 1,
             opened: 0,
         };
-        // Records of another length are looked at here.
+        // Records with too few or too many fields are handled here, not by the reader.
         let mut reader = ReaderBuilder::new()
             .flexible(true)
             .terminator(Terminator::Any(b'\n'))
@@ -204,7 +208,7 @@ impl Cells {
         let names: Vec<String> = names.collect::<std::result::Result<_, _>>().map_err(|_| {
             refused("its first line is not UTF-8; convert the file to UTF-8".to_owned())
         })?;
-        // The lines of old programs are one line here, and would be taken for names.
+        // Bare carriage returns, the line ends of old programs, would make names of the whole file.
         let is_bare = |name: &String| name.replace("\r\n", "").contains('\r');
         if names.iter().any(is_bare) {
             return Err(refused(
@@ -215,7 +219,7 @@ impl Cells {
         }
         let mut seen = HashSet::new();
         for (place, name) in (1..).zip(&names) {
-            // The name is not said: it is a private text if the line of names is missing.
+            // The message omits the name: without a header line it is a private text.
             if !seen.insert(name) {
                 return Err(refused(format!(
                     "its first line must name the columns, and column {place} has the name of one before it"
@@ -235,10 +239,10 @@ impl Cells {
 }
 
 impl Cells {
-    /// The place of a column.
+    /// Index of a column.
     fn place(&self, path: &Path, name: &str) -> Result<usize> {
         let found = self.names.iter().position(|own| own == name);
-        // The names are not said: they are private texts if the line of names is missing.
+        // The message omits the names: without a header line they are private texts.
         found.ok_or_else(|| {
             let problem = format!(
                 "its first line must name the columns, and names no column `{name}`; name the one to read, or rename it. \
@@ -258,18 +262,18 @@ impl Cells {
         })
     }
 
-    /// The number of the line on which the record starts that was read last.
+    /// Number of the first line of the last record.
     fn start(&self) -> u64 {
         let inside = self.record.iter().flatten().filter(|byte| **byte == b'\n');
         let at_end = self.reader.position().byte() == self.read.all.load(Ordering::Relaxed);
-        // The end of the file is the end of its last line.
+        // The end of the file ends its last line.
         let ended = !at_end || self.read.ended.load(Ordering::Relaxed);
         let lines = inside.count() as u64 + u64::from(ended);
         self.reader.position().line().saturating_sub(lines)
     }
 
-    /// The last record, of a file that ends inside quotation marks, on the line on which they were opened: what was read of it is no
-    /// record.
+    /// Writes the last record of a file that ends inside quotation marks as a rejected line, at the
+    /// line of the opening mark.
     fn cut_off(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         self.go_to(self.read.unclosed.load(Ordering::Relaxed), out);
         let start = out.len();
@@ -287,7 +291,7 @@ impl Cells {
         Ok(true)
     }
 
-    /// Adds the fields of the record as a list.
+    /// Appends the fields of the record as a list.
     fn push_list(&self, out: &mut Vec<u8>) {
         let mut before = b'[';
         for cell in &self.record {
@@ -298,7 +302,7 @@ impl Cells {
         out.push(b']');
     }
 
-    /// Ends lines until the one of this number comes next.
+    /// Writes empty lines until the next line has this number.
     fn go_to(&mut self, line: u64, out: &mut Vec<u8>) {
         while self.line < line {
             out.push(b'\n');
@@ -330,7 +334,7 @@ impl Source for Cells {
                      line ends in quotation marks"
                 )));
             }
-            // A list is no object, so it is set aside, with all that it has.
+            // A list is not an object, so the reader rejects this line and keeps all of its fields.
             self.push_list(out);
             return Ok(true);
         }

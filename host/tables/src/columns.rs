@@ -19,13 +19,14 @@ use undertone::error::{Cause, Error, Result};
 /// Opens a Parquet file.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is none.
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is not a Parquet file.
 pub fn open(path: &Path) -> Result<SerializedFileReader<File>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     SerializedFileReader::new(file).map_err(problem(path))
 }
 
-/// For `map_err`: what the Parquet library says of a file.
+/// For `map_err`: converts an error of the Parquet library.
 pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     move |problem| match problem {
         ParquetError::External(cause) if cause.is::<std::io::Error>() => {
@@ -36,13 +37,13 @@ pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
-/// What is said of a file on which the Parquet library panics.
+/// Message for a file on which the Parquet library panics.
 pub(crate) const DAMAGED: &str = "it is damaged, and the reader of Parquet gave up; write it anew";
 
-/// Works with the Parquet library, which panics on some damaged files.
+/// Runs `work`, which calls the Parquet library. The library panics on some damaged files.
 ///
 /// # Errors
-/// Those of `work`; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it panics.
+/// Errors of `work`; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it panics.
 pub fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, DAMAGED)))
 }
@@ -55,18 +56,18 @@ pub fn unusable(path: &Path, problem: &str) -> Error {
     })
 }
 
-/// The place of a column; fields inside others have paths with dots.
+/// Index of a column. Dots separate the names in the path of a nested field.
 pub fn place(schema: &SchemaDescriptor, name: &str) -> Option<usize> {
     let mut columns = schema.columns().iter();
     columns.position(|column| column.path().string() == name)
 }
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Strings.
     Text,
-    /// Bytes, which may be a string.
+    /// Bytes, which may be UTF-8.
     Bytes,
     /// Identifiers of 16 bytes.
     Uuid,
@@ -76,11 +77,11 @@ pub enum Form {
     Unsigned,
     /// Days since 1970.
     Day,
-    /// Times of day since midnight, so many parts of a second.
+    /// Times of day since midnight, in units of 1/n s.
     Time(i64),
-    /// Whole numbers with so many digits after the point.
+    /// Whole numbers with n digits after the point.
     Decimal(u32),
-    /// Instants since 1970, so many a second.
+    /// Instants since 1970, in units of 1/n s.
     Instant(i64),
     /// Numbers with fractions.
     Real,
@@ -89,7 +90,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a column; none if it has another.
+    /// Returns the form of a column, or `None` for an unsupported type.
     pub fn of(about: &ColumnDescriptor) -> Option<Self> {
         let scale = |scale: i32| Form::Decimal(u32::try_from(scale).unwrap_or(0));
         let old = about.converted_type();
@@ -133,9 +134,9 @@ impl Form {
                     false => Self::Unsigned,
                 }
             }
-            // All of them are null.
+            // A column of nulls.
             (Type::INT32 | Type::INT64, Some(LogicalType::Unknown)) => Self::Whole,
-            // What older programs write.
+            // Older programs write no logical type.
             (Type::INT32 | Type::INT64, None) => match old {
                 ConvertedType::DATE => Self::Day,
                 ConvertedType::DECIMAL => scale(about.type_scale()),
@@ -162,7 +163,7 @@ impl Form {
 /// The most bytes of a decimal.
 const WIDEST: i32 = 16;
 
-/// What a column holds, in words.
+/// Describes the type of a column, for messages.
 pub fn said(about: &ColumnDescriptor) -> String {
     format!(
         "its column `{}` holds {}",
@@ -208,7 +209,7 @@ fn kind_of(about: &ColumnDescriptor) -> String {
     known.to_owned()
 }
 
-/// What is said of a part of a column whose compression is not read.
+/// Message for a column chunk with an unsupported compression.
 pub(crate) fn packed(about: &ColumnChunkMetaData) -> Option<String> {
     let codec = match about.compression() {
         Compression::UNCOMPRESSED
@@ -226,7 +227,7 @@ pub(crate) fn packed(about: &ColumnChunkMetaData) -> Option<String> {
     ))
 }
 
-/// Values of a column, a batch at a time, without those that are null.
+/// Values of a column in batches, without nulls.
 pub struct Values {
     reader: Reader,
     form: Form,
@@ -238,7 +239,7 @@ enum Reader {
         ColumnReaderImpl<FixedLenByteArrayType>,
         Vec<FixedLenByteArray>,
     ),
-    /// Decimals: whole numbers, the first byte worth most, and room for their bytes.
+    /// Decimals as big-endian integers, and a buffer for their bytes.
     Wide(
         ColumnReaderImpl<FixedLenByteArrayType>,
         Vec<FixedLenByteArray>,
@@ -256,7 +257,7 @@ impl Values {
     /// Opens the column at `place` of a row group.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message, if the column cannot be read.
     pub fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
         let descriptor = group.metadata().schema_descr().column(place);
         let form = Form::of(&descriptor).ok_or_else(|| said(&descriptor))?;
@@ -280,16 +281,16 @@ impl Values {
         Ok(Self { reader, form })
     }
 
-    /// What they are.
+    /// Type of the values.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Reads the values of the next rows, at most `rows`, and says how many rows there are. Definition and repetition levels
-    /// are added where the column has them.
+    /// Reads the values of at most `rows` rows and returns the number of rows. Appends definition
+    /// and repetition levels if the column has them.
     ///
     /// # Errors
-    /// Those of the Parquet library.
+    /// Errors of the Parquet library.
     pub fn read(
         &mut self,
         rows: usize,
@@ -327,8 +328,9 @@ impl Values {
         }
     }
 
-    /// Takes the entries of a dictionary for the values, written plainly; `length` is that of values of one length. None
-    /// if they are cut off, or of a form that is not written by dictionary.
+    /// Replaces the values by the plainly encoded entries of a dictionary; `length` is the size of
+    /// fixed-length values. Returns `None` if entries are cut off, or if this form has no
+    /// dictionaries.
     pub fn take_entries(&mut self, entries: &ByteArray, count: usize, length: i32) -> Option<()> {
         let mut at = 0usize;
         let mut take = |length: usize| {
@@ -365,7 +367,7 @@ impl Values {
         Some(())
     }
 
-    /// The bytes of a value, if it is a string or binary.
+    /// The bytes of a string or binary value.
     #[inline(always)]
     pub fn bytes(&self, place: usize) -> Option<&[u8]> {
         match &self.reader {
@@ -375,7 +377,7 @@ impl Values {
         }
     }
 
-    /// A value that is a whole number in the file; a truth value is 0 or 1.
+    /// A value that the file stores as an integer; a truth value is 0 or 1.
     pub fn number(&self, place: usize) -> Option<i128> {
         match &self.reader {
             Reader::Short(_, values) => match self.form {
@@ -396,14 +398,14 @@ impl Values {
     /// A value that has a fraction.
     pub(crate) fn real(&self, place: usize) -> Option<f64> {
         match &self.reader {
-            // The digits that tell it apart from other numbers of its width.
+            // The shortest digits that identify the value at its width.
             Reader::Single(_, values) => values.get(place)?.to_string().parse().ok(),
             Reader::Double(_, values) => values.get(place).copied(),
             _ => None,
         }
     }
 
-    /// Such a number as people write it.
+    /// Formats such a number for people.
     pub fn written(&self, number: i128) -> String {
         match self.form {
             Form::Truth => (number != 0).to_string(),
@@ -416,7 +418,7 @@ impl Values {
     }
 }
 
-/// A whole number of at most 16 bytes, the first worth most.
+/// Reads a big-endian integer of at most 16 bytes.
 fn wide(bytes: &[u8]) -> Option<i128> {
     let sign = bytes.first().map_or(0, |first| match first >> 7 {
         0 => 0,
@@ -428,7 +430,8 @@ fn wide(bytes: &[u8]) -> Option<i128> {
     Some(i128::from_be_bytes(all))
 }
 
-/// The date of a day since 1970, as `2026-11-22`. After "chrono-compatible low-level date algorithms", Howard Hinnant.
+/// Formats a day since 1970 as `2026-11-22`. After "chrono-compatible low-level date algorithms",
+/// Howard Hinnant.
 fn day(days: i128) -> String {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -442,14 +445,14 @@ fn day(days: i128) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// An instant since 1970 in so many parts of a second, as `2026-11-22T12:00:00.000000Z`.
+/// Formats an instant since 1970, in units of 1/`unit` s, as `2026-11-22T12:00:00.000000Z`.
 fn instant(number: i128, unit: i64) -> String {
     let of_day = i128::from(unit) * 86_400;
     let (days, rest) = (number.div_euclid(of_day), number.rem_euclid(of_day));
     format!("{}T{}Z", day(days), time(rest, unit))
 }
 
-/// A time of day in so many parts of a second, as `12:00:00.000`.
+/// Formats a time of day, in units of 1/`unit` s, as `12:00:00.000`.
 fn time(number: i128, unit: i64) -> String {
     let (seconds, parts) = (
         number.div_euclid(unit.into()),
@@ -460,7 +463,7 @@ fn time(number: i128, unit: i64) -> String {
     format!("{hours:02}:{minutes:02}:{seconds:02}.{parts:0digits$}")
 }
 
-/// A whole number with a point before its last `scale` digits.
+/// Formats an integer with a point before its last `scale` digits.
 fn decimal(number: i128, scale: u32) -> String {
     if scale == 0 {
         return number.to_string();

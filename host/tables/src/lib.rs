@@ -1,8 +1,8 @@
-//! Parquet and CSV: corpora and releases in, releases out.
+//! Reads corpora and releases from Parquet and CSV, and writes releases to them.
 //!
-//! A row becomes a line of JSON, and such lines are what the library `undertone` reads: a table has the same rules as
-//! JSON lines have, and the same errors, with the number of the row. A crate of its own, so that what takes no tables, such as
-//! the bridge to C++, does not compile them.
+//! Each row becomes a line of JSON, which the library `undertone` reads. So tables have the same
+//! rules and errors as JSON lines, with row numbers. This is a separate crate so that programs
+//! without tables, such as the bridge to C++, do not compile it.
 //!
 //! | in a table | in the line |
 //! | --- | --- |
@@ -14,8 +14,8 @@
 //! | a struct, a list | an object, a list; of a map, a list of objects with `key` and `value` |
 //! | a cell of CSV | a string; nothing if it is empty |
 //!
-//! A few rows are in memory at a time, and a page of each column. Errors and rejects name a row by its number and quote
-//! nothing.
+//! Memory holds a few rows at a time, and one page of each column. Errors and rejects name a row by
+//! its number and quote none of its contents.
 
 mod cells;
 pub mod columns;
@@ -35,12 +35,13 @@ use undertone::release::lines::Lines;
 pub use cells::without_mark;
 pub use write::{Kind, Table, unwritten};
 
-/// Opens a corpus: JSON lines, `.tsv`, Parquet or CSV. Texts, labels and ids are in the fields `names`; `keep` is as in
-/// [`Corpus::keep`].
+/// Opens a corpus: JSON lines, `.tsv`, Parquet or CSV. Texts, labels and ids are in the fields
+/// `names`; `keep` is as in [`Corpus::keep`].
 ///
 /// # Errors
-/// Those of [`Corpus::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a table that is none, has a name
-/// twice, or has a column among these that cannot be read. Iterating gives those of a corpus.
+/// Errors of [`Corpus::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a file that is
+/// not a table, has a column name twice, or has an unsupported type in one of these columns.
+/// Iterating returns the errors of a corpus.
 pub fn corpus(path: &Path, names: &FieldNames, keep: Option<&[String]>) -> Result<Corpus> {
     open(path, names, keep, false)
 }
@@ -48,7 +49,7 @@ pub fn corpus(path: &Path, names: &FieldNames, keep: Option<&[String]>) -> Resul
 /// As [`corpus`], with a progress bar.
 ///
 /// # Errors
-/// Those of [`corpus`].
+/// Errors of [`corpus`].
 pub fn corpus_watched(path: &Path, names: &FieldNames, keep: Option<&[String]>) -> Result<Corpus> {
     open(path, names, keep, true)
 }
@@ -56,7 +57,7 @@ pub fn corpus_watched(path: &Path, names: &FieldNames, keep: Option<&[String]>) 
 fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool) -> Result<Corpus> {
     let corpus = match Form::of(path) {
         Some(Form::Parquet) => {
-            // Private documents have no use for a label.
+            // Private documents need no label.
             let label = keep.is_none().then_some(&names.label);
             let own = [Some(&names.text), label, Some(&names.id)];
             let wanted: Vec<&str> = own
@@ -93,29 +94,30 @@ fn source(path: &Path, watched: bool) -> Result<Box<dyn Read + Send>> {
 /// The column of the releases.
 const RELEASE: &str = "release";
 
-/// Opens a file of releases: Parquet, CSV, or JSON lines whatever its name. A table must have a column `release`.
+/// Opens a file of releases: Parquet or CSV by its ending, otherwise JSON lines. A table must have
+/// a column `release`.
 ///
-/// A row that cannot be read is a line that is none, so it does not stop the others.
+/// A row that cannot be read becomes a rejected line and does not stop the others.
 ///
 /// # Errors
-/// Those of [`Lines::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) as for [`corpus`].
+/// Errors of [`Lines::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) as for [`corpus`].
 pub fn releases(path: &Path) -> Result<Lines> {
     releases_of(path, Form::of(path).unwrap_or(Form::JsonLines), None)
 }
 
-/// The same of a file of this form, whatever its name. Of Parquet only the columns `wanted` are read, by their names or by paths into them, so that
-/// others may be of any type; all if it is `None`.
+/// Opens a file of releases of this form, whatever its name. From Parquet it reads only the columns
+/// `wanted`, given by name or path, so that other columns may have any type; `None` reads all.
 ///
 /// # Errors
-/// Those of [`releases`].
+/// Errors of [`releases`].
 pub fn releases_of(path: &Path, form: Form, wanted: Option<&[&str]>) -> Result<Lines> {
     lines_of(path, form, wanted, Some(RELEASE))
 }
 
-/// The lines of a table, or JSON lines, whatever their columns and fields.
+/// The lines of a table or a file of JSON lines, with any columns or fields.
 ///
 /// # Errors
-/// Those of [`releases`].
+/// Errors of [`releases`].
 pub fn lines(path: &Path) -> Result<Lines> {
     lines_of(path, Form::of(path).unwrap_or(Form::JsonLines), None, None)
 }
@@ -139,10 +141,10 @@ fn lines_of(
     }
 }
 
-/// The names of the columns of a table, and the paths to fields inside others; none if the file is no table.
+/// Column names of a table, and paths of nested fields; `None` if the file is not a table.
 ///
 /// # Errors
-/// Those of opening it with [`releases`].
+/// Errors of [`releases`].
 pub fn names(path: &Path) -> Result<Option<Vec<String>>> {
     match Form::of(path) {
         Some(Form::Parquet) => rows::names(path).map(Some),
@@ -151,22 +153,22 @@ pub fn names(path: &Path) -> Result<Option<Vec<String>>> {
     }
 }
 
-/// The names of the columns of a CSV file.
+/// Column names of a CSV file.
 ///
 /// # Errors
-/// Those of opening it with [`releases`].
+/// Errors of [`releases`].
 pub fn names_of_csv(path: &Path) -> Result<Vec<String>> {
     cells::names(path, source(path, false)?)
 }
 
-/// Makes lines, one after the other.
+/// Produces lines, one by one.
 pub(crate) trait Source {
-    /// Adds the next line to `out`; false at the end. Before an error there may be the ends of lines, so that it has the
-    /// number of its line.
+    /// Appends the next line to `out`; returns false at the end. Before an error it may append line
+    /// ends, so that the error has its line number.
     fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool>;
 }
 
-/// The lines of a source, as a stream.
+/// The lines of a source, as a byte stream.
 pub(crate) struct Stream<S> {
     source: S,
     line: Vec<u8>,
@@ -208,7 +210,7 @@ impl<S: Source> Read for Stream<S> {
     }
 }
 
-/// Adds a text in JSON. Bytes that are no UTF-8 stay, so that whoever reads the line says that it is none.
+/// Appends a text as a JSON string. Invalid UTF-8 stays, so that the reader of the line rejects it.
 pub(crate) fn push_text(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for part in text.utf8_chunks() {

@@ -1,7 +1,7 @@
 //! Rows of Parquet files as lines of JSON.
 //!
-//! The Parquet library has rows of its own. They are not taken, because its errors quote what is in a row, and because
-//! it does not vouch for lists.
+//! The row interface of the Parquet library is not used: its errors quote values, and it does not
+//! guarantee lists.
 
 use std::fs::File;
 use std::io::{self, BufRead};
@@ -19,51 +19,51 @@ use undertone::progress::Progress;
 use crate::columns::{self, DAMAGED, Form, Values, guarded, packed, said, unusable};
 use crate::{RELEASE, Source, Stream, push_text};
 
-/// Rows that are read at once. With texts of 16 MiB, which are allowed, it is a gigabyte.
+/// Rows per batch. Texts may have 16 MiB, so a batch can have a gigabyte.
 const ROWS: usize = 64;
 
 /// A field of a row.
 struct Node {
     name: String,
     what: What,
-    /// The definition level from which on it is there.
+    /// Definition level at which the field is not null.
     there: i16,
-    /// Its columns among those that are read.
+    /// Range of its columns in `Rows::leaves`.
     columns: Range<usize>,
 }
 
 enum What {
     Value(Use),
     Fields(Vec<Node>),
-    /// A list, and the repetition level at which it goes on.
+    /// A list, and the repetition level of its items.
     List(Box<Node>, i16),
 }
 
-/// What bytes are.
+/// Meaning of a binary value.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Release,
-    /// A text: bytes that are none stay, so that whoever reads the line says so.
+    /// A text. Invalid UTF-8 stays, so that the reader of the line rejects it.
     Text,
     Other,
 }
 
 /// A column that is read.
 struct Leaf {
-    /// Its place in the file.
+    /// Index of the column in the file.
     place: usize,
-    /// The definition level of a value that is there.
+    /// Definition level of a value that is not null.
     most: i16,
-    /// None before a row group.
+    /// `None` before the first row group.
     values: Option<Values>,
     levels: Vec<i16>,
     repeats: Vec<i16>,
-    /// The next of these, and the next value.
+    /// Positions in the levels and in the values.
     at: usize,
     value: usize,
 }
 
-/// What is wrong with the levels of a row: nothing more is known.
+/// The levels of a row are inconsistent.
 struct Broken;
 
 /// The rows of a file.
@@ -72,14 +72,14 @@ struct Rows {
     fields: Vec<Node>,
     leaves: Vec<Leaf>,
     groups: Range<usize>,
-    /// Rows that were read and are not written yet.
+    /// Rows that were read and are not yet written.
     left: usize,
     progress: Progress,
     failed: bool,
 }
 
-/// Opens the rows of a file: fields with these names, or by these paths, and no others if any are named. There must be a field
-/// `needed`, the text of a corpus or the release.
+/// Opens the rows of a file with the fields `wanted`, by name or path; `None` selects all. The
+/// field `needed`, the text of a corpus or the release, must exist.
 pub(crate) fn open(
     path: &Path,
     wanted: Option<&[&str]>,
@@ -163,7 +163,7 @@ pub(crate) fn open(
     })
 }
 
-/// The field of a name, or of a path with dots, as it is found in a line.
+/// Finds a field by name or dotted path.
 fn find<'f>(fields: &'f mut [Node], path: &str) -> Option<&'f mut Node> {
     let place = |name: &str| fields.iter().position(|own| own.name == name);
     if let Some(place) = place(path) {
@@ -176,7 +176,7 @@ fn find<'f>(fields: &'f mut [Node], path: &str) -> Option<&'f mut Node> {
     }
 }
 
-/// The names of all fields, and the paths to those inside others.
+/// Names of all fields, and paths of nested ones.
 pub(crate) fn names(path: &Path) -> Result<Vec<String>> {
     guarded(path, || {
         let file = columns::open(path)?;
@@ -190,24 +190,24 @@ pub(crate) fn names(path: &Path) -> Result<Vec<String>> {
     })
 }
 
-/// Whether a path is that of a field, or of one inside it.
+/// Whether `path` is the field `name` or a field inside it.
 fn leads_to(path: &str, name: &str) -> bool {
     let rest = path.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// What becomes of a schema.
+/// Builds nodes and leaves from a schema.
 #[derive(Default)]
 struct Tree {
     leaves: Vec<Leaf>,
-    /// The place of the next column in the file.
+    /// Index of the next column in the file.
     place: usize,
-    /// Whether the next columns are read.
+    /// Whether the next columns are selected.
     taken: bool,
 }
 
 impl Tree {
-    /// A field inside fields with these levels.
+    /// Builds the node of a field, given the levels of its parent.
     fn node(&mut self, field: &Type, level: i16, repeat: i16) -> Node {
         match field
             .get_basic_info()
@@ -215,7 +215,7 @@ impl Tree {
             .then(|| field.get_basic_info().repetition())
         {
             Some(Repetition::OPTIONAL) => self.content(field, level + 1, repeat),
-            // A list that is not said to be one.
+            // A repeated field without the list annotation.
             Some(Repetition::REPEATED) => {
                 let inner = self.content(field, level + 1, repeat + 1);
                 list(field, inner, level, repeat + 1)
@@ -224,7 +224,7 @@ impl Tree {
         }
     }
 
-    /// The same, if it is there from this level on.
+    /// Builds the node of a field that is not null from `level` on.
     fn content(&mut self, field: &Type, level: i16, repeat: i16) -> Node {
         let first = self.leaves.len();
         if field.is_primitive() {
@@ -243,7 +243,7 @@ impl Tree {
             return self.named(field, What::Value(Use::Other), level, first);
         }
         if let Some(items) = items(field) {
-            // Most programs put each item into a group of its own.
+            // Most programs wrap each item in a group.
             let inner = match items.is_group() && has_one_item(items) {
                 true => self.node(&items.get_fields()[0], level + 1, repeat + 1),
                 false => self.content(items, level + 1, repeat + 1),
@@ -274,7 +274,7 @@ fn list(field: &Type, inner: Node, there: i16, repeat: i16) -> Node {
     }
 }
 
-/// What a list or a map repeats.
+/// The repeated field of a list or a map.
 fn items(field: &Type) -> Option<&Type> {
     let about = field.get_basic_info();
     let is_list = matches!(
@@ -292,7 +292,7 @@ fn items(field: &Type) -> Option<&Type> {
     (is_list && repeats).then_some(&**items)
 }
 
-/// Whether a repeated group only holds the item: the rules of the format for lists that older programs wrote.
+/// Whether a repeated group only wraps the item, by the format's rules for lists of older programs.
 fn has_one_item(items: &Type) -> bool {
     items.get_fields().len() == 1 && items.name() != "array" && !items.name().ends_with("_tuple")
 }
@@ -330,7 +330,7 @@ impl Rows {
                 ParquetError::External(cause) if cause.is::<io::Error>() => {
                     *cause.downcast().expect("it was asked for")
                 }
-                // What the library says could quote a value.
+                // The message of the library could quote a value.
                 _ => io::Error::other("its pages are damaged; write it anew"),
             })?;
             if !read {
@@ -340,7 +340,7 @@ impl Rows {
         self.left -= 1;
         let row = object(&self.fields, &mut self.leaves, out);
         row.map_err(|Broken| {
-            // Of half a row nothing is read.
+            // Discards the part of the row that was written.
             out.clear();
             io::Error::other("its pages are damaged; write it anew")
         })?;
@@ -374,7 +374,7 @@ impl Leaf {
         }
     }
 
-    /// The definition level of what comes next.
+    /// Definition level of the next value.
     fn level(&self) -> Result<i16, Broken> {
         match self.most {
             0 => Ok(0),
@@ -413,10 +413,10 @@ impl Leaf {
     }
 }
 
-/// Adds bytes: those of a release in hexadecimal digits, unless they are such digits already.
+/// Appends bytes. A release becomes hexadecimal digits, unless it has that form already.
 fn push_bytes(bytes: &[u8], what: Use, out: &mut Vec<u8>) {
     let digits = bytes.len().is_multiple_of(2) && bytes.iter().all(u8::is_ascii_hexdigit);
-    // A release could be text by chance, but not of these digits: it begins with "UTR".
+    // Raw bytes of a release are never hexadecimal digits: they begin with "UTR".
     let is_text = match what {
         Use::Release => digits,
         Use::Text => true,
@@ -484,7 +484,7 @@ fn value(node: &Node, leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(), Brok
     Ok(())
 }
 
-/// What is not there, or is empty, takes one place in each column.
+/// Skips a null or an empty list, which has one entry in each column.
 fn skip(node: &Node, leaves: &mut [Leaf]) {
     for leaf in &mut leaves[node.columns.clone()] {
         leaf.at += 1;

@@ -1,4 +1,4 @@
-//! Lines of JSON as a table.
+//! Writes lines of JSON as a table.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -22,24 +22,24 @@ use undertone::files::fields::Fields;
 use undertone::files::form::Form;
 use undertone_core::release::Release;
 
-/// Rows of a row group, and bytes of lines, at most: they are in memory.
+/// Limits of a row group, which is in memory: rows, and bytes of lines.
 const ROWS: usize = 1 << 16;
 const BYTES: usize = 1 << 24;
 
-/// Columns at most. A client can make up fields.
+/// Most columns. A client can make up fields.
 const COLUMNS: usize = 1000;
 
-/// Digits after the point of an epsilon, and all its digits.
+/// Digits of an epsilon after the point, and in all.
 const MICRO: (i32, i32) = (6, 10);
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Strings; other values as they are written.
+    /// Strings; other values as their JSON.
     Text,
     /// Whole numbers of 64 bits.
     Whole,
-    /// Numbers that are written as a program writes them.
+    /// Floating-point numbers in the form that Rust writes.
     Real,
     /// Truth values.
     Truth,
@@ -47,21 +47,22 @@ pub enum Kind {
     Texts,
     /// Lists of numbers of 32 bits.
     Singles,
-    /// A release of a document: 24 bytes, of hexadecimal digits.
+    /// A release of a document: 24 bytes, given as hexadecimal digits.
     Release,
     /// An epsilon: a decimal number with six digits after the point.
     Epsilon,
 }
 
-/// A form of table, and what is known of its columns before there are rows. All other columns are those that any line has, in the
-/// order in which they come: numbers if all values are, else strings. An object or a list becomes a string, its JSON.
+/// A table format and the columns that are known in advance. Further columns are those of any line,
+/// in order of appearance: numbers if all values are numbers, else strings. Objects and lists
+/// become strings of JSON.
 #[derive(Clone, Debug)]
 pub struct Table {
     form: Form,
     kinds: Vec<(&'static str, Kind)>,
 }
 
-/// For `map_err`: what the Parquet library says of a file to write.
+/// For `map_err`: converts an error of the Parquet library while writing.
 pub fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     move |problem| match problem {
         ParquetError::External(cause) if cause.is::<io::Error>() => {
@@ -72,10 +73,11 @@ pub fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
 }
 
 impl Table {
-    /// The table that a file of this name is, by its ending: `.parquet` or `.csv`. None for all others.
+    /// The table format of a file name, by its ending `.parquet` or `.csv`; `None` for other names.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for a table that would be gzipped.
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for a table that would be
+    /// gzipped.
     pub fn of(path: &Path, kinds: &[(&'static str, Kind)]) -> Result<Option<Self>> {
         let form = Form::of_table(path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -93,11 +95,13 @@ impl Table {
         }))
     }
 
-    /// A table at `path` of all lines of a file, each an object of JSON, on the disk but without its name.
+    /// Writes all lines of a file, each a JSON object, as a table for `path`. The table is on the
+    /// disk but does not have its name yet.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if lines have
-    /// more than 1,000 different fields.
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if lines have more than 1,000
+    /// different fields.
     pub fn settled(&self, lines: &mut File, path: &Path) -> Result<AtomicFile> {
         let mut columns: Vec<Column> = Vec::new();
         each(lines, |fields, _| self.learn(&mut columns, fields))
@@ -109,7 +113,7 @@ impl Table {
                 advice: "a table has no room for them; name an output that ends in .jsonl",
             }));
         }
-        // A file without rows has the columns that are known.
+        // A file without rows has the known columns.
         for (name, kind) in &self.kinds {
             if !columns.iter().any(|column| column.name == *name) {
                 columns.push(Column::new(name, Some(*kind)));
@@ -124,12 +128,12 @@ impl Table {
         Ok(file)
     }
 
-    /// Adds the columns of a line, and what its values are.
+    /// Records the columns of a line and the types of its values.
     fn learn(&self, columns: &mut Vec<Column>, fields: &Fields<'_>) -> io::Result<()> {
         for (name, value) in &fields.0 {
             let known = columns.iter().position(|column| column.name == *name);
             let place = known.unwrap_or_else(|| {
-                // So many are refused, and not looked at.
+                // Columns beyond the limit are an error, so they need no types.
                 if columns.len() <= COLUMNS {
                     let kinds = self.kinds.iter();
                     let mut kinds = kinds.filter(|(known, _)| known == name);
@@ -143,7 +147,7 @@ impl Table {
     }
 }
 
-/// Reads the lines from the start.
+/// Reads the lines from the start of the file.
 fn each(
     file: &mut File,
     mut work: impl FnMut(&Fields<'_>, usize) -> io::Result<()>,
@@ -160,14 +164,14 @@ fn each(
     Ok(())
 }
 
-/// The value of a column in a line; the last one if there are several.
+/// The value of a column in a line; the last one if the name repeats.
 fn value<'a>(fields: &Fields<'a>, name: &str) -> Option<&'a str> {
     let own = fields.0.iter().rev().find(|(own, _)| own == name);
     own.map(|(_, value)| RawValue::get(value))
         .filter(|value| *value != "null")
 }
 
-/// A value as text: a string's own, all others as they are written.
+/// A value as text: the contents of a string, or the JSON of any other value.
 fn text(value: &str) -> String {
     serde_json::from_str(value).unwrap_or_else(|_| value.to_owned())
 }
@@ -176,11 +180,11 @@ fn text(value: &str) -> String {
 struct Column {
     name: String,
     kind: Kind,
-    /// What its values could be, if that is not known from the start.
+    /// Types that fit all values so far; `None` if the type is known in advance.
     learning: Option<Learned>,
 }
 
-/// What values were seen.
+/// Properties of the values so far.
 #[derive(Clone, Copy, Default)]
 struct Learned {
     any: bool,
@@ -205,7 +209,7 @@ impl Column {
         seen.any = true;
         let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
         seen.not_whole |= whole.is_none();
-        // Digits that a double would lose are kept, as text.
+        // A number that loses digits as a double stays text.
         let real = match whole {
             Some(whole) => whole.unsigned_abs() < 1 << 53,
             None => is_real(value),
@@ -280,7 +284,7 @@ impl Column {
         }
     }
 
-    /// Adds a value. One that the column cannot have is null: what a command writes has no such values.
+    /// Appends a value. A value that does not fit the column becomes null; commands write none.
     fn push(&self, value: Option<&str>, cells: &mut Cells) {
         match (self.kind, cells) {
             (Kind::Texts, Cells::Texts(held)) => {
@@ -311,7 +315,7 @@ impl Column {
     }
 }
 
-/// Whether a number is written as a program writes it, so that its digits come back.
+/// Whether Rust would write the number with the same digits.
 fn is_real(value: &str) -> bool {
     let number = value.parse::<f64>().ok().filter(|own| own.is_finite());
     number.is_some_and(|own| serde_json::to_string(&own).is_ok_and(|own| own == value))
@@ -333,7 +337,7 @@ enum Cells {
     Singles(Held<f32>),
 }
 
-/// Values, and for each row whether it has one; of lists also where each starts.
+/// Values, and for each row whether it has one; for lists also their starts.
 struct Held<T> {
     values: Vec<T>,
     levels: Vec<i16>,
@@ -443,7 +447,7 @@ fn write_parquet(
 }
 
 fn write_csv(lines: &mut File, columns: &[Column], file: &mut AtomicFile) -> io::Result<()> {
-    // Readers leave out a byte order mark at the start of a file, so one in the first name is put in quotation marks.
+    // Readers drop a byte order mark at the start of a file, so quote a first name that has one.
     let marked = columns
         .first()
         .is_some_and(|first| first.name.starts_with('\u{feff}'));

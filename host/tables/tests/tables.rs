@@ -1,4 +1,4 @@
-//! Tables as lines of JSON, and lines of JSON as tables.
+//! Tests of tables as lines of JSON, and of lines of JSON as tables.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -21,7 +21,7 @@ use undertone::error::{ErrorKind, Result};
 use undertone::release::lines::{BadLine, ReleaseLine};
 use undertone_tables::{Kind, Table, columns, corpus, releases};
 
-/// The lines of a table; what is no line is said so.
+/// The lines of a table, bad lines included.
 fn lines(path: &Path) -> Vec<(u64, Result<String, BadLine>)> {
     let mut lines = undertone_tables::lines(path).unwrap();
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ fn column<T: DataType>(group: &mut Group<'_>, values: &[T::T], levels: &[i16], r
     column.close().unwrap();
 }
 
-/// Four rows with everything that is read, in two row groups that are alike.
+/// Four rows with all supported types, in two equal row groups.
 fn nested(path: &Path, version: i32) {
     let schema = "message m {
         optional group body { optional binary text (STRING); required int64 n; }
@@ -93,7 +93,7 @@ fn nested(path: &Path, version: i32) {
         let group = &mut own;
         column::<ByteArrayType>(group, &[text("a\"b\n"), text("")], &[2, 1, 0, 2], &[]);
         column::<Int64Type>(group, &[1, 2, i64::MIN], &[1, 1, 0, 1], &[]);
-        // Two, one of them null; none; null; one.
+        // The rows: two items of which one is null; no list; null; one item.
         column::<ByteArrayType>(
             group,
             &[text("x"), text("y")],
@@ -134,14 +134,14 @@ fn rows_of_parquet_become_lines() {
     let rows = rows.map(|row| Ok(row.replace("RELEASE", &start)));
     let expected: Vec<_> = (1..).zip([&rows[..], &rows].concat()).collect();
     for version in [1, 2] {
-        // What is in a file says that it is Parquet, too.
+        // The contents identify Parquet, whatever the name.
         for name in ["n.parquet", "n.jsonl"] {
             let path = folder.path().join(name);
             nested(&path, version);
             assert_eq!(lines(&path), expected);
         }
     }
-    // As a corpus, whose fields are inside others. The second row has no text.
+    // As a corpus with nested fields. The second row has no text.
     let path = folder.path().join("n.parquet");
     let names = FieldNames {
         text: "body.text".to_owned(),
@@ -166,7 +166,7 @@ fn rows_of_parquet_become_lines() {
     let expected =
         r#""id":1,"map":[{"key":"k","value":7},{"key":"l","value":null}],"body.text":"a\"b\n""#;
     assert_eq!(kept.unwrap().kept, expected);
-    // What is not there is said before anything is read.
+    // Missing columns are reported before any row is read.
     let other = FieldNames {
         text: "x".to_owned(),
         label: "y".to_owned(),
@@ -177,7 +177,7 @@ fn rows_of_parquet_become_lines() {
         error.contains("no column x, y, z, only body.text, body.n"),
         "{error}"
     );
-    // Without a text there is no document, however many ids there are.
+    // Ids without a text are no documents.
     let other = FieldNames {
         text: "body.x".to_owned(),
         ..names
@@ -192,7 +192,8 @@ fn rows_of_parquet_become_lines() {
 #[test]
 fn records_of_csv_become_lines() {
     let folder = TempDir::new().unwrap();
-    // A byte order mark, carriage returns, a blank line, quoted commas, quotation marks and line ends, an empty cell.
+    // A byte order mark, carriage returns, a blank line, quoted commas, quotation marks and line
+    // ends, and an empty cell.
     let content =
         "\u{feff}\"id\",\"a.b\",text\r\n1,\"x, \"\"y\"\"\",one\r\n\r\n2,,\"two\nlines\"\r\n3,z,";
     let path = put(&folder, "a.csv", content);
@@ -203,7 +204,7 @@ fn records_of_csv_become_lines() {
     ];
     let expected = expected.map(|(line, text)| (line, Ok(text.to_owned())));
     assert_eq!(lines(&path), expected);
-    // An empty text is one.
+    // An empty text is valid.
     let names = FieldNames {
         label: "a.b".to_owned(),
         ..FieldNames::default()
@@ -233,7 +234,7 @@ fn records_of_csv_become_lines() {
     assert!(lines(&put(&folder, "b.csv", "a,b\n")).is_empty());
 }
 
-/// A bad record stops a corpus, and is said by its line; releases go on.
+/// A bad record ends a corpus with its line number; releases continue.
 #[test]
 fn bad_records_of_csv() {
     let folder = TempDir::new().unwrap();
@@ -246,13 +247,13 @@ fn bad_records_of_csv() {
         ),
         (
             b"text,x\nfine,1\nsecret\xff,1\nfine,1\n",
-            // A byte of the line that was made of it would be none of the file.
+            // An offset within the line of JSON would mean nothing in the CSV file.
             "line 3: a cell is not UTF-8; convert",
         ),
         (b"body,x\nsecret,1\n", "names no column `text`"),
         (b"secret,x\n", "names no column `text`"),
         (b"", "names no column `text`"),
-        // Lines of an old program, which are one line.
+        // Bare carriage returns, so that the file is one line.
         (
             b"text,id\rsecret a,1\r",
             "its first line has a carriage return without a line feed",
@@ -308,7 +309,8 @@ fn bad_records_of_csv() {
     }
 }
 
-/// A file that is cut off inside quotation marks loses that record, and says so. What was set aside says it again.
+/// A file that is cut off inside quotation marks loses that record and reports it. The rejects
+/// report it again.
 #[test]
 fn releases_that_are_cut_off() {
     let folder = TempDir::new().unwrap();
@@ -318,7 +320,7 @@ fn releases_that_are_cut_off() {
     let first = own.next_line().unwrap().unwrap();
     assert_eq!((first.number, first.text.is_ok()), (2, true));
     let last = own.next_line().unwrap().unwrap();
-    // The line on which the quotation mark is.
+    // The line of the quotation mark.
     assert_eq!(last.number, 4);
     let text = last.text.unwrap();
     assert_eq!(
@@ -328,13 +330,13 @@ fn releases_that_are_cut_off() {
     let bad = ReleaseLine::parse(text).err().unwrap();
     assert_eq!(bad, BadLine::Unclosed);
     assert!(own.next_line().unwrap().is_none());
-    // What is not cut off ends as it did: with a quotation mark, a line end, or neither.
+    // Complete files may end with a quotation mark, a line end, or neither.
     for end in ["\"y\",\"00\"", "\"y\",\"00\"\r\n", "y,00", "y,"] {
         let found = lines(&put(&folder, "a.csv", format!("{start}{end}")));
         assert_eq!(found.len(), 2, "{end}");
         assert!(found[1].1.as_ref().unwrap().starts_with("{\"id\":\"y\""));
     }
-    // A mark that is missing in the middle makes one record of the rest, which is too long to be one.
+    // A missing quotation mark makes one record of the rest, which exceeds the limit.
     let long = format!("{start}y,\"00\n{}", "secret,00\n".repeat(200_000));
     let mut own = releases(&put(&folder, "a.csv", long)).unwrap();
     own.next_line().unwrap();
@@ -383,7 +385,7 @@ fn one<T: DataType>(
     path
 }
 
-/// The column `x` as it is read.
+/// The values of column `x`.
 fn values(path: &Path) -> Vec<String> {
     let found = lines(path).into_iter().map(|(_, line)| line.unwrap());
     let value = |line: String| line.split_once("\"x\":").unwrap().1.to_owned();
@@ -392,7 +394,7 @@ fn values(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What other programs make of our columns when they write them anew.
+/// Columns as other programs rewrite them.
 #[test]
 fn decimals_in_bytes_and_times_are_read() {
     let folder = TempDir::new().unwrap();
@@ -423,7 +425,7 @@ fn decimals_in_bytes_and_times_are_read() {
     assert_eq!(values(&path), ["\"23:59:59.999999999\""]);
 }
 
-/// What is not read is said as people say it, with what to do.
+/// The message about an unsupported column describes its type and a remedy.
 #[test]
 fn columns_that_are_not_read_are_named() {
     let folder = TempDir::new().unwrap();
@@ -455,7 +457,7 @@ fn columns_that_are_not_read_are_named() {
             error.contains("write the file without this one") && !error.contains("FIXED"),
             "{error}"
         );
-        // A corpus does not look at it, unless it is asked for.
+        // A corpus ignores the column unless a field name selects it.
         assert_eq!(documents(&path, &FieldNames::default()).len(), 1);
         let names = FieldNames {
             label: "x".to_owned(),
@@ -469,7 +471,7 @@ fn columns_that_are_not_read_are_named() {
     }
 }
 
-/// A file that is whole, and compressed by what is not read.
+/// A complete file with an unsupported compression.
 #[test]
 fn compression_that_is_not_read_is_named() {
     let folder = TempDir::new().unwrap();
@@ -484,7 +486,7 @@ fn compression_that_is_not_read_is_named() {
         (Compression::BROTLI(BrotliLevel::default()), "Brotli"),
         (Compression::LZO, "LZO"),
     ] {
-        // Its pages stay as they are, and are not looked at.
+        // Only the metadata changes; the pages stay.
         let column = group.column(2).clone().into_builder();
         let column = column.set_compression(codec).build().unwrap();
         let columns = vec![group.column(0).clone(), group.column(1).clone(), column];
@@ -505,7 +507,7 @@ fn compression_that_is_not_read_is_named() {
     }
 }
 
-/// Bytes that are no text are none in a corpus, as in other forms, and digits beside a release.
+/// Invalid UTF-8 in a corpus is an error as in other formats, and becomes digits beside a release.
 #[test]
 fn a_text_of_bytes_must_be_utf_8() {
     let folder = TempDir::new().unwrap();
@@ -531,7 +533,7 @@ fn table(folder: &TempDir, name: &str, kinds: &[(&'static str, Kind)], lines: &s
     path
 }
 
-/// What is written is what is read. Rows are more than a row group has.
+/// Written lines are read back unchanged, with more rows than a row group.
 #[test]
 fn lines_become_tables_and_lines_again() {
     let folder = TempDir::new().unwrap();
@@ -585,7 +587,7 @@ fn lines_become_tables_and_lines_again() {
         "4,{release},\"[\"\"a,\\\"\"b\"\",\"\"4\"\"]\",0.500001,4.5,4,4,12345678901234567890,\"{{\"\"x\"\": [1]}}\",false,\"[0.1,-2]\""
     );
     assert_eq!(content.nth(4), Some(expected.as_str()));
-    // Without rows there are the columns that are known.
+    // A table without rows has the known columns.
     let empty = table(&folder, "e.csv", &kinds, "");
     assert_eq!(
         fs::read_to_string(empty).unwrap(),
@@ -599,7 +601,7 @@ fn lines_become_tables_and_lines_again() {
         .map(|own| own.1.unwrap())
         .collect();
     assert_eq!(found, ["{\"\u{feff}a\":\"1\"}"]);
-    // Numbers of a column in which one has a fraction.
+    // A column of numbers, one of which has a fraction.
     let path = table(
         &folder,
         "m.parquet",
@@ -637,7 +639,7 @@ fn tables_that_cannot_be_written_are_refused() {
     assert!(!path.exists());
 }
 
-/// No damage of a file makes a panic, or an error with a text.
+/// Damaged files cause no panic, and no error that quotes a text.
 #[test]
 fn damaged_parquet_is_an_error() {
     let folder = TempDir::new().unwrap();
@@ -645,7 +647,7 @@ fn damaged_parquet_is_an_error() {
     nested(&path, 2);
     let whole = fs::read(&path).unwrap();
     let silent = std::panic::take_hook();
-    // The Parquet library panics on some of these; what it says is not looked at.
+    // Silences the panics of the Parquet library on some of these files.
     std::panic::set_hook(Box::new(|_| ()));
     let mut errors = 0;
     let mut check = |bytes: &[u8]| {
