@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the host for C++ programs on servers and desktops, libundertone_host.a with its headers, first of
-# all undertone_host.h, into a folder.
+# Builds libundertone_host.a, the host library for C++ programs on servers and desktops, and its
+# headers, among them undertone_host.h, in a folder.
 #
 #     host/cxx/build-lib.sh FOLDER [arguments for cargo, such as --target T]
 #     c++ -std=c++17 -IFOLDER/include program.cpp FOLDER/libundertone_host.a -lpthread -ldl -lm
 #
-# It holds the C interface too: link it instead of libundertone, never both.
+# The library contains the C interface: link it instead of libundertone, never both.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -30,7 +30,7 @@ fi
 cp -r "$(dirname "$0")"/../../include/*.h* "$(dirname "$0")/../../include/undertone" "$folder/include"
 cp -L "$headers/undertone-cxx/src/lib.rs.h" "$folder/include/undertone_host.h"
 cp -L "$headers/rust/cxx.h" "$folder/include/rust/cxx.h"
-# Beside, then renamed: a program that has the old library mapped keeps it.
+# Copy, then rename, so that a program that maps the old library keeps it.
 library=$folder/libundertone_host.a
 cp "$built" "$library.partial"
 mv "$library.partial" "$library"

@@ -1,8 +1,8 @@
-//! The host library for C++: text becomes sentences, sentences become vectors, vectors become a release; a server
-//! decodes releases.
+//! The host library for C++. It splits a text into sentences, encodes them and draws a release; a
+//! server decodes releases.
 //!
-//! `build-lib.sh` builds the library, `libundertone_host.a`, and its header, `undertone_host.h`. Every failure is a
-//! `rust::Error` with the message of [`undertone::Error`].
+//! `build-lib.sh` builds the library, `libundertone_host.a`, and its header, `undertone_host.h`.
+//! Every failure is a `rust::Error` with the message of [`undertone::Error`].
 
 #![warn(clippy::too_many_lines)]
 
@@ -28,7 +28,7 @@ use undertone_ffi::{
 
 type Result<T> = std::result::Result<T, Problem>;
 
-/// What C++ catches as a `rust::Error`.
+/// Errors that C++ catches as `rust::Error`.
 #[derive(Debug, thiserror::Error)]
 enum Problem {
     #[error(transparent)]
@@ -41,18 +41,19 @@ enum Problem {
     Release(undertone_core::release::ReleaseFormatError),
 }
 
-/// The sentence for a status of the C interface.
+/// The message of a status of the C interface.
 fn message(status: i32) -> &'static str {
     // SAFETY: the function returns a static string that ends with a zero.
     let message = unsafe { CStr::from_ptr(undertone_status_message(status)) };
     message.to_str().unwrap_or("unknown status")
 }
 
-/// `undertone_grant` of undertone.h. A type of this crate, because those of other crates cannot be given to C++.
+/// `undertone_grant` of undertone.h. This crate defines a type because cxx does not accept types of
+/// other crates.
 #[repr(transparent)]
 pub struct GrantHandle(UndertoneGrant);
 
-// Public for C++ only.
+// Public only for C++.
 #[allow(unreachable_pub)]
 #[cxx::bridge(namespace = "undertone::host")]
 mod interface {
@@ -65,7 +66,7 @@ mod interface {
         Exponential = 2,
     }
 
-    /// For what a release keeps its epsilon.
+    /// Privacy unit: the change of a text that epsilon protects.
     #[repr(u8)]
     enum Unit {
         /// Any one sentence may be exchanged.
@@ -74,29 +75,30 @@ mod interface {
         WholeText = 2,
     }
 
-    /// What the server learns from a release.
+    /// A decoded release.
     struct Decoded {
-        /// For what the release keeps its epsilon.
+        /// The privacy unit of the release.
         unit: Unit,
-        /// Whether a release by the whole text says that the pack knew nothing of it; there is no candidate then, and
-        /// what follows is empty, but for the epsilon.
+        /// Whether a whole-text release reports that the pack recognised nothing. The release then
+        /// has no candidate, and the fields below are empty except epsilon.
         nothing_known: bool,
-        /// The number of the candidate that was drawn.
+        /// The number of the drawn candidate.
         candidate: u32,
-        /// Its name: a label of the public corpus, or the identifier of a public document.
+        /// The name of the candidate: a label of the public corpus, or the identifier of a public
+        /// document.
         name: String,
-        /// The label of the public document; empty without one.
+        /// The label of the public document; empty if it has none.
         label: String,
-        /// A public sentence that is typical of it.
+        /// A typical public sentence of the candidate.
         excerpt: String,
-        /// Its public embedding.
+        /// The public embedding of the candidate.
         embedding: Vec<f32>,
         /// The epsilon that the device spent.
         epsilon: String,
     }
 
     unsafe extern "C++" {
-        // All of the types that C++ sees of Rust, rust::Error among them.
+        // All cxx types that C++ uses, including rust::Error.
         include!("rust/cxx.h");
         include!("undertone.h");
 
@@ -105,12 +107,12 @@ mod interface {
     }
 
     extern "Rust" {
-        /// A pack with the encoder it was built with. Its functions may run at the same time.
+        /// A pack with the encoder it was built with. Its functions may run concurrently.
         type Pipeline;
 
-        /// `pack`: a file. `model`: a folder with `model.onnx` and `tokenizer.json`, the encoder that the
-        /// pack was built with. `onnxruntime`: the shared library of ONNX Runtime; if empty, the one that
-        /// `ORT_DYLIB_PATH` names, else the built-in engine.
+        /// `pack`: a file. `model`: a folder with `model.onnx` and `tokenizer.json`, the encoder
+        /// that the pack was built with. `onnxruntime`: the shared library of ONNX Runtime; if
+        /// empty, the one that `ORT_DYLIB_PATH` names, else the built-in engine.
         #[Self = "Pipeline"]
         fn with_model(pack: &str, model: &str, onnxruntime: &str) -> Result<Box<Pipeline>>;
 
@@ -124,20 +126,21 @@ mod interface {
         /// The name of the encoder.
         fn encoder(self: &Pipeline) -> &str;
 
-        /// The vector of one sentence, zero if the encoder cannot take it. Bytes that are not UTF-8 count as U+FFFD.
+        /// The vector of one sentence, zero if the encoder rejects it. Bytes that are not UTF-8
+        /// count as U+FFFD.
         fn encode(self: &Pipeline, sentence: &CxxString) -> Result<Vec<f32>>;
 
-        /// Releases a text: splits it into sentences, of which the first 128 count, and encodes each alone.
-        /// Bytes that are not UTF-8 count as U+FFFD.
+        /// Releases a text: splits it into sentences, of which the first 128 count, and encodes
+        /// each alone. Bytes that are not UTF-8 count as U+FFFD.
         ///
-        /// Replacing any one sentence changes the probability of any release by at most a factor of e^epsilon. Adding
-        /// or removing one changes it by at most e^(epsilon/2), or e^epsilon if the text has more than 128. Several
-        /// releases of the same text add up.
+        /// Replacing any one sentence changes the probability of any release by at most a factor of
+        /// e^epsilon. Adding or removing one changes it by at most e^(epsilon/2), or e^epsilon if
+        /// the text has more than 128. The losses of several releases of the same text add up.
         ///
         /// `grant`: `undertone::Grant::capi()`. It is spent once all sentences are encoded.
         ///
         /// # Safety
-        /// `grant` is NULL or a grant of undertone.h, which nobody else uses.
+        /// `grant` is NULL or a grant of undertone.h that nobody else uses.
         unsafe fn release(
             self: &Pipeline,
             text: &CxxString,
@@ -145,14 +148,15 @@ mod interface {
             rule: Rule,
         ) -> Result<Vec<u8>>;
 
-        /// Releases a text as `release` does, but protects all of it, for short texts: exchanging the whole text for any
-        /// other changes the probability of any release by at most a factor of e^epsilon. Choose between the two without
-        /// looking at the text, nor at its length. `undertone::Document::promise` says both promises in numbers.
+        /// Releases a text as `release` does, but protects all of it, for short texts: exchanging
+        /// the whole text for any other changes the probability of any release by at most a factor
+        /// of e^epsilon. Choose between the two without looking at the text or its length.
+        /// `undertone::Document::promise` returns both promises as numbers.
         ///
         /// The pack must have scores; otherwise the call fails, and the grant is not spent.
         ///
         /// # Safety
-        /// As for `release`.
+        /// Same as `release`.
         unsafe fn release_whole_text(
             self: &Pipeline,
             text: &CxxString,
@@ -162,24 +166,24 @@ mod interface {
         /// The sentences of a text.
         fn sentences(text: &CxxString) -> Vec<String>;
 
-        /// The candidates of a pack, which the server keeps.
+        /// The candidates of a pack, which stay on the server.
         type Candidates;
 
-        /// `path`: the file that `undertone pack` wrote beside the pack.
+        /// `path`: the file that `undertone pack` wrote next to the pack.
         #[Self = "Candidates"]
         fn open(path: &str) -> Result<Box<Candidates>>;
 
         /// The number of candidates.
         fn count(self: &Candidates) -> usize;
 
-        /// What the server learns from a release of this pack.
+        /// Decodes a release of this pack.
         fn decode(self: &Candidates, release: &[u8]) -> Result<Decoded>;
     }
 }
 
 use interface::{Decoded, Rule, Unit};
 
-// SAFETY: C++ knows it by this name, as a type that it has no definition of.
+// SAFETY: `Id` is its name in C++, which declares the type without defining it.
 unsafe impl cxx::ExternType for GrantHandle {
     type Id = cxx::type_id!("undertone_grant");
     type Kind = cxx::kind::Opaque;
@@ -191,7 +195,7 @@ struct View<'a> {
 }
 
 self_cell!(
-    /// The bytes of a pack and what looks into them.
+    /// The bytes of a pack and the parsed views of them.
     struct Loaded {
         owner: Vec<u8>,
         #[covariant]
@@ -217,7 +221,7 @@ impl Pipeline {
             })?;
             let encoder = encoder(&pack)?;
             document::check_encoder(&pack, encoder.as_ref())?;
-            // What cannot be released from is refused here rather than at the first text.
+            // Rejects packs that this library cannot release from, before the first text.
             document::empty(&pack)?;
             Ok::<_, Error>(View { pack, encoder })
         })?;
@@ -241,7 +245,8 @@ impl Pipeline {
         self.0.borrow_dependent().encoder.as_ref()
     }
 
-    /// What the encoder cannot take is the zero vector: an error would say something about the text.
+    /// A sentence that the encoder rejects becomes the zero vector, because an error would reveal
+    /// something about the text.
     fn encoder_private(&self) -> PrivateEncoder<'_> {
         PrivateEncoder::new(self.encoder_dyn())
     }
@@ -262,7 +267,7 @@ impl Pipeline {
     }
 
     /// # Safety
-    /// `grant` is null or a grant that the C interface made, which nobody else uses.
+    /// `grant` is null or a grant of the C interface that nobody else uses.
     unsafe fn release(
         &self,
         text: &CxxString,
@@ -279,7 +284,7 @@ impl Pipeline {
     }
 
     /// # Safety
-    /// As for [`release`](Pipeline::release).
+    /// Same as [`release`](Pipeline::release).
     unsafe fn release_whole_text(
         &self,
         text: &CxxString,
@@ -304,14 +309,17 @@ impl Pipeline {
 }
 
 /// # Safety
-/// `grant` is null or a grant that the C interface made, which nobody else uses as long as the result lives.
+/// `grant` is null or a grant of the C interface that nobody else uses during the lifetime of the
+/// result.
 unsafe fn grant_at<'a>(grant: *mut GrantHandle) -> Result<&'a mut Option<Grant>> {
-    // SAFETY: the caller's promise is the one that `grant_mut` asks for; `GrantHandle` is what it wraps.
+    // SAFETY: the caller's promise is the one that `grant_mut` asks for; `GrantHandle` is what it
+    // wraps.
     let grant = unsafe { grant_mut(grant.cast::<UndertoneGrant>()) };
     grant.map_err(|status| Problem::Grant { status })
 }
 
-/// The last thing before entropy is drawn, because nothing gives it back. A grant for another unit is not spent.
+/// Called last before entropy is drawn, because a spent grant cannot be restored. A grant for
+/// another unit is not spent.
 fn spend(grant: &mut Option<Grant>, unit: CoreUnit) -> Result<Grant> {
     if grant
         .as_ref()
@@ -382,7 +390,7 @@ mod tests {
 
     use super::*;
 
-    /// The built-in lexicon, if it refused a word.
+    /// The built-in lexicon, except that it rejects one word.
     struct Picky(LexiconEncoder<'static>);
 
     impl Encoder for Picky {

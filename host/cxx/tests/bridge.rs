@@ -1,6 +1,6 @@
-//! A C++ program uses the host through the bridge, as `build-lib.sh` builds it.
+//! Runs a C++ program that uses the host library, as `build-lib.sh` builds it.
 //!
-//! Chance: false alarm 10⁻¹², miss none. `agrees` says why.
+//! Chance: false alarm 10⁻¹², miss none. See `agrees` for the reasons.
 
 #![cfg(unix)]
 
@@ -39,7 +39,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("the programs print text")
 }
 
-/// The program, linked as the script says.
+/// The path of the program, linked with the library of the script.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -59,7 +59,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// What the program makes of the demo's private text is what the host makes of it.
+/// The program and the host decode the same candidate for the demo's private text.
 fn agrees(name: &str, built: &Built, encoder: &dyn Encoder, model: Option<&Path>) {
     let [pack, candidates, text] = ["pack", "candidates.safetensors", "txt"]
         .map(|ending| folder().join(format!("{name}.{ending}")));
@@ -81,8 +81,9 @@ fn agrees(name: &str, built: &Built, encoder: &dyn Encoder, model: Option<&Path>
     let theirs: Vec<f32> = vector.split_whitespace().map(hexadecimal_float).collect();
     assert!(own.iter().any(|&x| x != 0.0));
     assert_eq!(own, theirs);
-    // At the largest epsilon, 1000, with scores up to 8, each of 11 others has the least relative weight but for rounding: 5·2⁻⁶⁴
-    // at most. Of whole texts (in the program) one in 2⁴⁸ of each other outcome: 10⁻¹³ for 13 of them, twice.
+    // At the largest epsilon, 1000, with scores up to 8, each of 11 other candidates has the least
+    // relative weight up to rounding, at most 5·2⁻⁶⁴. A whole-text release, which the program
+    // makes, names each other outcome with probability 2⁻⁴⁸: 10⁻¹³ for 13 of them, twice.
     assert_eq!(released, "health-clinic");
 }
 
@@ -118,7 +119,7 @@ fn cpp_releases_with_a_neural_encoder() {
         return;
     }
     let encoder = OnnxEncoder::open(&model, None).expect("the model is there");
-    // A few documents of each topic: encoding takes its time.
+    // A few documents of each topic, because encoding is slow.
     let documents = demo::corpus(1);
     let mut encoded = Encoded::new("demo", Encoding::new(&encoder), || {
         Ok(documents.iter().cloned().step_by(8).map(Ok))

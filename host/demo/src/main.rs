@@ -1,4 +1,4 @@
-//! The first thing that a newcomer runs. The command `undertone demo` shows the same of a text of one's own.
+//! The first program for a newcomer. The command `undertone demo` does the same with any text.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         }
     };
     match io::stdout().write_all(shown.as_bytes()) {
-        // Its reader may stop early, as `head` does.
+        // The reader may stop early, as `head` does.
         Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("error: cannot write: {problem}");
             ExitCode::FAILURE

@@ -1,7 +1,6 @@
 //! The law of a selection by sentences, computed, not sampled.
 //!
-//! A crate of its own, because the playground in a browser needs it without the rest of
-//! `undertone`.
+//! A separate crate, so that the playground in a browser does not compile the rest of `undertone`.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -21,14 +20,14 @@ use undertone_core::select::{Ratio, Rule};
 #[derive(Clone, Debug)]
 pub struct Law {
     levels: Vec<u8>,
-    /// By level; 0 where there is no candidate.
+    /// Probability of a candidate by level; 0 for a level without candidates.
     probability: Vec<f64>,
 }
 
 /// Candidates of one level: the level, p, and their number.
 type Occupied = (usize, f64, f64);
 
-/// A quadrature has at most this many nodes.
+/// Maximum number of nodes of a quadrature.
 const NODES: usize = 32;
 
 /// Nodes and weights on 0..1, for 1, 2, ... nodes.
@@ -38,15 +37,15 @@ static QUADRATURES: LazyLock<Vec<Vec<(f64, f64)>>> = LazyLock::new(|| {
         .map(|nodes| {
             let quadrature = GaussLegendre::new(nodes);
             let pairs = quadrature.as_node_weight_pairs().iter();
-            // From -1..1.
+            // Maps from -1..1 to 0..1.
             pairs.map(|(x, w)| ((x + 1.0) / 2.0, w / 2.0)).collect()
         })
         .collect()
 });
 
 impl Law {
-    /// The law for these levels of 1 to 65536 candidates; empty without candidates. `ratio` is that
-    /// of the document at some ε.
+    /// The law for these levels of 1 to 65536 candidates; empty without candidates. `ratio` is the
+    /// ratio of the document at some ε.
     pub fn new(levels: Vec<u8>, ratio: Ratio, rule: Rule) -> Self {
         let range = levels.iter().max().zip(levels.iter().min());
         let span = range.map_or(0, |(worst, best)| usize::from(worst - best) + 1);
@@ -54,8 +53,8 @@ impl Law {
         Self::from_table(levels, &table, rule)
     }
 
-    /// The law for these levels, with the weights of relative levels 0, 1, ...; further levels have
-    /// the last weight.
+    /// The law for these levels, with the weights of relative levels 0, 1, ...; levels beyond the
+    /// table have the last weight.
     pub fn from_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
         let mut bins = vec![
             0u32;
@@ -173,13 +172,13 @@ fn flip(occupied: &[Occupied], candidates: usize, probability: &mut [f64]) {
 }
 
 /// The probability that a release names one of the `deep` candidates out of `candidates` that are
-/// `lead` levels better than all others: table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions
-/// for deep candidates"), where it is at least 0.95 for m = 5000 and (ε, b, j*) = (3, 55, 5),
-/// (6, 25, 3), (10, 5, 2), (23, 1, 1).
+/// `lead` levels better than all others. Table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions
+/// for deep candidates") gives cases in which it is at least 0.95: m = 5000 and (ε, b, j*) =
+/// (3, 55, 5), (6, 25, 3), (10, 5, 2), (23, 1, 1).
 ///
 /// # Shapes
-/// `candidates` m: `1..=65536`; `deep` b: `0..=m`; `lead` j*, in levels: in sentences for depth, in
-/// Q-ths of a sentence for scores. `ratio` is that of the document at some ε.
+/// `candidates` m: `1..=65536`; `deep` b: `0..=m`; `lead` j*, in levels: sentences for depth, 1/Q
+/// of a sentence for scores. `ratio` is the ratio of the document at some ε.
 ///
 /// # Panics
 /// If `deep` exceeds `candidates`.
@@ -225,7 +224,7 @@ mod tests {
             ] {
                 let p = deep_candidate(5000, deep, lead, ratio(epsilon), rule);
                 assert!((p - expected).abs() < 5.1e-5, "{epsilon} {rule:?}: {p}");
-                // The formula of the paper, equation 4.
+                // Equation 4 of the paper.
                 let weight = (epsilon.parse::<f64>().unwrap() * f64::from(lead) / 2.0).exp();
                 let paper = deep as f64 * weight / (deep as f64 * weight + (5000 - deep) as f64);
                 assert!(rule != Rule::Exponential || (p - paper).abs() < 1e-9);
@@ -250,7 +249,7 @@ mod tests {
 
     #[test]
     fn cutting_the_range_changes_nothing() {
-        // Against one quadrature that is exact for the degree.
+        // Compares with a single quadrature that is exact for the degree.
         let shapes: [fn(usize) -> u8; 5] = [
             |i| (i * i % 17) as u8,
             |i| u8::from(i > 0) * 40,
@@ -302,7 +301,7 @@ mod tests {
 
     #[test]
     fn loss_of_a_mixed_step_stays_below_epsilon_and_comes_close() {
-        // One candidate rises while all others fall: the worst mixed step.
+        // One candidate rises while all others fall, the worst mixed step.
         let mut before = vec![1; 3000];
         before[0] = 2;
         let mut after = vec![2; 3000];
@@ -311,7 +310,7 @@ mod tests {
             let laws =
                 [before.clone(), after.clone()].map(|levels| Law::new(levels, ratio("2"), rule));
             let loss = laws[0].loss(&laws[1]);
-            // The rounding that the type promises, and no more.
+            // At most the rounding error that the type states.
             assert!(loss <= 2.0 + 1e-9 && loss > 1.9, "{rule:?}: {loss}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A table as comma-separated values: a line of names, then rows.
+/// A table as comma-separated values: a header line, then rows.
 #[derive(Clone, Debug)]
 pub struct Csv {
     text: String,
@@ -10,7 +10,7 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// A table without rows; `columns` are the names of its columns, with commas between them.
+    /// An empty table; `columns` are the names of its columns, separated by commas.
     pub fn new(columns: &str) -> Self {
         Self {
             text: format!("{columns}\n"),
@@ -18,7 +18,7 @@ impl Csv {
         }
     }
 
-    /// Appends a row. Fields are quoted where they need it.
+    /// Appends a row. Fields are quoted where necessary.
     ///
     /// # Panics
     /// If the row has more or fewer fields than the table has columns.
@@ -29,7 +29,7 @@ impl Csv {
         self.text.push('\n');
     }
 
-    /// The whole file.
+    /// The contents of the file.
     pub fn finish(self) -> String {
         self.text
     }

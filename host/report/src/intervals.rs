@@ -1,10 +1,11 @@
-//! Shares with intervals, one below the other.
+//! A chart of shares with intervals, one row for each.
 
 use crate::number::percent;
 use crate::page::escape;
 use crate::plot::Figure;
 
-/// Shares in per cent, or differences of them, each a point with a bar from one end of its interval to the other.
+/// Shares in per cent, or differences of shares, each drawn as a point on a bar that covers its
+/// interval.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
     rows: Vec<(String, f64, Option<Ends>)>,
@@ -13,13 +14,13 @@ pub struct Intervals {
 /// The ends of an interval.
 type Ends = (f64, f64);
 
-/// Pixels: of a panel, for names, beside the bars, and for a row.
+/// Pixels: width of a panel, space for names, margins of the bars, and height of a row.
 const WIDTH: f64 = 500.0;
 const NAMES: f64 = 150.0;
 const MARGIN: f64 = 18.0;
 const ROW: f64 = 26.0;
 
-/// Letters of a name, at most.
+/// Maximum number of letters in a name.
 const LETTERS: usize = 17;
 
 impl Intervals {
@@ -28,7 +29,8 @@ impl Intervals {
         self.rows.push((name.to_owned(), share, ends));
     }
 
-    /// Draws them from 0, or from the lowest end below it, to the highest end.
+    /// Draws the rows on an axis from 0, or from the lowest end if that is negative, to the highest
+    /// end.
     pub fn draw(&self) -> Figure {
         let all = self
             .rows

@@ -1,10 +1,11 @@
 //! Reports for people and tables for programs.
 //!
-//! A report is one HTML page that needs no other file. Build it from top to bottom with [`Page`]: paragraphs,
-//! [`Table`]s and figures, which a [`Plot`] draws. [`Csv`] holds the same data for programs. [`number`] writes every
-//! number a page shows, so that equal numbers look equal in all reports.
+//! A report is one HTML page that needs no other file. [`Page`] builds it from top to bottom:
+//! paragraphs, [`Table`]s, and figures, which a [`Plot`] draws. [`Csv`] holds the same data for
+//! programs. [`number`] formats every number of a page, so that equal numbers look equal in all
+//! reports.
 //!
-//! This crate reads and writes no files and prints nothing: it returns text.
+//! This crate reads and writes no files and prints nothing. It returns text.
 //!
 //! ```
 //! use undertone_report::{Axis, Cell, Column, Line, Look, Page, Plot, Point, Range, Table, number};

@@ -1,7 +1,8 @@
-//! How reports write numbers.
+//! Formats the numbers of reports.
 //!
-//! Three significant digits unless a column needs more, counts whole, commas between thousands, and powers of ten for
-//! what is very large or very small. Nothing is ever written like `3.2e-1`.
+//! Numbers have three significant digits unless a column needs more. Counts are whole, thousands
+//! are separated by commas, and very large or very small numbers have powers of ten, never the form
+//! `3.2e-1`.
 
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ pub fn digits(x: f64, n: usize) -> String {
     }
 }
 
-/// A bound with `n` significant digits, rounded up: what is at most `x` is at most this, too.
+/// An upper bound with `n` significant digits: `x` rounded up.
 ///
 /// ```
 /// use undertone_report::number::at_most;
@@ -75,7 +76,7 @@ pub fn at_most(x: f64, n: usize) -> String {
     digits(nearest + step, n)
 }
 
-/// A mean and how far values lie from it, with as many decimals as the mean has.
+/// A mean and a standard deviation, with the decimals that suit the mean.
 pub fn spread(mean: f64, sd: f64) -> String {
     match decimals(mean, DIGITS) {
         Some(0) if sd.is_finite() => format!("{} ± {}", whole(mean), whole(sd)),
@@ -91,17 +92,17 @@ pub fn percent(share: f64) -> String {
     format!("{}{:.1}", sign(share), (100.0 * share).abs())
 }
 
-/// A mean share and how far shares lie from it, in per cent, with one decimal and without the sign %.
+/// A mean share and its standard deviation in per cent, with one decimal and without the sign %.
 pub fn percent_spread(mean: f64, sd: f64) -> String {
     format!("{} ± {}", percent(mean), percent(sd))
 }
 
-/// A number rounded to a whole one; for what is too large for that, the largest there is.
+/// A number rounded to an integer; a number too large for `u64` becomes its maximum.
 pub fn whole(x: f64) -> String {
     format!("{}{}", sign(x), count(x.abs().round() as u64))
 }
 
-/// A number of things.
+/// A count.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -114,7 +115,7 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A time in the unit that fits it.
+/// A duration in the unit that fits it.
 pub fn time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -138,7 +139,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// Decimals that make `n` significant digits; none if a power of ten reads better.
+/// Decimals that make `n` significant digits; `None` if a power of ten reads better.
 fn decimals(x: f64, n: usize) -> Option<usize> {
     if x == 0.0 {
         return Some(n - 1);

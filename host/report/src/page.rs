@@ -2,7 +2,7 @@
 
 use crate::{Figure, Table};
 
-/// A page, written from top to bottom.
+/// A page, built from top to bottom.
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
@@ -10,10 +10,10 @@ pub struct Page {
 }
 
 impl Page {
-    /// The name of the file that a page is usually written to.
+    /// The usual file name of a page.
     pub const FILE: &str = "report.html";
 
-    /// A page with a heading in plain text and nothing else.
+    /// A page with only a heading, in plain text.
     pub fn new(title: &str) -> Self {
         Self {
             title: escape(title),
@@ -21,17 +21,17 @@ impl Page {
         }
     }
 
-    /// Appends a heading in plain text; `level` is 2 for chapters and 3 for their parts.
+    /// Appends a heading in plain text; `level` is 2 for chapters and 3 for sections.
     pub fn heading(&mut self, level: u8, text: &str) {
         self.body += &format!("<h{level}>{}</h{level}>\n", escape(text));
     }
 
-    /// Appends a paragraph of HTML: [`escape`] what is not known to be harmless.
+    /// Appends a paragraph of HTML: [`escape`] text from elsewhere.
     pub fn paragraph(&mut self, html: &str) {
         self.body += &format!("<p>{html}</p>\n");
     }
 
-    /// Appends a list of names and what they stand for, in plain text.
+    /// Appends a list of names and their values, in plain text.
     pub fn facts(&mut self, facts: &[(&str, String)]) {
         self.body += "<dl>\n";
         for (name, text) in facts {
@@ -40,7 +40,7 @@ impl Page {
         self.body += "</dl>\n";
     }
 
-    /// Appends what it takes to repeat the run: the seed, the version and the command line.
+    /// Appends the seed, the version and the command line, which repeat the run.
     pub fn repeat(&mut self, seed: u64, command: &str) {
         self.body += &format!(
             "<dl>\n<dt>seed</dt><dd>{seed}</dd>\n<dt>version</dt><dd>undertone {}</dd>\n\
@@ -81,12 +81,12 @@ impl Page {
     }
 }
 
-/// Text that comes from elsewhere, such as a name, for people to read on one line: characters that are not seen, but move, hide or
-/// colour others, are written as escapes, such as `\n` and `\u{1b}`.
+/// Text from elsewhere, such as a name, for people to read on one line. Invisible characters that
+/// move, hide or colour others become escapes, such as `\n` and `\u{1b}`.
 pub fn visible(text: &str) -> String {
     let mut visible = String::new();
     for c in text.chars() {
-        // Line ends of Unicode, and all that changes the direction of writing.
+        // Unicode line ends and characters that change the direction of writing.
         let moves = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         match moves || c.is_control() {
             true => visible.extend(c.escape_default()),
@@ -96,7 +96,8 @@ pub fn visible(text: &str) -> String {
     visible
 }
 
-/// Plain text as HTML, which is [`visible`] but for line ends: they are spaces there.
+/// Plain text as HTML. Characters are escaped as by [`visible`], except line ends, which become
+/// spaces.
 pub fn escape(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     lines
@@ -107,8 +108,8 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-// A plot is drawn 500 pixels wide with letters of 16: two of them fit beside each other on a wide page, and on a
-// narrow one, where it shrinks to the width, letters stay above 11 pixels.
+// Plots are 500 pixels wide with letters of 16 pixels. Two fit side by side on a wide page. On a
+// narrow page they shrink to its width, and letters stay above 11 pixels.
 const STYLE: &str = "
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem;

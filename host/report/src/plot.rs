@@ -1,7 +1,8 @@
 //! Plots as SVG.
 //!
-//! A plot names its lines at their ends and never shows more than [`COLOURED`] of them in colour: more lines become
-//! several panels with the same axes, each of which shows some in colour and the rest in grey.
+//! Names stand at the ends of the lines. A panel has at most [`COLOURED`] lines in colour: a plot
+//! with more becomes several panels with the same axes, each of which shows some in colour and the
+//! rest in grey.
 
 use std::error::Error;
 use std::fmt;
@@ -14,64 +15,64 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::number::{digits, number, percent, whole};
 use crate::page::escape;
 
-/// Lines in colour in one panel, at most.
+/// Maximum number of coloured lines in one panel.
 pub const COLOURED: usize = 4;
 
-/// A plot: values against others.
+/// A line chart.
 #[derive(Clone, Debug)]
 pub struct Plot<'a> {
     /// The horizontal axis.
     pub x: Axis<'a>,
     /// The vertical axis.
     pub y: Axis<'a>,
-    /// In the order of importance.
+    /// The lines, most important first.
     pub lines: Vec<Line>,
-    /// A name, and a point to draw a ring around.
+    /// A point to mark with a ring, and its name.
     pub mark: Option<(String, (f64, f64))>,
 }
 
 /// An axis of a [`Plot`].
 #[derive(Clone, Copy, Debug)]
 pub struct Axis<'a> {
-    /// What it shows and in which unit, in plain text.
+    /// The quantity and its unit, in plain text.
     pub label: &'a str,
-    /// Which part of the numbers it shows.
+    /// The range of numbers on the axis.
     pub range: Range,
 }
 
-/// Which part of the numbers an [`Axis`] shows.
+/// The range of numbers that an [`Axis`] shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// All values by their logarithms; values that are not positive are not drawn.
+    /// All positive values on a logarithmic scale; other values are not drawn.
     Logarithmic,
-    /// All values, which are whole numbers.
+    /// All values, which are integers.
     Whole,
     /// From 0 to the largest value.
     FromZero,
-    /// The part of 0 to 100 in which something happens. The figure says where the axis starts if that is not 0,
-    /// and which lines are below it.
+    /// The part of 0 to 100 that has the values. The figure states where the axis starts if that is
+    /// not 0, and which lines lie below it.
     Percent,
 }
 
 /// A line of a [`Plot`], with a band around it.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Written at its end, in plain text.
+    /// Name at the end of the line, in plain text.
     pub name: String,
-    /// What it is to the reader.
+    /// The role of the line.
     pub look: Look,
-    /// By ascending x.
+    /// Points by ascending x.
     pub points: Vec<Point>,
 }
 
 /// A point of a [`Line`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where it is.
+    /// Horizontal position.
     pub x: f64,
-    /// What is there.
+    /// Vertical position.
     pub y: f64,
-    /// The ends of the band, the lower one first; none for no band.
+    /// The ends of the band, the lower one first; `None` for no band.
     pub band: Option<(f64, f64)>,
 }
 
@@ -81,34 +82,34 @@ impl Point {
         Self { x, y, band: None }
     }
 
-    /// A point whose band reaches this far up and down; 0 for none.
+    /// A point whose band extends `spread` up and down; 0 for none.
     pub fn spread(x: f64, y: f64, spread: f64) -> Self {
         let band = (spread > 0.0).then_some((y - spread, y + spread));
         Self { x, y, band }
     }
 }
 
-/// What a [`Line`] is to the reader.
+/// The role of a [`Line`], which determines its look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// What the library does unless told otherwise: in every panel, thick.
+    /// The default of the library: thick, in every panel.
     Default,
-    /// What the rest is compared with: in every panel, dashed and grey.
+    /// A reference for the others: dashed and grey, in every panel.
     Bound,
-    /// The work of others: in colour in the first panel.
+    /// Published results of others: in colour in the first panel.
     Published,
-    /// Any other.
+    /// Any other line.
     Plain,
 }
 
-/// A plot that is drawn: one panel or more.
+/// A drawn plot: one panel or more.
 #[derive(Clone, Debug)]
 pub struct Figure {
     panels: Vec<String>,
     note: String,
 }
 
-/// A plot could not be drawn.
+/// An error of drawing a plot.
 #[derive(Clone, Debug)]
 pub struct DrawError(String);
 
@@ -145,27 +146,27 @@ impl Figure {
     }
 }
 
-/// Width of a panel, and height at least, in pixels.
+/// Width and minimum height of a panel, in pixels.
 const SIZE: (u32, u32) = (500, 340);
 
-/// Space above the plot and below it, where its x axis is named.
+/// Space above the plot, and below it for the name of the x axis.
 const ABOVE: u32 = 14;
 const BELOW: u32 = 58;
 
-/// The size of letters as the library counts it; that is 16 pixels.
+/// Letter size in the units of the library: 20 of them are 16 pixels.
 const TEXT: i32 = 20;
 
 /// Width of a letter and distance of two lines of text, in pixels.
 const LETTER: usize = 9;
 const LINE: i32 = 18;
 
-/// Letters of a name in one line of text.
+/// Maximum number of letters in one line of a name.
 const WRAP: usize = 16;
 
-/// Points that get a mark, at most.
+/// Maximum number of marked points on a line.
 const MARKED: usize = 12;
 
-/// Dark enough for text, and different for readers who are colour-blind (after Okabe and Ito 2008).
+/// Dark enough for text, and distinct for colour-blind readers (after Okabe and Ito 2008).
 const HIGHLIGHT: RGBColor = RGBColor(200, 80, 0);
 const COLOURS: [RGBColor; COLOURED - 1] = [
     RGBColor(0, 114, 178),
@@ -180,10 +181,10 @@ type Drawn = Result<(), Box<dyn Error>>;
 type Root<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// A line as one panel shows it: the colour, and none for the rest in grey.
+/// A line in one panel, with its colour; grey lines have none.
 type Styled<'p> = (&'p Line, Option<RGBColor>);
 
-/// Text at the right of a panel, and the place it belongs to.
+/// Text at the right of a panel, and the height of its line end.
 struct Label {
     lines: Vec<String>,
     colour: RGBColor,
@@ -205,10 +206,10 @@ impl Label {
 }
 
 impl Plot<'_> {
-    /// Draws it.
+    /// Draws the plot.
     ///
     /// # Errors
-    /// What the drawing library says.
+    /// Errors of the drawing library.
     pub fn draw(&self) -> Result<Figure, DrawError> {
         let (kept, below) = self.in_range();
         let xs = kept
@@ -217,7 +218,7 @@ impl Plot<'_> {
         let x = Scale::new(self.x.range, &xs.collect::<Vec<f64>>());
         let points = || kept.iter().flat_map(|line| &line.points);
         let mut ys: Vec<f64> = points().map(|at| at.y).collect();
-        // Other axes show where lines are, and cut bands off.
+        // Other axes follow the lines and cut bands off.
         if self.y.range == Range::FromZero {
             ys.extend(points().filter_map(|at| Some(at.band?.1)));
         }
@@ -241,7 +242,8 @@ impl Plot<'_> {
             .map_err(|error| DrawError(error.to_string()))
     }
 
-    /// The lines to draw, and what to say of those that would squeeze all others into a small part of the axis.
+    /// The lines to draw, and a note for each line that is left out because it would compress the
+    /// others.
     fn in_range(&self) -> (Vec<&Line>, Vec<String>) {
         let extent = |line: &Line| {
             let ys = line.points.iter().map(|at| at.y);
@@ -286,7 +288,7 @@ impl Plot<'_> {
     }
 
     fn panel(&self, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Result<String, Box<dyn Error>> {
-        // What is written at the right must be known before there is a plot for it to be beside.
+        // The width of the labels at the right is needed before the plot is placed.
         let mut labels: Vec<Label> = Vec::new();
         if let Some((name, _)) = &self.mark {
             labels.push(Label::new(&format!("◯ {name}"), BLACK, None));
@@ -368,7 +370,7 @@ impl Plot<'_> {
         }
         let axis = [(across.start, down.end), (across.end, down.end)];
         root.draw(&PathElement::new(axis.to_vec(), BOUND.stroke_width(1)))?;
-        // A label that would touch the one before it is left out.
+        // Skips a label that would touch the previous one.
         let mut free = i32::MIN;
         for (at, text) in &x.ticks {
             let (place, _) = area.map_coordinate(&(*at, y.start));
@@ -395,7 +397,7 @@ impl Plot<'_> {
     }
 
     fn data(&self, chart: &mut Chart<'_, '_>, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Drawn {
-        // What matters most is drawn last, over the rest.
+        // The most important line is drawn last, on top.
         for (line, colour) in lines.iter().rev() {
             let points: Vec<(f64, f64)> = line
                 .points
@@ -430,7 +432,7 @@ impl Plot<'_> {
     }
 }
 
-/// Writes the names beside the ends of their lines, moved apart where they would overlap.
+/// Writes the names at the ends of their lines, moved apart where they would overlap.
 fn name(root: &Root<'_>, mut labels: Vec<Label>, x: i32, bottom: i32) -> Drawn {
     labels.sort_by_key(|label| label.end.map(|(_, y)| y));
     let mut free = 0;
@@ -467,7 +469,7 @@ fn name(root: &Root<'_>, mut labels: Vec<Label>, x: i32, bottom: i32) -> Drawn {
     Ok(())
 }
 
-/// Which lines have which colour in each panel, those that matter most first.
+/// The lines of each panel with their colours, most important first.
 fn panels<'p>(lines: &[&'p Line]) -> Vec<Vec<Styled<'p>>> {
     let (every, mut others): (Vec<&Line>, Vec<&Line>) = lines
         .iter()
@@ -487,14 +489,15 @@ fn panels<'p>(lines: &[&'p Line]) -> Vec<Vec<Styled<'p>>> {
             (*line, colour)
         });
         let mut styled: Vec<Styled<'_>> = always.chain(coloured).collect();
-        // Grey lines are drawn first, and so stand last.
+        // Grey lines come last here and are drawn first.
         styled.sort_by_key(|(line, colour)| (colour.is_none(), line.look != Look::Default));
         styled
     };
     (0..groups).map(panel).collect()
 }
 
-/// The outline of a line's band: its upper ends, then its lower ones backwards. A point without a band is both.
+/// The outline of a line's band: its upper ends, then its lower ends in reverse. A point without a
+/// band is on both.
 fn band(line: &Line, x: &Scale, y: &Scale) -> Vec<(f64, f64)> {
     let points = line.points.iter().filter_map(|at| {
         let (across, middle) = place(at, x, y)?;
@@ -514,7 +517,7 @@ fn place(at: &Point, x: &Scale, y: &Scale) -> Option<(f64, f64)> {
     Some((x.place(at.x)?, y.place(at.y)?))
 }
 
-/// A name in lines of some [`WRAP`] letters.
+/// Splits a name into lines of about [`WRAP`] letters.
 fn wrap(name: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
@@ -529,7 +532,7 @@ fn wrap(name: &str) -> Vec<String> {
     lines
 }
 
-/// Where an axis starts and ends, and what is written at it.
+/// The ends and labels of an axis.
 #[derive(Debug)]
 struct Scale {
     logarithmic: bool,
@@ -556,7 +559,7 @@ impl Scale {
             }
             Range::Percent => {
                 let high = if high > 80.0 { 100.0 } else { high };
-                // At least ten points: what is nothing but chance must not look like much.
+                // At least ten points, so that random differences do not look large.
                 let low = if low < 25.0 {
                     0.0
                 } else {
@@ -581,7 +584,7 @@ impl Scale {
 
     fn logarithmic(values: &[f64], low: f64, high: f64) -> Self {
         let (from, to) = (low.log10(), high.log10());
-        // Room beside the first and the last point.
+        // Margins for the first and the last point.
         let room = (0.05 * (to - from)).max(0.03);
         let inside = |x: &f64| (from - room..=to + room).contains(&x.log10());
         let decades = |digits: &[f64]| -> Vec<f64> {
@@ -593,7 +596,7 @@ impl Scale {
         let label = |x: f64| (x.log10(), digits(x, 1));
         let [every, some] = [&[1.0, 2.0, 5.0][..], &[1.0]].map(decades);
         let ticks = if values.len() <= 8 {
-            // The values themselves, as they stand in tables.
+            // The values as tables show them.
             values.iter().map(|x| (x.log10(), format!("{x}"))).collect()
         } else {
             match (every.len(), some.len()) {
@@ -619,7 +622,7 @@ impl Scale {
         }
     }
 
-    /// Where a value is drawn, if it can be.
+    /// The position of a value, if the axis can show it.
     fn place(&self, x: f64) -> Option<f64> {
         match self.logarithmic {
             true => (x > 0.0 && x.is_finite()).then(|| x.log10()),
@@ -628,7 +631,7 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2, 5, 10, 20 and so on, and of their fractions, that is not below `step`.
+/// The smallest of ..., 0.1, 0.2, 0.5, 1, 2, 5, 10, ... that is at least `step`.
 fn nice(step: f64) -> f64 {
     if step.is_nan() || step <= 0.0 {
         return 1.0;
@@ -640,7 +643,7 @@ fn nice(step: f64) -> f64 {
     nice.unwrap_or(&10.0) * power
 }
 
-/// The multiples of `step` from `start` to `end`, with as many decimals as they need.
+/// The multiples of `step` from `start` to `end`, with the decimals they need.
 fn steps(start: f64, end: f64, step: f64) -> Vec<(f64, String)> {
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     let first = (start / step - 1e-9).ceil();
@@ -687,7 +690,7 @@ mod tests {
         }
     }
 
-    /// An attribute of each element of a kind.
+    /// The values of one attribute in all elements of a kind.
     fn attributes<'s>(svg: &'s str, element: &str, name: &str) -> Vec<&'s str> {
         let start = format!("<{element}");
         let name = format!(" {name}=\"");
@@ -773,7 +776,7 @@ mod tests {
             assert!(figure.note.contains(part), "{part}: {}", figure.note);
         }
 
-        // Lines that hardly differ do not look as if they did.
+        // Lines that hardly differ must look alike.
         let same = vec![line("a", Look::Default, &[99.9, 100.0])];
         let figure = plot(Range::Percent, same).draw().unwrap();
         assert!(
@@ -782,7 +785,7 @@ mod tests {
             figure.note
         );
 
-        // Where lines cover the whole range, all of it is shown.
+        // Lines that cover the whole range get the whole axis.
         let rising = [
             line("a", Look::Default, &[10.0, 97.0]),
             line("b", Look::Plain, &[9.0, 20.0]),
@@ -821,7 +824,7 @@ mod tests {
             "{places:?}"
         );
 
-        // Twenty-five values of ε leave no room for twenty-five labels.
+        // An axis has no space for 25 labels.
         let many: Vec<f64> = (0..25).map(f64::from).collect();
         let scale = Scale::new(Range::Logarithmic, &many[1..]);
         let labels: Vec<&str> = scale.ticks.iter().map(|(_, text)| text.as_str()).collect();
@@ -874,7 +877,7 @@ mod tests {
         let y = Scale::linear(0.0, 60.0, 10.0);
         let expected = [
             (1.0, 40.0),
-            // Up to the end of the axis.
+            // Clipped at the end of the axis.
             (2.0, 60.0),
             (3.0, 2.0),
             (3.0, 2.0),
@@ -882,7 +885,7 @@ mod tests {
             (1.0, 0.0),
         ];
         assert_eq!(band(&line, &x, &y), expected);
-        // Where the axis has no place for the lower end, the band goes to its start.
+        // A band whose lower end is off the axis goes to its start.
         line.points[0].band = Some((-1.0, 2.0));
         let y = Scale::new(Range::Logarithmic, &[0.1, 100.0]);
         assert_eq!(band(&line, &x, &y)[5], (1.0, y.start));

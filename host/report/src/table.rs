@@ -5,20 +5,20 @@ use crate::page::escape;
 /// A column of a [`Table`], with its heading in plain text.
 #[derive(Clone, Debug)]
 pub enum Column<S> {
-    /// Words: aligned to the left; long ones wrap.
+    /// Words, aligned left; long ones wrap.
     Text(S),
-    /// Numbers: aligned to the right and never broken.
+    /// Numbers, aligned right and never broken.
     Number(S),
 }
 
-/// A cell of a [`Table`]. Plain text becomes one by `into()`.
+/// A cell of a [`Table`]. `into()` converts plain text.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     html: String,
 }
 
 impl Cell {
-    /// Adds plain text in a smaller size on a line of its own; nothing if it is empty.
+    /// Adds plain text in a smaller size on its own line; an empty text adds nothing.
     #[must_use]
     pub fn note(mut self, text: &str) -> Self {
         if !text.is_empty() {
@@ -27,7 +27,7 @@ impl Cell {
         self
     }
 
-    /// The same in bold letters.
+    /// Makes the cell bold.
     #[must_use]
     pub fn strong(self) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<S: AsRef<str>> FromIterator<S> for Cell {
     }
 }
 
-/// A table that scrolls sideways by itself where the page is too narrow for it. The first cell of a row names the row.
+/// A table that scrolls sideways if the page is too narrow. The first cell of a row names the row.
 #[derive(Clone, Debug)]
 pub struct Table {
     name: String,
@@ -66,7 +66,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows. `name` says in plain text what it shows, for people who cannot see it.
+    /// An empty table. `name` describes it in plain text for people who cannot see it.
     pub fn new<S: AsRef<str>>(name: &str, columns: &[Column<S>]) -> Self {
         let mut rows = String::from("<tr>");
         for column in columns {
@@ -96,7 +96,7 @@ impl Table {
         self.append("", &cells);
     }
 
-    /// Appends a row that stands out, or one that does not.
+    /// Appends a row that stands out if `marked`.
     ///
     /// # Panics
     /// If it has more or fewer cells than the table has columns.
@@ -116,7 +116,7 @@ impl Table {
     }
 
     pub(crate) fn html(&self) -> String {
-        // The keyboard scrolls what it can reach.
+        // A focusable element scrolls with the keyboard.
         format!(
             "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>\n{}</table></div>\n",
             self.name, self.rows
@@ -124,7 +124,7 @@ impl Table {
     }
 }
 
-/// Plain text as HTML; no line ends between a name, an equals sign and a value.
+/// Plain text as HTML, with no line break between a name, an equals sign and a value.
 fn unbroken(text: &str) -> String {
     escape(text).replace(" = ", "&nbsp;=&nbsp;")
 }
