@@ -1,7 +1,7 @@
-//! Privacy audits: what a mechanism promises, compared with what it does.
+//! Privacy audits: compare the promises of a mechanism with its behaviour.
 //!
-//! Where the domain allows, the law of a release is computed, not sampled, and the worst neighbours are
-//! searched; elsewhere a device is asked for releases.
+//! The law of a release is computed, not sampled, if the domain allows, and the worst neighbours
+//! are searched. Otherwise a device draws releases.
 
 #![warn(clippy::too_many_lines)]
 
@@ -33,41 +33,41 @@ use undertone::release::budget::number;
 use undertone::release::document::{Method as Released, check_encoder};
 pub use undertone::release::law::{Law, deep_candidate, levels};
 
-/// Public sentences that an encoder is checked with.
+/// Number of public sentences with which to check an encoder.
 const ENCODED: usize = 64;
 
-/// Public sentences that a search starts from, those included.
+/// Number of public sentences from which a search starts, including those of the encoder check.
 const SEARCHED: usize = 240;
 
-/// Values of ε in an audit, at most: with both rules and every mechanism each takes some 31 bounds and 111 tests of
-/// fit, so that there are fewer than [`sampled::statistics::MOST`].
+/// Maximum number of ε in an audit. With both rules and every mechanism, each takes some 31 bounds
+/// and 111 tests of fit, so an audit has fewer than [`sampled::statistics::MOST`].
 const EPSILONS: usize = 8;
 
-/// Releases of each document in an audit, at least: with fewer there are not enough for a test of fit.
+/// Minimum number of releases of each document in an audit; a test of fit needs this many.
 pub const LEAST_RELEASES: u64 = 1000;
 
-/// Long documents take longer: fewer of them, by this factor.
+/// Long documents take longer, so they get fewer releases, by this factor.
 const LONG: usize = 16;
 
-/// The same for words, of which there are fewer.
+/// Minimum number of releases of words, which take longer.
 const LEAST_OF_WORDS: u64 = 100;
 
-/// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
-/// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
-/// promise a loss may exceed it by, ...
+/// Relative tolerance of a loss above its promise. Losses are computed in double precision from
+/// exact integers. A probability is a sum of at most 2¹⁶ positive terms, each with a few dozen
+/// roundings of 2⁻⁵³, so its relative error stays below 10⁻¹¹.
 const RELATIVE: f64 = 1e-9;
 
-/// ... and this much if the promise is small.
+/// Absolute tolerance, for small promises.
 const ROUNDING: f64 = 1e-10;
 
 impl Check {
-    /// Whether it compares a loss with what is promised at an ε.
+    /// Whether the check compares a loss with a promise that depends on ε.
     fn is_loss(&self) -> bool {
         self.epsilon.is_some() && self.claimed > 0.0 && self.name.starts_with("loss")
     }
 }
 
-/// A line of a table for people.
+/// Formats a line of a table for people.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.passed { "passed" } else { "FAILED" };
@@ -91,25 +91,25 @@ impl fmt::Display for Check {
     }
 }
 
-/// What can be audited.
+/// The mechanisms to audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
-    /// What selects a candidate for a document, to protect each of its sentences.
+    /// Selection of a candidate for a document, which protects each sentence.
     Sentences,
-    /// What selects a candidate for a document, to protect the whole text.
+    /// Selection of a candidate for a document, which protects the whole text.
     WholeText,
-    /// What draws a point for a document, to protect the whole text.
+    /// Drawing of a point for a document, which protects the whole text.
     Projective,
-    /// The exchange of words of the lexicon.
+    /// Exchange of words of the lexicon.
     Words,
-    /// Noise on vectors, which the pack has no part in.
+    /// Noise on vectors, which does not involve the pack.
     Vectors,
-    /// The encoder whose vectors the pack was built from.
+    /// The encoder that embedded the texts of the pack.
     Encoder,
 }
 
 impl Mechanism {
-    /// All of them.
+    /// All mechanisms.
     pub const ALL: [Self; 6] = [
         Self::Encoder,
         Self::Sentences,
@@ -120,31 +120,32 @@ impl Mechanism {
     ];
 }
 
-/// What is checked, and how hard.
+/// The extent of an audit.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is audited of all that the pack has.
+    /// The mechanisms to audit, if the pack has them.
     pub mechanisms: Vec<Mechanism>,
     /// The privacy parameters.
     pub epsilons: Vec<Epsilon>,
-    /// How candidates are drawn.
+    /// The rules of drawing.
     pub rules: Vec<Rule>,
-    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
+    /// Minimum number of neighbours whose exact laws are compared; a tenth of it for pairs of
+    /// words.
     pub neighbours: u64,
-    /// Releases that a device is asked for, for each document; fewer of what takes longer.
+    /// Releases of each document by a device; slower kinds get fewer.
     pub releases: u64,
-    /// Seed of searches.
+    /// Seed of the searches.
     pub seed: u64,
 }
 
-/// How something was measured.
+/// The method of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Computed by enumeration or integer arithmetic.
     Exact,
     /// Estimated from releases, with a confidence bound.
     Sampled,
-    /// Tried to tell apart by what an attacker does.
+    /// Result of an attacker's attempt to distinguish inputs.
     Attack,
     /// Measured by a clock or a counter.
     Timed,
@@ -161,40 +162,41 @@ impl fmt::Display for Method {
     }
 }
 
-/// One thing that was checked.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// The mechanism and its rule, as in "scores, permute-and-flip".
     pub mechanism: String,
-    /// What was checked, as in "loss of replaced sentences".
+    /// The checked property, as in "loss of replaced sentences".
     pub name: String,
-    /// The ε it was checked at, if it depends on one.
+    /// The ε of the check, if it depends on one.
     pub epsilon: Option<Epsilon>,
-    /// How it was measured.
+    /// The method of the measurement.
     pub method: Method,
-    /// What is promised, or the limit of a test: the measured value may not exceed it.
+    /// The promise, or the limit of a test: the measured value may not exceed it.
     pub claimed: f64,
-    /// What was found.
+    /// The measured value.
     pub measured: f64,
-    /// Neighbours compared, releases drawn, or whatever was counted.
+    /// Number of neighbours compared, releases drawn, or other trials.
     pub tried: u64,
-    /// Whether the promise holds as far as this can tell.
+    /// Whether the promise holds as far as this check can determine.
     pub passed: bool,
-    /// What else there is to say, for people.
+    /// Further details, for people.
     pub detail: String,
 }
 
-/// Audits what the pack can do, and calls `notice` with each check as it is made.
+/// Audits the mechanisms of a pack, and calls `notice` with each check when it is made.
 ///
-/// `encoder`: that of the pack. `device`: a program that has read the same pack. `public`: sentences that encoders are
-/// checked with and that searches start from. What cannot be checked without an encoder or a device is left out, and the
-/// report says so.
+/// `encoder`: the encoder of the pack. `device`: a program that has read the same pack. `public`:
+/// sentences with which encoders are checked and from which searches start. The report lists the
+/// checks that are left out for lack of an encoder or a device.
 ///
 /// # Errors
-/// [`ErrorKind::Encoder`](undertone::error::ErrorKind::Encoder) for another encoder, [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if the pack has nothing to audit, for
-/// more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`]; and
-/// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
-/// error.
+/// [`ErrorKind::Encoder`](undertone::error::ErrorKind::Encoder) for another encoder,
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if the pack has nothing to
+/// audit, for more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`];
+/// and the errors of encoders, of devices and of packs that this library cannot release from. A
+/// failed check is not an error.
 pub fn run(
     pack: &Pack<'_>,
     encoder: Option<&dyn Encoder>,
@@ -265,10 +267,10 @@ pub fn run(
     Ok(report)
 }
 
-/// Pushes and releases that are timed.
+/// Number of timed pushes and releases.
 const TIMED: usize = 3000;
 
-/// An audit under way.
+/// The state of an audit.
 struct Audit<'a> {
     pack: &'a Pack<'a>,
     encoder: Option<&'a dyn Encoder>,
@@ -319,7 +321,7 @@ impl<'a> Audit<'a> {
         self.release_sentences(&mechanism, searched)
     }
 
-    /// The sentence mechanism of the pack, or why there is none to audit `what` with.
+    /// The sentence mechanism of the pack. Without one, reports that `what` is left out.
     fn mechanism(&mut self, what: &str) -> Result<Option<CoreSentences<'a>>> {
         let pack = self.pack;
         if inside::wants_both(pack) {
@@ -335,7 +337,7 @@ impl<'a> Audit<'a> {
         Ok(mechanism)
     }
 
-    /// Sentences to search from, as the mechanism takes them.
+    /// Sentences to search from, in the form that the mechanism accepts.
     fn rows(&self, mechanism: &CoreSentences<'_>) -> Result<Vec<f32>> {
         if mechanism.text_count() > 0 {
             return Ok((0..mechanism.text_count())
@@ -398,7 +400,7 @@ impl<'a> Audit<'a> {
         number(method.served(epsilon, self.pack.candidate_count()))
     }
 
-    /// Checks a mechanism for whole texts from inside, and by releases of the device.
+    /// Checks a whole-text mechanism from inside, and by releases of the device.
     fn exchanged_texts(
         &mut self,
         method: Released,
@@ -406,7 +408,7 @@ impl<'a> Audit<'a> {
         sentences: &CoreSentences<'_>,
         options: &Options,
     ) -> Result<()> {
-        // The report has a column for every epsilon that was asked for.
+        // The report has a column for every requested epsilon.
         let epsilons = self.options.epsilons.iter();
         let losses = epsilons
             .map(|epsilon| [self.served(method, *epsilon); 2])
@@ -425,8 +427,8 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule
-    /// and ε.
+    /// Checks releases of sentences by a device, by rule and ε: of designed neighbours and of those
+    /// that were `searched`.
     fn release_sentences(
         &mut self,
         mechanism: &CoreSentences<'_>,
@@ -443,8 +445,8 @@ impl<'a> Audit<'a> {
             let label = label(mechanism, *rule);
             for epsilon in &options.epsilons {
                 let mut neighbours = designs.worst(*rule, *epsilon);
-                // Where texts can be pushed, those by design are texts. One pair of them is enough beside searched
-                // ones.
+                // Designed neighbours are texts if texts can be pushed. One such pair is enough
+                // next to searched ones.
                 let searched = searched.next().unwrap_or_default();
                 neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
                 neighbours.extend(searched);
@@ -466,7 +468,7 @@ impl<'a> Audit<'a> {
                     Ok(checks)
                 })?;
             }
-            // No time depends on ε. That of a text depends on the text.
+            // Times do not depend on ε. The time of a text depends on the text.
             if let Some(epsilon) = options.epsilons.first()
                 && mechanism.text_count() == 0
             {
@@ -494,7 +496,7 @@ impl<'a> Audit<'a> {
         if n < 2 || self.device.is_none() {
             return Ok(());
         }
-        // A release of a word goes over all words: fewer of them, and at the ε at which most can be seen.
+        // A release of a word scans all words, so there are fewer, at the ε that shows most.
         let count = (options.releases / u64::from(n).div_ceil(256)).max(LEAST_OF_WORDS) as usize;
         let Some(epsilon) = options.epsilons.iter().max() else {
             return Ok(());
@@ -520,7 +522,7 @@ impl<'a> Audit<'a> {
                 self.release(|device| reachability::check(device, noise, *epsilon, count))?;
             }
         }
-        // Keys have nothing to do with ε.
+        // Keys do not depend on ε.
         if let Some(epsilon) = self.options.epsilons.iter().max() {
             let epsilon = *epsilon;
             self.release(|device| Ok(Vec::from_iter(vectors::keys(device, epsilon, count)?)))?;
@@ -534,7 +536,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Adds what releases of the device say, if there is one.
+    /// Adds the checks of a device's releases, if there is a device.
     fn release(&mut self, check: impl FnOnce(&mut dyn Device) -> Result<Vec<Check>>) -> Result<()> {
         if let Some(device) = &mut self.device {
             let checks = check(&mut **device)?;
@@ -544,7 +546,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// The mechanism and its rule.
+/// Name of the mechanism with its rule.
 fn label(engine: &dyn Engine, rule: Rule) -> String {
     let rule = match rule {
         Rule::PermuteAndFlip => "permute-and-flip",

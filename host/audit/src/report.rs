@@ -1,4 +1,4 @@
-//! What an audit found, as files: a table for programs, one page for people.
+//! Reports of an audit as files: a table for programs, and a page for people.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use undertone::error::{Error, Result};
 use undertone::files::folder;
 use undertone::release::document::epsilon_f64;
 
-/// What no audit covers, whatever it is given: the README says more.
+/// Properties that no audit covers. The README has more.
 const NOT_COVERED: [&str; 8] = [
     "the ledger",
     "encoders on another machine",
@@ -30,22 +30,22 @@ const NOT_COVERED: [&str; 8] = [
 /// All checks of a pack.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// In the order in which they were made.
+    /// The checks, in the order in which they were made.
     pub checks: Vec<Check>,
-    /// What was not checked, and why.
+    /// Checks that were left out, with the reason.
     pub left_out: Vec<String>,
-    /// How long it took.
+    /// Duration of the audit.
     pub took: Duration,
     pack: String,
     options: Options,
     promises: Vec<Promise>,
 }
 
-/// What a way to release promises, by ε of the options.
+/// The promise of one way to release, by ε of the options.
 #[derive(Clone, Debug)]
 struct Promise {
     mechanism: String,
-    /// Where one sentence is replaced, and where the whole text is exchanged for any other.
+    /// Losses if one sentence is replaced, and if the whole text is exchanged for any other.
     losses: Vec<[f64; 2]>,
 }
 
@@ -61,8 +61,8 @@ impl Report {
         }
     }
 
-    /// Notes what releases of documents promise, by ε of the options: where one sentence is replaced, and where the whole
-    /// text is exchanged.
+    /// Records the promises for releases of documents, by ε of the options: for one replaced
+    /// sentence, and for an exchanged whole text.
     pub(super) fn promise(&mut self, mechanism: String, losses: Vec<[f64; 2]>) {
         self.promises.push(Promise { mechanism, losses });
     }
@@ -72,7 +72,7 @@ impl Report {
         self.checks.iter().all(|check| check.passed)
     }
 
-    /// A line on the whole.
+    /// One line about the whole audit.
     pub fn summary(&self) -> String {
         let failed = self.checks.iter().filter(|check| !check.passed).count();
         let neighbours = self.neighbours();
@@ -101,12 +101,12 @@ impl Report {
         line
     }
 
-    /// What no audit covers, as a line.
+    /// One line about properties that no audit covers.
     pub fn not_covered() -> String {
         format!("no audit covers: {}", NOT_COVERED.join("; "))
     }
 
-    /// Neighbours compared exactly: those of one ε and rule are those of the others too.
+    /// Number of neighbours compared exactly. All ε and rules share them, so they count once.
     fn neighbours(&self) -> u64 {
         let mut seen = Vec::new();
         for check in self.losses().filter(|check| check.method == Method::Exact) {
@@ -118,7 +118,7 @@ impl Report {
         seen.iter().map(|(.., tried)| tried).sum()
     }
 
-    /// The exact loss that is nearest to what is promised.
+    /// The exact loss that is largest in relation to its promise.
     fn worst(&self) -> Option<&Check> {
         let part = |check: &Check| check.measured / check.claimed;
         self.losses()
@@ -126,24 +126,27 @@ impl Report {
             .max_by(|a, b| part(a).total_cmp(&part(b)))
     }
 
-    /// Checks of a loss against a promise that depends on ε.
+    /// The checks that compare a loss with a promise that depends on ε.
     fn losses(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.is_loss())
     }
 
-    /// Says now, before the work, whether the files can be written into the folder `out`.
+    /// Checks, before the work starts, that the files can be written into the folder `out`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check_output(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
 
-    /// Writes `checks.csv` and `report.html` into the folder `out`, each whole, the page last. A full disk leaves the
-    /// old files.
+    /// Writes `checks.csv` and `report.html` into the folder `out`, each atomically, the page last.
+    /// A full disk leaves the old files.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io), [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) or [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io),
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) or
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path, command: &str) -> Result<()> {
         let files = [
             ("checks.csv", self.csv()),
@@ -227,7 +230,7 @@ impl Report {
         Ok(page.finish())
     }
 
-    /// Every check; the ones that failed come first.
+    /// All checks, failed ones first.
     fn all(&self) -> Table {
         let columns = [
             Column::Text("result"),
@@ -283,7 +286,7 @@ impl Report {
         table
     }
 
-    /// All losses as shares of what is claimed, by ε.
+    /// All losses as shares of their promises, by ε.
     fn shares(&self) -> Table {
         let epsilons = &self.options.epsilons;
         let mut columns = vec![Column::Text("loss, % of what is claimed".to_owned())];
@@ -313,7 +316,7 @@ impl Report {
         table
     }
 
-    /// Losses of one mechanism by ε, as shares of what is claimed: a line for each check and method.
+    /// Losses of one mechanism by ε, as shares of their promises: a line for each check and method.
     fn plot(&self, of: &str) -> Plot<'static> {
         let mut lines: Vec<Line> = Vec::new();
         let mut add = |name: String, look: Look, x: f64, y: f64| {
@@ -368,7 +371,7 @@ fn at(epsilon: Option<Epsilon>) -> String {
         .unwrap_or_default()
 }
 
-/// The mechanism without its rule, and the rule.
+/// Name of the mechanism without its rule, and the rule.
 fn base(check: &Check) -> (&str, &str) {
     check
         .mechanism
@@ -376,7 +379,7 @@ fn base(check: &Check) -> (&str, &str) {
         .unwrap_or((&check.mechanism, ""))
 }
 
-/// What is claimed; a bound is rounded up.
+/// The promise or limit of a check as text; a bound is rounded up.
 pub(super) fn claimed(check: &Check) -> String {
     match check.is_loss() {
         true => number::at_most(check.claimed, 6),
@@ -384,7 +387,8 @@ pub(super) fn claimed(check: &Check) -> String {
     }
 }
 
-/// A loss or a limit of a check for people: enough digits to tell a loss from the promise that it nearly reaches.
+/// A loss or a limit for people, with enough digits to distinguish a loss from a promise that it
+/// nearly reaches.
 pub(super) fn value(check: &Check, x: f64) -> String {
     if !check.is_loss() && x.fract() == 0.0 && x.abs() < 1e9 {
         number::whole(x)

@@ -1,16 +1,19 @@
 //! A sharper table for the selection of words by the exponential mechanism, certified on the host.
 //!
-//! A device selects a word with the table for ε·q per level and needs to know nothing about the vocabulary: a
-//! level costs half of that in the weights and half in their sum. How much the sum changes between two words
-//! can be looked up once the vocabulary is known, and where it changes less the weights may fall faster.
+//! A device selects a word with the table for ε·q per level and needs no knowledge of the
+//! vocabulary: half of a level's cost pays for the weights, half for their sum. Once the vocabulary
+//! is known, the actual change of the sum between two words can be computed. If it is smaller, the
+//! weights may fall faster.
 //!
-//! Let ρ be the ratio of a table and Z(x) the sum of its weights for the private word x, both exact integers of the
-//! code. Words x and x' at level ℓ of each other are less than (ℓ + 1)·q apart, so levels differ by at most ℓ + 1 and
+//! Let ρ be the ratio of a table and Z(x) the sum of its weights for the private word x, both exact
+//! integers of the code. Words x and x' at level ℓ of each other are less than (ℓ + 1)·q apart, so
+//! levels differ by at most ℓ + 1 and
 //!
 //! |ln Pr\[w | x\] − ln Pr\[w | x'\]| ≤ (ℓ + 1)·ln ρ + |ln Z(x) − ln Z(x')|.
 //!
-//! That this is at most (ℓ + 1)·q·ε ≤ (dist(x, x') + q)·ε is checked for all pairs. Then the table keeps the promise
-//! of [`words`](undertone_core::words) for this vocabulary. It is for evaluations: a device cannot check it.
+//! `certified_table` checks for all pairs that this is at most (ℓ + 1)·q·ε ≤ (dist(x, x') + q)·ε.
+//! The table then keeps the promise of [`words`](undertone_core::words) for this vocabulary. It
+//! serves evaluations only, because a device cannot check it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,31 +25,31 @@ use undertone_core::words::{LEVELS, Vocabulary};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 
-/// Tables that are tried between that of ε and that of 2ε.
+/// Tables to try between the tables of ε and 2ε.
 const STEPS: u32 = 32;
 
-/// More than the rounding of all logarithms below 50 and of products with up to 256, and than what 128-bit draws
-/// change.
+/// Exceeds the rounding error of all logarithms below 50 and of their products with up to 256, and
+/// the error of 128-bit draws.
 const MARGIN: f64 = 1e-9;
 
 /// A table that keeps the promise for ε.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertifiedTable {
-    /// What was certified: exp(ε·(dist + q)).
+    /// The certified promise is exp(ε·(dist + q)).
     pub epsilon: Epsilon,
-    /// 2λ: weights fall by e^(−λ·q) a level. From ε, which always holds, to 2ε.
+    /// 2λ, from ε, which always holds, to 2ε: weights fall by e^(−λ·q) per level.
     pub doubled: Epsilon,
 }
 
 impl CertifiedTable {
-    /// The table, for [`Rule::Exponential`] and nothing else.
+    /// The table. It is valid only for [`Rule::Exponential`].
     pub fn ratio(&self, vocabulary: &Vocabulary<'_>) -> Ratio {
         Ratio::per_unit(self.doubled, vocabulary.unit_exponent())
     }
 }
 
-/// The sharpest of 33 tables, 2λ from ε to 2ε in equal steps, that keeps the promise for ε between any two of these
-/// private words, whatever word is drawn.
+/// Returns the steepest of 33 tables, with 2λ from ε to 2ε in equal steps, that keeps the promise
+/// for ε between any two of these private words, whatever word is drawn.
 ///
 /// # Cost
 /// Two passes over the vectors for each private word, on all threads.
@@ -79,7 +82,7 @@ pub fn certified_table(
             let sum = |ratio: &Ratio| {
                 let weights = ratio.weights(Rule::Exponential);
                 let terms = counts.iter().zip(weights).map(|(n, weight)| n * weight);
-                // At most 2^64.
+                // The sum is at most 2^64.
                 (terms.sum::<u128>() as f64).ln()
             };
             ratios.iter().map(sum).collect()
@@ -91,14 +94,14 @@ pub fn certified_table(
 
     let unit = 2f64.powi(vocabulary.unit_exponent());
     let promised = epsilon_f64(epsilon) * unit;
-    // What is left for the sums, a level.
+    // The loss that each table leaves for the sums, per level.
     let left: Vec<f64> = ratios
         .iter()
         .map(|ratio| promised - (2f64.powi(64).ln() - (ratio.constant() as f64).ln()))
         .collect();
 
     let progress = Progress::new("pairs of words", words.len() as u64);
-    // One bit a table.
+    // One bit per table.
     let holding = AtomicU64::new((1 << ratios.len()) - 1);
     words.par_iter().enumerate().for_each(|(index, word)| {
         let mut levels = Vec::with_capacity(vocabulary.word_count() as usize);
@@ -121,7 +124,7 @@ pub fn certified_table(
         holding.fetch_and(here, Ordering::Relaxed);
         progress.advance(1);
     });
-    // The table for ε holds by the theorem.
+    // The table for ε needs no check: the theorem proves it.
     let best = holding.into_inner().ilog2();
     CertifiedTable {
         epsilon,

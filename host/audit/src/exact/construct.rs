@@ -1,13 +1,15 @@
-//! Neighbours by construction: sentences whose projections on the directions of a pack are chosen.
+//! Constructs neighbours from chosen projections on the directions of a pack.
 //!
-//! Directions are few and mostly independent, so that there is a sentence for almost any list of projections. Where
-//! every direction is that of a candidate, as with scores, one sentence lifts some candidates as far as they go and no
-//! other, and the reverse takes its place. Where candidates lie between sentences, as with depth, two sentences far out
-//! on opposite sides of all directions but one have half of the candidates between them, and the first one on the other
-//! side of that direction the other half.
+//! A pack has few directions, and they are mostly independent, so almost any list of projections
+//! has a sentence. With scores, each direction belongs to a candidate: one sentence lifts some
+//! candidates as far as possible and no others, and its neighbour lifts the others. With depth, a
+//! candidate counts if it lies between sentences. The context and both neighbours lie on opposite
+//! sides of the candidates along all directions but one. Along that direction the context lies in
+//! the middle with a neighbour on each side, so each neighbour encloses another half of the
+//! candidates.
 //!
-//! Searches from anywhere hardly find such sentences, and only these show much of the promise in a few thousand
-//! releases.
+//! A search from arbitrary sentences hardly finds such neighbours, and only they show much of the
+//! promise in a few thousand releases.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
@@ -16,33 +18,33 @@ use undertone_core::rng::{PublicRng, below};
 use crate::exact::inside::Sentences;
 use crate::exact::neighbours::{Pair, Step};
 
-/// The largest coordinate of a sentence is 2^(one of these): encoders give some tenths, and fixed-point numbers end
-/// somewhere above that.
+/// Binary exponents of the largest coordinate of a sentence. Encoders return some tenths;
+/// fixed-point numbers saturate somewhere above.
 const SIZES: std::ops::RangeInclusive<i32> = -4..=4;
 
-/// Random sets of candidates of each size.
+/// Random sets of candidates for each size.
 const SETS: usize = 3;
 
-/// Times that projections are put right.
+/// Corrections of the projections for each sentence.
 const CORRECTIONS: usize = 24;
 
-/// Directions that candidates are parted along.
+/// Number of directions along which to split the candidates.
 const PARTED: usize = 6;
 
-/// Where they are parted, of the largest projection, either way.
+/// Positions of the split on both sides of 0, as shares of the largest projection.
 const PLACES: [f64; 7] = [0.0, 0.008, 0.016, 0.03, 0.06, 0.125, 0.25];
 
-/// Sentences by their projections.
+/// Finds sentences by their projections.
 struct Projections {
     /// `[directions][dimension]`.
     directions: DMatrix<f64>,
-    /// Of the Gram matrix of the directions or of the coordinates, whichever are fewer.
+    /// Factor of the Gram matrix of the directions or of the coordinates, whichever are fewer.
     factor: Cholesky<f64, Dyn>,
     by_direction: bool,
 }
 
 impl Projections {
-    /// None if there are no directions.
+    /// Returns `None` without directions.
     fn new(directions: &[Vec<f32>]) -> Option<Self> {
         let dimension = directions.first()?.len();
         let values = directions.iter().flatten().map(|x| f64::from(*x));
@@ -52,7 +54,7 @@ impl Projections {
             true => &directions * directions.transpose(),
             false => directions.transpose() * &directions,
         };
-        // Some may depend on each other.
+        // Regularises directions that depend on each other.
         let ridge = 1e-6 * gram.trace() / gram.nrows() as f64;
         for at in 0..gram.nrows() {
             gram[(at, at)] += ridge;
@@ -64,7 +66,8 @@ impl Projections {
         })
     }
 
-    /// The shortest sentence with projections like these, made so large that its largest coordinate is this.
+    /// The shortest sentence with these projections, scaled so that its largest coordinate is
+    /// `size`.
     fn sentence(&self, projections: Vec<f64>, size: f64) -> Vec<f32> {
         let projections = DVector::from_vec(projections);
         let sentence = match self.by_direction {
@@ -77,8 +80,8 @@ impl Projections {
     }
 }
 
-/// Neighbours that differ by one sentence: the first of these in place of the second after this context, and the same
-/// with one of them more.
+/// Neighbours that differ by one sentence after this context: one sentence replaces the other, or
+/// one of them is added.
 fn around(context: &[Vec<f32>], sentences: [Vec<f32>; 2]) -> Vec<Pair> {
     let with = |more: &[&Vec<f32>]| -> Vec<Vec<f32>> {
         let more = more.iter().map(|sentence| (*sentence).clone());
@@ -96,7 +99,7 @@ fn around(context: &[Vec<f32>], sentences: [Vec<f32>; 2]) -> Vec<Pair> {
     ]
 }
 
-/// Neighbours for this mechanism; none if it tells no directions.
+/// Neighbours for this mechanism; none if it returns no directions.
 pub(crate) fn neighbours(mechanism: &dyn Sentences, seed: u64) -> Vec<Pair> {
     let Some(projections) = Projections::new(&mechanism.directions()) else {
         return Vec::new();
@@ -106,10 +109,10 @@ pub(crate) fn neighbours(mechanism: &dyn Sentences, seed: u64) -> Vec<Pair> {
     all
 }
 
-/// Documents of one sentence that lifts a set of candidates, and of one that lifts the others.
+/// Pairs of one-sentence documents: one lifts a set of candidates, the other lifts the rest.
 fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Vec<Pair> {
     let candidates = mechanism.candidates();
-    // Otherwise directions are not those of candidates.
+    // With depth, directions do not belong to candidates.
     if projections.directions.nrows() != candidates || candidates < 2 {
         return Vec::new();
     }
@@ -139,8 +142,9 @@ fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Ve
     made.collect()
 }
 
-/// The sentence that comes nearest to lifting these candidates as far as they go and no other: projections are put
-/// right where a candidate is not yet where it should be, because heads have biases and thresholds.
+/// Finds the sentence that comes closest to lifting these candidates as far as possible and no
+/// others. Heads have biases and thresholds, so each round corrects the projections of candidates
+/// with wrong levels.
 fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -> Vec<f32> {
     let steps = f64::from(mechanism.steps().get());
     let mut best = (f64::INFINITY, Vec::new());
@@ -152,7 +156,7 @@ fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -
             let mut wrong = 0.0;
             for ((wanted, up), level) in wanted.iter_mut().zip(set).zip(levels) {
                 let off = f64::from(level) / steps - f64::from(u8::from(!up));
-                // Further off than one sentence can leave it.
+                // Limits the correction to the largest effect of one sentence.
                 let off = off.clamp(-1.0, 1.0);
                 *wanted += 0.25 * off;
                 wrong += off.abs();
@@ -168,7 +172,7 @@ fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -
     best.1
 }
 
-/// Documents of two sentences with a part of the candidates between them, along one direction.
+/// Neighbours whose two sentences have part of the candidates between them, along one direction.
 fn parted(projections: &Projections) -> Vec<Pair> {
     let directions = projections.directions.nrows();
     let along = (0..directions).step_by(directions.div_ceil(PARTED));

@@ -1,5 +1,5 @@
-//! Selection by its definition: what the documentation of [`undertone_core::select`] says for given random words, written
-//! from it alone and as plainly as it goes.
+//! Selection by its definition: a reference implementation, written only from the documentation of
+//! [`undertone_core::select`] and as plainly as possible.
 
 use num_bigint::BigUint;
 use undertone_core::rng::below;
@@ -9,18 +9,19 @@ use undertone_core::select::Rule;
 /// A list of candidates to draw from.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
-    /// One level per candidate; at or above the bound they count as the bound less one.
+    /// One level per candidate; a level at or above the bound counts as the bound less one.
     pub levels: &'a [u8],
-    /// All levels are below this.
+    /// Exclusive upper bound of the levels.
     pub bound: usize,
-    /// The weights of the relative levels 0, 1, ...: as many as the bound.
+    /// The weights of the relative levels 0, 1, ... below the bound.
     pub weights: &'a [u128],
-    /// How a candidate is drawn.
+    /// The rule of drawing.
     pub rule: Rule,
 }
 
 impl List<'_> {
-    /// The candidates by how far their level is from the best one, which comes first: the order in which coins are tossed.
+    /// Groups the candidates by their distance from the best level, best first. Coins are tossed in
+    /// this order.
     fn by_level(&self) -> Vec<Vec<usize>> {
         let level = |level: &u8| usize::from(*level).min(self.bound - 1);
         let best = self.levels.iter().map(level).min().unwrap_or(0);
@@ -31,15 +32,15 @@ impl List<'_> {
         by_level
     }
 
-    /// The candidate that these words draw, and how many of them that takes.
+    /// Returns the candidate that these words draw, and the number of words used.
     ///
     /// # Panics
-    /// If there is no candidate, or too few words.
+    /// If there is no candidate, or there are too few words.
     pub fn draw(&self, words: &[u64]) -> (u32, usize) {
         let count = words.len();
         let mut words = words.iter().copied();
         let by_level = self.by_level();
-        // A level's share in the draw of a level.
+        // The share of each level.
         let levels = self.weights.iter().zip(&by_level);
         let shares: Vec<u128> = levels
             .map(|(weight, candidates)| match self.rule {
@@ -50,7 +51,7 @@ impl List<'_> {
                 Rule::Exponential => candidates.len() as u128 * weight,
             })
             .collect();
-        // Two words are U, and ⌊U·n / 2^128⌋ is drawn.
+        // U consists of two words; the result is ⌊U·n / 2^128⌋.
         let mut below = |n: u128| {
             let mut word = || BigUint::from(words.next().expect("a word left"));
             let u = (word() << 64u32) + word();
@@ -59,7 +60,7 @@ impl List<'_> {
         let mut left = below(shares.iter().sum());
         for (share, candidates) in shares.iter().zip(&by_level) {
             if left < *share {
-                // Among all candidates of the level, not among its heads.
+                // The rank is among all candidates of the level, not only those with heads.
                 let rank = below(candidates.len() as u128);
                 return (candidates[rank as usize] as u32, count - words.len());
             }
@@ -68,8 +69,8 @@ impl List<'_> {
         unreachable!("what is drawn is below the sum of all shares")
     }
 
-    /// Words to draw with, as many as the rule takes. Many are at the weight of their coin or one below, and at the ends
-    /// of what words can be.
+    /// Returns enough random words for the rule. Many equal the weight of their coin or that less
+    /// one, and others are the smallest and largest words.
     pub fn words(&self, rng: &mut impl Rng) -> Vec<u64> {
         let mut words = Vec::new();
         if self.rule == Rule::PermuteAndFlip {

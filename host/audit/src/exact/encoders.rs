@@ -1,18 +1,18 @@
-//! Sentence encoders: the vector of a sentence depends on that sentence alone.
+//! Checks that the vector of a sentence depends on that sentence alone.
 
 use crate::{Check, Method};
 use undertone::encoder::{Encoder, encode_all, encode_all_public};
 use undertone::error::Result;
 use undertone::progress::Progress;
 
-/// Encodes the sentences in order, in the reverse order, each twice running, all at once on many threads, and as public
-/// sentences, and compares the bits.
+/// Encodes the sentences in order, in reverse order, each twice in a row, in parallel on many
+/// threads, and as public sentences, and compares the bits.
 ///
-/// If what a sentence becomes depended on what was encoded before, beside or after it, one changed sentence would
-/// change several vectors, and nothing that is promised for one would hold.
+/// If the vector of a sentence depended on other sentences, one changed sentence would change
+/// several vectors, and no promise for one sentence would hold.
 ///
 /// # Errors
-/// Those of the encoder.
+/// Errors of the encoder.
 pub fn check(encoder: &dyn Encoder, sentences: &[&str]) -> Result<Vec<Check>> {
     let dimension = encoder.dimension();
     let one = |sentence: &&str| -> Result<Vec<u32>> {

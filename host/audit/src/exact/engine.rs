@@ -1,4 +1,5 @@
-//! The table of weights, and whether the engine draws by it: what the proof of the theorem asks for.
+//! Checks the table of weights, and that the engine draws by it: the conditions of the theorem's
+//! proof.
 
 use std::convert::Infallible;
 
@@ -16,17 +17,17 @@ use crate::{Check, Method, Options, label};
 /// Fractional bits of e^x.
 pub(crate) const PRECISION: u32 = 320;
 
-/// The finite randomness of draws costs up to 2^-(this).
+/// The finite randomness of draws costs at most 2^-62.
 const SLACK: u32 = 62;
 
-/// A rational number x ≥ 0, or what comes before: nothing is promised.
+/// A rational number x ≥ 0.
 pub(crate) struct Exponent {
     numerator: BigUint,
     denominator: BigUint,
 }
 
 impl Exponent {
-    /// ε·2^`exponent` − 2⁻⁶², at most 1024; none if that is not above 0.
+    /// ε·2^`exponent` − 2⁻⁶², at most 1024; `None` if it is not positive.
     pub(crate) fn new(epsilon: Epsilon, exponent: i32) -> Option<Self> {
         let up = exponent.clamp(0, 64) as u32 + SLACK;
         let down = exponent.saturating_neg().clamp(0, 64) as u32;
@@ -40,7 +41,8 @@ impl Exponent {
         })
     }
 
-    /// At most 2^[`PRECISION`]·e^x: (Σ (x/2^k)ⁿ/n!)^(2^k), cut off and with every step rounded down.
+    /// A lower bound of 2^[`PRECISION`]·e^x: (Σ (x/2^k)ⁿ/n!)^(2^k), truncated and with every step
+    /// rounded down.
     pub(crate) fn exp_rounded_down(&self) -> BigUint {
         let mut denominator = self.denominator.clone();
         let mut doublings = 0;
@@ -62,17 +64,17 @@ impl Exponent {
     }
 }
 
-/// Checks a table by exact integers: weights are positive and never rise, and no number of steps down that one
-/// changed sentence can take, twice, costs more than ε.
+/// Checks a table in exact integers: weights are positive and never rise, and twice the number of
+/// steps that one changed sentence can cause costs at most ε.
 ///
-/// With ρ the largest W_i/W_{i+1} and S steps, ρ^(2S) ≤ e^(ε − 2⁻⁶²); or, for steps too small to be told apart,
-/// (W₀/W_last)² is. What is left of ε pays for the finite randomness of draws.
+/// With ρ the largest W_i/W_{i+1} and S steps, ρ^(2S) ≤ e^(ε − 2⁻⁶²), or, for steps too small to
+/// distinguish, (W₀/W_last)² ≤ e^(ε − 2⁻⁶²). The rest of ε pays for the finite randomness of draws.
 pub(crate) fn table(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check {
     let table = engine.table(epsilon, rule);
     let pairs = || table.iter().zip(table.iter().skip(1));
     let falls = table.iter().all(|weight| *weight > 0) && pairs().all(|(a, b)| a >= b);
     let steps = 2 * u32::from(engine.steps().get());
-    // a/b is the largest: a/b < c/d iff a·d < c·b.
+    // a/b is the largest ratio so far: a/b < c/d iff a·d < c·b.
     let steepest = pairs().fold((1u128, 1u128), |(a, b), (c, d)| {
         let (left, right) = (BigUint::from(a) * *d, BigUint::from(*c) * b);
         if left < right { (*c, *d) } else { (a, b) }
@@ -87,7 +89,7 @@ pub(crate) fn table(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
             let left = BigUint::from(a).pow(power) << PRECISION;
             left <= BigUint::from(b).pow(power) * bound
         });
-        // ln a/b without cancellation where they are near.
+        // ln a/b without cancellation for close a and b.
         let ln = ((a.saturating_sub(b)) as f64 / b.max(1) as f64).ln_1p();
         (within, f64::from(power) * ln)
     });
@@ -109,8 +111,8 @@ pub(crate) fn table(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
     }
 }
 
-/// Checks that the engine draws by the table, whatever the best level is: for two candidates the random words at
-/// which the outcome changes are where the table says.
+/// Checks that the engine draws by the table, whatever the best level is: for two candidates, the
+/// outcome changes at exactly the random words that the table predicts.
 pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check {
     let table = engine.table(epsilon, rule);
     let bound = engine.bound();
@@ -128,9 +130,10 @@ pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
                 let mut rng = Script(words);
                 engine.draw(&levels, epsilon, rule, &mut rng)
             };
-            // The second candidate is drawn with `second`, the first one with `first`.
+            // `second` draws the second candidate, `first` the first one.
             let (second, first) = match rule {
-                // Heads iff the word is below the weight; if both show heads, the last word takes the second.
+                // Heads iff the word is below the weight; if both coins show heads, the last word
+                // selects the second candidate.
                 Rule::PermuteAndFlip => {
                     let below = (*weight).clamp(1, 1 << 64) - 1;
                     let at = u64::try_from(*weight).ok();
@@ -174,11 +177,12 @@ pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
     }
 }
 
-/// Lists of candidates that are drawn from by the definition.
+/// Lists of candidates to compare with the definition.
 const LISTS: usize = 300;
 
-/// Checks that the engine draws what the definition says, word by word, from lists of up to 200 candidates: coins of all
-/// batches, ranks among all candidates of a level, no word used twice and none left.
+/// Checks that the engine draws the candidate of the definition from lists of up to 200 candidates,
+/// word by word. This covers the coins of all batches and ranks among all candidates of a level. It
+/// must use each word once and leave none.
 pub(crate) fn definition(engine: &dyn Engine, epsilon: Epsilon, rule: Rule, seed: u64) -> Check {
     let table = engine.table(epsilon, rule);
     let bound = engine.bound();
@@ -198,7 +202,7 @@ pub(crate) fn definition(engine: &dyn Engine, epsilon: Epsilon, rule: Rule, seed
             rule,
         };
         let words = list.words(&mut rng);
-        // Some to spare: taking more of them is wrong, too.
+        // Spare words reveal an engine that uses too many.
         let spare = [&words[..], &[0; 8]].concat();
         let mut script = Script(&spare);
         let drawn = engine.draw(&levels, epsilon, rule, &mut script);
@@ -224,7 +228,7 @@ pub(crate) fn definition(engine: &dyn Engine, epsilon: Epsilon, rule: Rule, seed
     }
 }
 
-/// These words, then ones.
+/// A generator that returns these words, then ones.
 pub(crate) struct Script<'a>(pub(crate) &'a [u64]);
 
 impl TryRng for Script<'_> {
@@ -249,7 +253,8 @@ impl TryRng for Script<'_> {
     }
 }
 
-/// Checks the engine by this rule at every ε of the options: what the search for neighbours goes on with.
+/// Checks the engine with this rule at every ε of the options. Returns the settings with which the
+/// search for neighbours continues.
 pub(crate) fn settings(
     engine: &dyn Engine,
     rule: Rule,
@@ -283,7 +288,7 @@ mod tests {
         ] {
             let epsilon = Epsilon::from_micro(micro).unwrap();
             let bound = Exponent::new(epsilon, exponent).unwrap().exp_rounded_down();
-            // The top 64 bits.
+            // Converts by the top 64 bits.
             let shift = bound.bits() - 64;
             let top = (&bound >> shift).iter_u64_digits().next().unwrap() as f64;
             let ln = top.ln() + (shift as f64 - f64::from(PRECISION)) * std::f64::consts::LN_2;

@@ -1,7 +1,7 @@
-//! What an audit sees from inside a mechanism.
+//! The internals of a mechanism that an audit examines.
 //!
-//! The implementations here look into `core` and compute nothing of their own. That an audit knows mechanisms by
-//! traits is for those who audit the auditor: a wrong mechanism has to fail.
+//! The implementations here read `core` and compute nothing themselves. Mechanisms are traits so
+//! that tests can plant wrong ones, which must fail.
 
 use std::num::NonZero;
 
@@ -20,24 +20,24 @@ use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument};
 
-/// A selection by levels: what all mechanisms that name a public thing have in common.
+/// A selection by levels, common to all mechanisms that name a public candidate.
 pub trait Engine: Sync {
-    /// What it is called in reports.
+    /// Name in reports.
     fn name(&self) -> String;
 
     /// The number of candidates.
     fn candidates(&self) -> usize;
 
-    /// All levels are below this.
+    /// Exclusive upper bound of the levels.
     fn bound(&self) -> usize;
 
-    /// Unit steps that one changed sentence, or one unit of distance, moves levels by at most.
+    /// The most unit steps by which one changed sentence, or one unit of distance, moves a level.
     fn steps(&self) -> NonZero<u8>;
 
-    /// Those steps may cost ε·2^(this).
+    /// Those steps may cost ε·2^`exponent`.
     fn exponent(&self) -> i32;
 
-    /// The weights of the relative levels 0, 1, ..., up to [`bound`](Self::bound) of them.
+    /// The weights of the relative levels 0, 1, ..., at most [`bound`](Self::bound) of them.
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128>;
 
     /// Draws one of a few candidates with these levels, which are below [`bound`](Self::bound).
@@ -49,46 +49,50 @@ pub trait Sentences: Engine {
     /// The number of coordinates of a sentence.
     fn dimension(&self) -> usize;
 
-    /// The levels of all candidates for the document of these sentences, `[k][dimension]` row-major.
+    /// The levels of all candidates for the document of these sentences, `[k][dimension]`
+    /// row-major.
     fn levels(&self, sentences: &[f32]) -> Vec<u8>;
 
-    /// Sentences that move levels far: multiples of the directions that the pack looks at.
+    /// Sentences that move levels far: multiples of the directions in the pack.
     fn directions(&self) -> Vec<Vec<f32>>;
 
-    /// The levels of all candidates for a document by every way to push its sentences, each with its name.
+    /// The levels of all candidates for a document by each way to push its sentences, with the name
+    /// of the way.
     fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)>;
 
-    /// Sentences to type, where the mechanism takes texts: a phrase of the pack is split between some and the next.
+    /// Example sentences for a mechanism that accepts texts; some phrases of the pack span two
+    /// sentences.
     fn typed(&self) -> Vec<String>;
 
-    /// What a release promises for the whole text: e^(this), where it is exchanged for any other.
+    /// The loss that a release promises if the whole text is exchanged for any other.
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
 
-    /// These sentences as a device is given them.
+    /// Converts these sentences to a document for a device.
     fn document(&self, sentences: &[Vec<f32>]) -> Document {
         Document::Embeddings(sentences.to_vec())
     }
 }
 
-/// A mechanism that releases what a whole text says most, or by chance something else.
+/// A mechanism that releases the best outcome of a whole text, or by chance another one.
 pub trait WholeText: Sync {
-    /// What it is called in reports.
+    /// Name in reports.
     fn name(&self) -> String;
 
-    /// The weights of all outcomes for a document: at most 2⁴⁸ each, and at most 2⁶⁴ together. `None` if the document gets
-    /// no release.
+    /// The weights of all outcomes for a document: at most 2⁴⁸ each, and at most 2⁶⁴ in total.
+    /// `None` if the document gets no release.
     fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>>;
 
-    /// Whether nothing is known of a document that has these weights.
+    /// Whether the pack recognises nothing in a document with these weights.
     fn is_nothing(&self, document: &Document, weights: &[u128]) -> bool;
 
-    /// Whether outcomes of the same weight are drawn in the order of their numbers; otherwise in any order.
+    /// Whether outcomes of equal weight are drawn in the order of their numbers, not in any order.
     fn is_ordered(&self) -> bool;
 
-    /// Draws an outcome for a document. `None` if it gets none.
+    /// Draws an outcome for a document. `None` if it gets no release.
     fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32>;
 
-    /// What `count` releases of a device by this mechanism name, of these documents by turns.
+    /// The outcomes of `count` releases of a device by this mechanism, from these documents in
+    /// turn.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -103,7 +107,7 @@ pub trait WholeText: Sync {
 
 /// A mechanism that exchanges a word of a vocabulary.
 pub trait Words: Engine {
-    /// The word that replaces all words that the vocabulary does not have.
+    /// The word that replaces every word outside the vocabulary.
     fn fallback(&self) -> u32;
 
     /// The word with this number.
@@ -135,16 +139,18 @@ pub struct CoreSentences<'p> {
     pack: Pack<'p>,
     bound: usize,
     steps: NonZero<u8>,
-    /// Where sentences are texts, because the pack has features: those that a coordinate counts. Empty otherwise.
+    /// The texts that coordinates count, if sentences are texts because the pack has features;
+    /// otherwise empty.
     texts: Vec<String>,
 }
 
 impl<'p> CoreSentences<'p> {
-    /// The mechanism of `pack`, if it has candidates, and sentences that are embeddings or texts: `None`, too, for a pack
-    /// that wants both at once.
+    /// The mechanism of `pack`, or `None` if the pack has no candidates, or if each of its
+    /// sentences is both an embedding and a text.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release from it.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release
+    /// from it.
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
         if pack.scores().is_none() && pack.depth().is_none() || wants_both(pack) {
             return Ok(None);
@@ -164,12 +170,12 @@ impl<'p> CoreSentences<'p> {
 
     /// The text that a coordinate counts.
     fn text(&self, coordinate: f32) -> &str {
-        // Any coordinate: of those that are no number, 0.
+        // Maps any coordinate to an index; NaN becomes 0.
         let number = coordinate as usize % self.texts.len().max(1);
         self.texts.get(number).map_or("", String::as_str)
     }
 
-    /// How many texts there are; 0 where sentences are embeddings.
+    /// Number of texts; 0 if sentences are embeddings.
     pub(crate) fn text_count(&self) -> usize {
         self.texts.len()
     }
@@ -178,7 +184,8 @@ impl<'p> CoreSentences<'p> {
         document::empty(&self.pack).expect("one was made before")
     }
 
-    /// The levels after what `push` does. That a document is full is no error here: the rest is left out.
+    /// The levels after `push`. A full document is not an error: the remaining sentences are left
+    /// out.
     fn levels_after(&self, push: impl FnOnce(&mut HostDocument<'p>)) -> Vec<u8> {
         let mut document = self.empty();
         push(&mut document);
@@ -281,7 +288,7 @@ impl<'p> CoreSentences<'p> {
     }
 }
 
-/// Nothing but a full document may refuse a sentence.
+/// Panics unless the document is full, the only valid reason to refuse a sentence.
 fn refused_if_full(pushed: Result<(), DocumentError>, document: &HostDocument<'_>) {
     let full = document.sentence_count() == document::MAX_SENTENCES;
     match pushed {
@@ -291,7 +298,7 @@ fn refused_if_full(pushed: Result<(), DocumentError>, document: &HostDocument<'_
     }
 }
 
-/// A text that has these sentences, if there is one.
+/// A text that consists of exactly these sentences, if one exists.
 pub(crate) fn whole(texts: &[String]) -> Option<String> {
     let text = texts.join("\n");
     let found = sentences(text.as_bytes());
@@ -306,16 +313,17 @@ fn levels(document: &HostDocument<'_>) -> Vec<u8> {
     levels
 }
 
-/// Words, phrases and public sentences that are typed, at most, of each.
+/// Maximum of each kind of typed text: words, phrases and public sentences.
 const TYPED: usize = 32;
 
-/// Whether sentences of this pack are embeddings together with texts.
+/// Whether each sentence of this pack is both an embedding and a text.
 pub(crate) fn wants_both(pack: &Pack<'_>) -> bool {
     let features = pack.features();
     features.is_some_and(|features| !features.is_alone()) && pack.lexicon().is_none()
 }
 
-/// Texts to try where a pack has features: public sentences, their words, and what no pack knows.
+/// Texts to try on a pack with features: public sentences, their words, and texts that no pack
+/// recognises.
 fn texts(pack: &Pack<'_>) -> Vec<String> {
     if pack.features().is_none() {
         return Vec::new();
@@ -416,7 +424,7 @@ impl Sentences for CoreSentences<'_> {
     }
 
     fn directions(&self) -> Vec<Vec<f32>> {
-        // Behind a recoder they are in another space, and texts have none.
+        // A recoder moves sentences to another space, and texts have no embeddings.
         if self.pack.recoder().is_some() || !self.texts.is_empty() {
             return Vec::new();
         }
@@ -458,7 +466,8 @@ impl<'p> CoreWholeText<'p> {
     /// The rule of `pack`, if it has one.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release from it.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release
+    /// from it.
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
         if pack.scores().is_none() || wants_both(pack) {
             return Ok(None);
@@ -467,7 +476,7 @@ impl<'p> CoreWholeText<'p> {
         Ok(served.is_ok().then_some(Self { pack: *pack }))
     }
 
-    /// The outcomes: candidates, and nothing known.
+    /// Number of outcomes: the candidates and "nothing known".
     fn outcomes(&self) -> u32 {
         self.pack.candidate_count() + 1
     }
@@ -515,21 +524,21 @@ impl WholeText for CoreWholeText<'_> {
     }
 }
 
-/// Projective geometry response of a pack, as `core` has it: outcomes are points.
+/// Projective geometry response of a pack, as `core` has it. Outcomes are points.
 #[derive(Debug)]
 pub struct CoreProjective<'p> {
-    /// What has the same best outcomes.
+    /// The whole-text rule, which has the same best outcomes.
     rule: CoreWholeText<'p>,
 }
 
 impl<'p> CoreProjective<'p> {
-    /// The most points that an audit looks at: it keeps a weight of each, for many texts.
+    /// The most points in an audit, which keeps the weight of each for many texts.
     pub const MOST_POINTS: u32 = 1 << 14;
 
-    /// That of `pack`, if it has the whole-text rule.
+    /// The mechanism of `pack`, if it has the whole-text rule.
     ///
     /// # Errors
-    /// Those of [`CoreWholeText::new`].
+    /// Errors of [`CoreWholeText::new`].
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
         Ok(CoreWholeText::new(pack)?.map(|rule| Self { rule }))
     }

@@ -1,4 +1,4 @@
-//! Laws that are computed, and the search for the worst neighbours.
+//! Computes exact laws and searches for the worst neighbours.
 
 pub mod certificate;
 mod construct;

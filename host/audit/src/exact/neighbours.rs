@@ -1,12 +1,14 @@
-//! The search for the worst neighbours of sentence mechanisms.
+//! Searches for the worst neighbours of sentence mechanisms.
 //!
-//! A round looks at one list of sentences, the context, with each of a few other sentences added: any two of those
-//! documents are neighbours by a replaced sentence, and each is a neighbour of the context by an added one.
-//! Rounds climb: the two sentences with the largest loss stay, variants of them come in, and a change of the
-//! context is kept if the loss has not fallen. Searches start again from other contexts, lengths and goals.
+//! A round takes one list of sentences, the context, and adds each of a few other sentences to it.
+//! Any two of those documents are neighbours by a replaced sentence, and each is a neighbour of the
+//! context by an added one. Rounds climb: the two sentences with the largest loss stay, their
+//! variants join, and a change of the context is kept unless the loss falls. Searches restart from
+//! other contexts, lengths and goals.
 //!
-//! Half of the searches climb by the loss, the others by what releases of a device could show of it: the worst loss
-//! is often that of an event which a device never shows. The documents that could show most are kept for it.
+//! Half of the searches climb by the loss. The others climb by the loss that releases of a device
+//! could show, because the worst loss often belongs to an event too rare for a device to show.
+//! Those searches keep the best documents for the device.
 
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -23,58 +25,59 @@ use undertone::release::law::Law;
 /// Sentences that a round adds to its context.
 const SENTENCES: usize = 32;
 
-/// Neighbours in a round.
+/// Pairs of neighbours in a round.
 pub(crate) const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
 
 /// Rounds of a search.
 const ROUNDS: u64 = 24;
 
-/// Lengths of contexts: most are short, where one sentence counts most and much can be tried; the longest leaves room
-/// for one.
+/// Lengths of contexts. Most are short, because one sentence counts most there and much can be
+/// tried; the longest leaves space for one sentence.
 const LENGTHS: [usize; 12] = [0, 1, 1, 2, 2, 3, 4, 7, 12, 2, 31, MAX_SENTENCES - 1];
 
-/// Longest documents that are kept for a device, which pushes them again for every release. Longer ones show no more.
+/// Longest document to keep for a device, which pushes it again for every release. Longer ones show
+/// no more.
 const SHORT: usize = 8;
 
-/// Moves of a level beyond this count as this: of scores that are graded more finely than those we make.
+/// Largest counted move of a level, which exceeds the grading of our scores.
 const MOST_MOVED: usize = 32;
 
-/// How two documents are neighbours.
+/// The difference between two neighbouring documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// One sentence is another one.
+    /// One sentence is replaced.
     Replaced,
-    /// One sentence is more.
+    /// One sentence is added.
     Added,
 }
 
-/// By [`Step`].
+/// All steps, in the order of arrays by [`Step`].
 pub(crate) const STEPS: [Step; 2] = [Step::Replaced, Step::Added];
 
-/// A table of weights, to compute laws by.
+/// A table of weights with which to compute laws.
 pub(crate) struct Setting {
     pub(crate) epsilon: Epsilon,
     pub(crate) rule: Rule,
     pub(crate) table: Vec<u128>,
 }
 
-/// Two documents that are neighbours, as lists of sentences.
+/// Two neighbouring documents, as lists of sentences.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) documents: [Vec<Vec<f32>>; 2],
     pub(crate) step: Step,
 }
 
-/// The worst that was found.
+/// The worst results so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Worst {
     /// By [`Step`]: neighbours compared.
     pub(crate) tried: [u64; 2],
-    /// By [`Step`]: how far the levels of two candidates moved against each other.
+    /// By [`Step`]: the largest move of two candidates' levels against each other.
     pub(crate) moved: [i32; 2],
-    /// By setting and [`Step`]: the loss, and the sentences in the longer of the two documents.
+    /// By setting and [`Step`]: the loss, and the length of the longer document in sentences.
     pub(crate) losses: Vec<[(f64, usize); 2]>,
-    /// Of each search, the short neighbours by which releases could show most of its goal.
+    /// For each search, the short neighbours by which releases could show most of its goal.
     pub(crate) shows: Vec<Pair>,
 }
 
@@ -88,8 +91,8 @@ impl Worst {
         }
     }
 
-    /// Records two documents that differ by this step, the longer one of `sentences` sentences. Afterwards `pairs` and
-    /// `losses`, by setting, are those of the two.
+    /// Records two documents that differ by this step; the longer one has `sentences` sentences.
+    /// Afterwards `pairs` and `losses`, by setting, describe these two.
     fn compare(
         &mut self,
         [a, b]: [&Seen; 2],
@@ -125,7 +128,7 @@ impl Worst {
         }
         for (mine, others) in self.losses.iter_mut().zip(&other.losses) {
             for (mine, other) in mine.iter_mut().zip(others) {
-                // Not a number is worse than any.
+                // NaN is the worst loss.
                 if other.0.is_nan() || other.0 > mine.0 {
                     *mine = *other;
                 }
@@ -136,25 +139,26 @@ impl Worst {
     }
 }
 
-/// What a search climbs by.
+/// The goal of a search.
 #[derive(Clone, Copy)]
 struct Goal {
     setting: usize,
     step: Step,
-    /// By what releases could show, not by the loss.
+    /// Climb by the loss that releases could show, not by the exact loss.
     shown: bool,
 }
 
-/// The best of a round for its goal.
+/// The best result of a round for its goal.
 struct Best {
-    /// The two sentences; of an added one the first.
+    /// The two sentences; for an added one, only the first counts.
     pair: [usize; 2],
     loss: f64,
-    /// The same for what releases could show.
+    /// The pair and loss that releases could show best.
     shown: ([usize; 2], f64),
 }
 
-/// A document or a word: its levels, and by setting the logarithm of the probability of a candidate at each level.
+/// A document or a word: its levels, and by setting the log probability of a candidate at each
+/// level.
 pub(crate) struct Seen {
     pub(crate) levels: Vec<u8>,
     pub(crate) logarithms: Vec<Vec<f64>>,
@@ -173,22 +177,22 @@ impl Seen {
     }
 }
 
-/// What is searched, and with what.
+/// A search and its inputs.
 pub(crate) struct Search<'a> {
     pub(crate) mechanism: &'a dyn Sentences,
     pub(crate) settings: &'a [Setting],
     /// Sentences to start from.
     pub(crate) pool: &'a [Vec<f32>],
-    /// Releases of each document that a device is asked for.
+    /// Releases of each document by a device.
     pub(crate) releases: u64,
     pub(crate) seed: u64,
 }
 
 impl Search<'_> {
-    /// Tries at least `neighbours` neighbours.
+    /// Tries at least `neighbours` pairs of neighbours.
     pub(crate) fn run(&self, neighbours: u64) -> Worst {
         let searches = neighbours.div_ceil(PER_ROUND * ROUNDS).max(1);
-        // Fewer rounds each, not fewer kinds of contexts.
+        // Shortens the searches, so that every kind of context is tried.
         let kinds = (LENGTHS.len() * 4) as u64;
         let searches = searches.max(kinds.min(neighbours.div_ceil(PER_ROUND)));
         let rounds = neighbours.div_ceil(PER_ROUND * searches).max(1);
@@ -267,7 +271,7 @@ impl Search<'_> {
         worst
     }
 
-    /// Compares all neighbours of a round, with the sentences at this place of the context.
+    /// Compares all neighbours of a round, with the added sentences at this place of the context.
     fn round(
         &self,
         context: &[Vec<f32>],
@@ -315,7 +319,7 @@ impl Search<'_> {
         (worst, best)
     }
 
-    /// Compares these neighbours. Returns what releases could show of them, too, by setting.
+    /// Compares these neighbours. Also returns the loss that releases could show, by setting.
     pub(crate) fn compare(&self, pair: &Pair) -> (Worst, Vec<f64>) {
         let [a, b] = [0, 1].map(|side| self.see(&pair.documents[side].concat()));
         let sentences = pair.documents.iter().map(Vec::len).max();
@@ -338,7 +342,8 @@ impl Search<'_> {
         Seen::new(self.mechanism.levels(rows), self.settings)
     }
 
-    /// A list of sentences to start from: all on one side, on two sides, of three kinds, or any.
+    /// A context to start from: sentences on one side, on two sides, of three kinds, or of any
+    /// kind.
     fn context(&self, length: usize, kind: u64, rng: &mut PublicRng) -> Vec<Vec<f32>> {
         let kinds = match kind % 4 {
             0 => 1,
@@ -370,7 +375,7 @@ impl Search<'_> {
         &self.pool[below(rng, self.pool.len() as u128) as usize]
     }
 
-    /// A sentence near this one, in one way or another.
+    /// A random variant of this sentence.
     fn variant(&self, sentence: &[f32], rng: &mut PublicRng) -> Vec<f32> {
         let mut variant = sentence.to_vec();
         let size = sentence.len() as u128;
@@ -392,7 +397,7 @@ impl Search<'_> {
                 }
             }
             3 => {
-                // A few coordinates the other way.
+                // Negates a few coordinates.
                 for _ in 0..=below(rng, size) {
                     let at = below(rng, size) as usize;
                     variant[at] = -variant[at];
@@ -411,13 +416,13 @@ impl Search<'_> {
     }
 }
 
-/// The largest finite coordinate, at least a little.
+/// The largest finite coordinate, or a small positive number.
 fn largest(sentence: &[f32]) -> f32 {
     let finite = sentence.iter().filter(|x| x.is_finite());
     finite.fold(1e-3, |most, x| most.max(x.abs()))
 }
 
-/// A coordinate that an encoder should not give, or might.
+/// An unusual coordinate, such as an encoder should not return.
 pub(crate) fn odd(rng: &mut PublicRng) -> f32 {
     match below(rng, 9) {
         0 => 0.0,
@@ -434,10 +439,10 @@ pub(crate) fn odd(rng: &mut PublicRng) -> f32 {
 
 /// The pairs of levels that the candidates of two documents have.
 pub(crate) struct Pairs {
-    /// By pair: its place in the others and 1 more, or 0.
+    /// By pair of levels: its index in `distinct` plus 1, or 0.
     places: Vec<u32>,
     distinct: Vec<(u8, u8)>,
-    /// Candidates of each.
+    /// Number of candidates by distinct pair.
     counts: Vec<u32>,
 }
 
@@ -468,8 +473,9 @@ impl Pairs {
         }
     }
 
-    /// Roughly how much of the loss this many releases of each document could show: by the best set of the candidates that
-    /// moved by most levels. Those are the likeliest ones for their number, by the exponential mechanism exactly.
+    /// An estimate of the loss that this number of releases of each document could show, by the
+    /// best set of candidates whose levels moved most. For its size, such a set is the most likely
+    /// one, exactly so with the exponential mechanism.
     pub(crate) fn shown(&self, a: &[f64], b: &[f64], releases: u64) -> f64 {
         let mut moved = [[0.0; 2]; 2 * MOST_MOVED + 1];
         for ((at, bt), count) in self.distinct.iter().zip(&self.counts) {
@@ -482,7 +488,7 @@ impl Pairs {
         let mut set = [0.0; 2];
         for [p, other] in moved.iter().filter(|[p, _]| *p > 0.0) {
             set = [set[0] + p, set[1] + other];
-            // The set, and what is not in it.
+            // The set and its complement.
             let rest = set.map(|p| 1.0 - p);
             most = most.max(shown(set[1], set[0], releases));
             most = most.max(shown(rest[0], rest[1], releases));
@@ -494,7 +500,7 @@ impl Pairs {
     pub(crate) fn loss(&self, a: &[f64], b: &[f64]) -> f64 {
         self.distinct.iter().fold(0.0, |most: f64, (at, bt)| {
             let loss = (a[usize::from(*at)] - b[usize::from(*bt)]).abs();
-            // Not a number is worse than any.
+            // NaN is the worst loss.
             if loss.is_nan() || loss > most {
                 loss
             } else {
@@ -504,7 +510,7 @@ impl Pairs {
     }
 }
 
-/// Loss as a part of what is promised.
+/// The promised loss of a step.
 pub(crate) fn promised(epsilon: Epsilon, step: Step) -> f64 {
     match step {
         Step::Replaced => epsilon_f64(epsilon),

@@ -1,4 +1,4 @@
-//! Sentence mechanisms, by enumeration: tables, levels and exact losses.
+//! Checks sentence mechanisms by enumeration: tables, levels and exact losses.
 
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -13,18 +13,19 @@ use crate::sampled::selection::{Change, Neighbours};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
 use undertone::release::document::MAX_SENTENCES;
 
-/// Directions, words and sentences in the pool, at most, of each sort.
+/// Most directions, words and sentences in the pool, of each sort.
 const SORT: usize = 512;
 
 /// Checks the mechanism at every ε and rule of the options.
 ///
-/// `public`: sentences to search from, `[n][dimension]` row-major; there may be none.
+/// `public`: sentences to search from, `[n][dimension]` row-major; it may be empty.
 pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Vec<Check> {
     search(mechanism, public, options).0
 }
 
-/// [`check`], and the neighbours of which releases could show most: for each rule and ε of the options, in this
-/// order, by a sentence that is replaced and by one that is added.
+/// Returns the results of [`check`], and the neighbours for which releases could show the largest
+/// loss: for each rule and ε of the options, in this order, by a replaced sentence and by an added
+/// one.
 pub(crate) fn search(
     mechanism: &dyn Sentences,
     public: &[f32],
@@ -50,7 +51,7 @@ pub(crate) fn search(
     pairs.extend(construct::neighbours(mechanism, options.seed));
     let compared: Vec<_> = pairs.par_iter().map(|pair| search.compare(pair)).collect();
     let (found, shows): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
-    // Those of the search have been counted.
+    // The search has already counted its own neighbours.
     worst = found.into_iter().skip(searched).fold(worst, Worst::join);
     let neighbours = most_shown(mechanism, &pairs, &shows, settings.len());
     let chains = chains(&pool);
@@ -103,11 +104,11 @@ pub(crate) fn search(
     (checks, neighbours)
 }
 
-/// Sentences of the pool that are repeated any number of times.
+/// Sentences of the pool to repeat up to 128 times.
 const CHAINS: usize = 12;
 
-/// The same sentence 0 to 128 times, one more each time: what counts how far candidates are from each other comes to its
-/// end somewhere.
+/// Documents of one sentence, 0 to 128 times, each paired with the next longer one. A distance
+/// between candidates that is capped reaches its cap within such a chain.
 fn chains(pool: &[Vec<f32>]) -> Vec<Pair> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(CHAINS).max(1));
     let chain = |sentence: &Vec<f32>| {
@@ -120,11 +121,11 @@ fn chains(pool: &[Vec<f32>]) -> Vec<Pair> {
     sentences.flat_map(chain).collect()
 }
 
-/// Sentences of the pool of which documents are made that are as far from each other as documents get.
+/// Sentences of the pool to repeat in documents that are as far apart as documents get.
 const REPEATED: usize = 96;
 
-/// Compares what the mechanism promises where the whole text is exchanged with the losses between documents in which one
-/// sentence comes again and again.
+/// Compares the promise for an exchanged whole text with the losses between documents that repeat
+/// one sentence.
 fn exchanged(mechanism: &dyn Sentences, pool: &[Vec<f32>], settings: &[Setting]) -> Vec<Check> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(REPEATED).max(1));
     let rows: Vec<Vec<f32>> = sentences
@@ -170,8 +171,8 @@ fn exchanged(mechanism: &dyn Sentences, pool: &[Vec<f32>], settings: &[Setting])
     settings.iter().zip(losses).map(check).collect()
 }
 
-/// For every setting, those of these neighbours of which releases could show most, by a replaced and by an added
-/// sentence.
+/// For each setting, the pairs of neighbours for which releases could show the largest loss, by a
+/// replaced and by an added sentence.
 fn most_shown(
     mechanism: &dyn Sentences,
     pairs: &[Pair],
@@ -200,8 +201,8 @@ fn most_shown(
         .collect()
 }
 
-/// Sentences to search from: public ones, the directions that the pack looks at, either way and in groups, and what
-/// an encoder should not give.
+/// Sentences to search from: public ones, the directions of the pack with both signs and in groups,
+/// and sentences that an encoder should not return.
 pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
     let dimension = mechanism.dimension();
     let mut rng = PublicRng::new(seed);
@@ -234,7 +235,7 @@ pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<
         }
     }
     if !directions.is_empty() {
-        // Each direction one way or the other: a corner of what projections can be.
+        // Every direction with a random sign: a corner of the projections.
         for _ in 0..64 {
             let mut corner = vec![0.0; dimension];
             for direction in &directions {

@@ -1,4 +1,4 @@
-//! Sentences can be pushed in several ways, and in any order: all must come to the same levels.
+//! Checks that all ways and orders to push sentences result in the same levels.
 
 use undertone_core::rng::{PublicRng, below};
 
@@ -7,7 +7,8 @@ use crate::sampled::device::Document;
 use crate::{Check, Method};
 use undertone::release::document::MAX_SENTENCES;
 
-/// Lengths of documents: what is right for a few sentences may be wrong after a hundred, and a document has a limit.
+/// Lengths of documents: an error may appear only after a hundred sentences, and documents have a
+/// maximum length.
 const LENGTHS: [usize; 13] = [
     0,
     1,
@@ -29,13 +30,13 @@ const DOCUMENTS: usize = 4;
 
 /// Compares the levels of documents by all ways to push their sentences.
 ///
-/// `pool`: sentences as embeddings; there may be none.
+/// `pool`: sentences as embeddings; it may be empty.
 pub(crate) fn check(mechanism: &dyn Sentences, pool: &[Vec<f32>], seed: u64) -> Check {
     let typed = mechanism.typed();
     let mut rng = PublicRng::new(seed ^ 0x7e57_3a75);
     let mut documents = Vec::new();
     for length in LENGTHS.into_iter().flat_map(|length| [length; DOCUMENTS]) {
-        // Every other sentence comes after the one before it in the pool.
+        // Every other sentence is the successor of the previous one in the pool.
         let mut place = 0;
         let mut choose = |n: usize| {
             place = match below(&mut rng, 2) {

@@ -1,4 +1,5 @@
-//! The whole-text rule and projective geometry response: any two texts are neighbours, so every document that is tried is compared with every other.
+//! Checks the whole-text rule and projective geometry response. Any two texts are neighbours, so
+//! every document is compared with every other.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +14,16 @@ use crate::sampled::device::Document;
 use crate::{Check, Method, Options};
 use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
 
-/// Sentences of the pool that documents are made of, at most.
+/// Most sentences of the pool to make documents of.
 const SENTENCES: usize = 200;
 
-/// Documents of several sentences.
+/// Documents of several random sentences.
 const MIXED: usize = 200;
 
-/// Documents of which the draws are checked, and outcomes of each sort that are looked for.
+/// Documents whose draws are checked, and outcomes to look for in each group of equal weight.
 const DRAWN: usize = 16;
 
-/// Documents to try: empty, of one sentence, of one again and again, and of several.
+/// Documents to try: empty ones, and ones of a single, a repeated and several sentences.
 pub(crate) fn documents(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Document> {
     let pool = pool(mechanism, public, seed);
     let mut rng = PublicRng::new(seed ^ 0x7e57);
@@ -48,12 +49,12 @@ pub(crate) fn documents(mechanism: &dyn Sentences, public: &[f32], seed: u64) ->
     all.iter().map(|rows| mechanism.document(rows)).collect()
 }
 
-/// A document that is released, and the weights of its outcomes.
+/// A document with a release, and the weights of its outcomes.
 #[derive(Clone, Debug)]
 pub(crate) struct Tried {
     pub(crate) document: Document,
     weights: Vec<u128>,
-    /// Whether nothing is known of it.
+    /// Whether the pack recognises nothing in it.
     nothing: bool,
 }
 
@@ -63,7 +64,8 @@ impl Tried {
     }
 }
 
-/// The documents that have different weights, at most one for each outcome that may be best; and how many were refused.
+/// Documents with different weights, at most one for each best outcome; and the number of refused
+/// documents.
 fn tried(
     mechanism: &dyn WholeText,
     documents: &[Document],
@@ -132,7 +134,8 @@ pub fn check(mechanism: &dyn WholeText, documents: &[Document], options: &Option
     checks
 }
 
-/// Whether no outcome of two texts differs by more than e^(ε − 2⁻⁶²), and the largest logarithm of a ratio.
+/// Whether the probabilities of an outcome for two texts differ at most by e^(ε − 2⁻⁶²), and the
+/// largest logarithm of their ratio.
 fn loss(found: &[Tried], epsilon: Epsilon) -> (bool, f64) {
     let bound = Exponent::new(epsilon, 0).map(|x| x.exp_rounded_down());
     let outcomes = found.first().map_or(0, |tried| tried.weights.len());
@@ -157,11 +160,12 @@ fn loss(found: &[Tried], epsilon: Epsilon) -> (bool, f64) {
     (within, most)
 }
 
-/// Checks that outcomes are drawn by their weights: at both ends of the random words of outcomes, of which those with
-/// the largest weight come first, then in order. How often, and how often another outcome was drawn.
+/// Checks that outcomes are drawn by their weights, at both ends of each outcome's range of random
+/// words. Outcomes with the largest weight come first, ties by number. Returns the number of draws,
+/// and the number of wrong outcomes.
 fn draws(mechanism: &dyn WholeText, found: &[Tried], epsilon: Epsilon) -> (usize, usize) {
     let (mut tried, mut wrong) = (0, 0);
-    // The last ones, too: nothing known may be among them.
+    // From the end, because "nothing known" may be the last outcome.
     let step = found.len().div_ceil(DRAWN).max(1);
     for text in found.iter().rev().step_by(step) {
         let total = text.total();
@@ -182,7 +186,7 @@ fn draws(mechanism: &dyn WholeText, found: &[Tried], epsilon: Epsilon) -> (usize
                     tried += 1;
                     let right = match drawn {
                         Some(drawn) if !mechanism.is_ordered() => {
-                            // One of this weight, and of no other rank.
+                            // Any outcome of this weight, but the same one for the same rank.
                             text.weights.get(drawn as usize) == Some(&text.weights[group[0]])
                                 && *drawn_before.entry(drawn).or_insert(rank) == rank
                         }
@@ -197,7 +201,7 @@ fn draws(mechanism: &dyn WholeText, found: &[Tried], epsilon: Epsilon) -> (usize
     (tried, wrong)
 }
 
-/// The words of the first and of the last 128-bit draw below `n` that lands in `start..end`.
+/// The words of the first and the last 128-bit draw below `n` whose result is in `start..end`.
 fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     let first = |value: u128| ((BigUint::from(value) << 128u32) + (n - 1)) / n;
     [first(start), first(end) - 1u32].map(|draw| {
@@ -207,7 +211,8 @@ fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     })
 }
 
-/// Documents for a device: two of which different things are known, and one of which nothing is, if there are such.
+/// Pairs of documents for a device: two with different known outcomes, and one with a document
+/// without any, if they exist.
 pub(crate) fn shown(
     mechanism: &dyn WholeText,
     documents: &[Document],

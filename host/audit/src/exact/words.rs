@@ -1,5 +1,5 @@
-//! Word mechanisms, by enumeration: tables, exact losses of pairs of words, and words that the vocabulary does not
-//! have.
+//! Checks word mechanisms by enumeration: tables, exact losses of pairs of words, and words outside
+//! the vocabulary.
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
@@ -14,25 +14,26 @@ use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 
-/// Words that a round compares with each other.
+/// Words to compare with each other in a round.
 const WORDS: usize = 64;
 
 /// Pairs in a round.
 const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
 
-/// A pair of words costs as much as this many neighbours of documents, since every word is a candidate.
+/// A pair of words costs about the same as this number of neighbouring documents, since every word
+/// is a candidate.
 const NEIGHBOURS_PER_PAIR: u64 = 10;
 
 /// Rounds of a search.
 const ROUNDS: u64 = 4;
 
-/// Random words for which a text is exchanged.
+/// Random words to draw for each text.
 const DRAWS: u64 = 16;
 
-/// The most words that are drawn from a bag.
+/// The most words to draw from a bag.
 const MOST_WORDS: u128 = 8;
 
-/// Texts that no plausible vocabulary has as a word.
+/// Texts that are words in no plausible vocabulary.
 const UNKNOWN: [&str; 8] = [
     "",
     "zzqxjkvw",
@@ -53,7 +54,7 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
         checks.push(bags(mechanism, *rule, options));
         checks.push(unknown(mechanism, *rule, options));
     }
-    // Pairs of one vocabulary are not more than these.
+    // A vocabulary has no more pairs than this.
     let n = mechanism.candidates() as u64;
     let all = n * n.saturating_sub(1) / 2;
     let (worst, tried) = if n <= WORDS as u64 {
@@ -84,7 +85,7 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
     checks
 }
 
-/// A pair of words with a large loss per unit of dist + q.
+/// A pair of words with a large loss in relation to dist + q.
 #[derive(Clone, Copy, Default)]
 struct Worst {
     loss: f64,
@@ -94,7 +95,7 @@ struct Worst {
 
 impl Worst {
     fn or(self, other: Self) -> Self {
-        // Not a number is worse than any.
+        // NaN is the worst loss.
         if other.loss.is_nan() || other.loss > self.loss {
             other
         } else {
@@ -103,8 +104,8 @@ impl Worst {
     }
 }
 
-/// The worst by setting, over pairs of near words, of words anywhere, and of words near those with the largest loss so
-/// far; and how many pairs were compared.
+/// The worst pair by setting, and the number of pairs compared. The search covers near words,
+/// arbitrary words, and words near the worst pair so far.
 fn search(mechanism: &dyn Words, settings: &[Setting], pairs: u64, seed: u64) -> (Vec<Worst>, u64) {
     let rounds = pairs.div_ceil(PER_ROUND).clamp(1, ROUNDS);
     let searches = pairs.div_ceil(PER_ROUND * rounds).max(1);
@@ -159,7 +160,7 @@ pub(crate) fn nearest(mechanism: &dyn Words, word: u32, count: usize) -> Vec<u32
     others[..count].iter().map(|(_, word)| *word).collect()
 }
 
-/// The worst by setting over all pairs of these words.
+/// The worst pair by setting of all pairs of these words.
 fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Worst> {
     let seen: Vec<Seen> = words
         .iter()
@@ -186,18 +187,18 @@ fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Wors
     worst
 }
 
-/// Checks that what comes out of a bag is what the engine draws from the levels of its words with the same random words:
-/// anew for each, however often a word is in the bag, and sorted.
+/// Checks that a bag has the words that the engine draws from the levels of its words with the same
+/// random words: a new draw for each, even if a word repeats, and in sorted order.
 fn bags(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
     let n = mechanism.candidates() as u128;
     let mut rng = PublicRng::new(options.seed);
     let mut different = 0;
     let mut tried = 0;
-    // At the least ε any word comes out; at others, perhaps, the one that went in.
+    // At the least ε any word may be drawn; at larger ones perhaps only the private word.
     let least = Epsilon::from_micro(1).ok();
     for epsilon in options.epsilons.iter().chain(&least) {
         for _ in 0..DRAWS {
-            // Fewer words than are drawn: some are drawn again.
+            // Fewer words than draws, so that some are drawn again.
             let words: Vec<u32> = (0..1 + below(&mut rng, 3))
                 .map(|_| below(&mut rng, n) as u32)
                 .collect();
@@ -233,8 +234,8 @@ fn bags(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
     }
 }
 
-/// Checks that words outside the vocabulary have the law of the fallback word: for the same random words they become the
-/// same word.
+/// Checks that words outside the vocabulary have the law of the fallback word: with the same random
+/// words they become the same word.
 fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
     let fallback = mechanism.word(mechanism.fallback());
     let mut different = Vec::new();
