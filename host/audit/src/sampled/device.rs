@@ -1,4 +1,4 @@
-//! The black box: something that releases what it is told to.
+//! The device under audit, a black box that draws releases on request.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::Range;
@@ -19,17 +19,17 @@ use crate::sampled::stated::{Asked, Content, Stated};
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::{self, HostDocument};
 
-/// A document, as a device is given it: its sentences.
+/// A document for a device: its sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Document {
-    /// Their embeddings.
+    /// Embeddings of the sentences.
     Embeddings(Vec<Vec<f32>>),
-    /// Their texts, for the lexicon of the pack.
+    /// Texts of the sentences, for the lexicon of the pack.
     Texts(Vec<String>),
 }
 
 impl Document {
-    /// How many there are.
+    /// Number of sentences.
     pub fn len(&self) -> usize {
         match self {
             Self::Embeddings(rows) => rows.len(),
@@ -37,15 +37,16 @@ impl Document {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the document has no sentences.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same document on this side of the box.
+    /// Builds the same document in this process.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not take them.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not accept its
+    /// sentences.
     pub fn inside<'p>(&self, pack: &Pack<'p>) -> Result<HostDocument<'p>> {
         let mut document = document::empty(pack)?;
         match self {
@@ -64,48 +65,49 @@ impl Document {
 pub struct Vectors {
     /// log₂ of a step of the grid, as the releases state it.
     pub grid_exponent: i32,
-    /// Their coordinates.
+    /// Coordinates of each vector.
     pub values: Vec<Vec<f64>>,
 }
 
-/// One release, timed.
+/// Times of one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// Whether it was of one of the other documents.
+    /// Whether the release was of one of the other documents.
     pub other: bool,
-    /// How long pushing the sentences took, in nanoseconds or cycles.
+    /// Time to push the sentences, in nanoseconds or cycles.
     pub push: u64,
-    /// How long the release took.
+    /// Time of the release, in the same unit.
     pub release: u64,
 }
 
-/// Something that releases what it is told to, as often as it is told to: for audits with public data.
+/// Draws any number of releases on request, for audits with public data.
 ///
-/// An error is one of the device itself. Releases come in the order in which they were drawn.
+/// Errors are errors of the device itself. Releases come in the order in which they were drawn.
 pub trait Device {
-    /// Starts anew, as a program that is started again. No document is kept.
+    /// Restarts the device like a program. It forgets all documents.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device), as for all methods.
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device), as in all methods.
     fn restart(&mut self) -> Result<()>;
 
-    /// Keeps a document under a number, 0 to [`MAX_KEPT`].
+    /// Stores a document under a number, 0 to [`MAX_KEPT`].
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn keep(&mut self, number: usize, sentences: &Document) -> Result<()>;
 
-    /// [`keep`](Device::keep) for a document that is pushed the other way: embeddings one by one instead of together, texts
-    /// as one text instead of sentence by sentence, if there is a text with these sentences.
+    /// Same as [`keep`](Device::keep), but pushes the document the other way: embeddings one by one
+    /// instead of together, and texts as one text instead of sentence by sentence, if such a text
+    /// exists.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn keep_otherwise(&mut self, number: usize, sentences: &Document) -> Result<()>;
 
-    /// What its releases have said of themselves.
+    /// The statements of its releases so far.
     fn stated(&self) -> &Stated;
 
-    /// Candidates that `count` releases name, of these documents by turns.
+    /// The candidates of `count` releases, from these documents in turn.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -117,8 +119,8 @@ pub trait Device {
         count: usize,
     ) -> Result<Vec<u32>>;
 
-    /// What `count` releases by the whole-text rule name, of these documents by turns: candidates, or their number for
-    /// "nothing known".
+    /// The outcomes of `count` releases by the whole-text rule, from these documents in turn: a
+    /// candidate, or the number of candidates for "nothing known".
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -129,7 +131,8 @@ pub trait Device {
         count: usize,
     ) -> Result<Vec<u32>>;
 
-    /// What `count` releases by projective geometry response name, of these documents by turns: points.
+    /// The points of `count` releases by projective geometry response, from these documents in
+    /// turn.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -161,7 +164,7 @@ pub trait Device {
         count: usize,
     ) -> Result<Vectors>;
 
-    /// Times `count` releases, each by chance of document `fixed` or of one of the others.
+    /// Times `count` releases, each at random from document `fixed` or from one of the others.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -175,25 +178,25 @@ pub trait Device {
     ) -> Result<Vec<Timed>>;
 }
 
-/// The largest number of a kept document.
+/// Largest number of a stored document.
 pub const MAX_KEPT: usize = 4095;
 
-/// The protocol that this module speaks: `ffi/audit/device.c` says what it is.
+/// Version of the protocol in `ffi/audit/device.c`.
 const PROTOCOL: &str = "3";
 
-/// Values that are asked for at a time, so that an answer takes seconds at most, on a busy machine too.
+/// Most values per request, so that an answer takes only seconds, even on a busy machine.
 const VALUES: usize = 1 << 12;
 
-/// No answer is longer.
+/// Maximum length of an answer in bytes.
 const MAX_ANSWER: u64 = 1 << 26;
 
-/// How long an answer may take, unless said otherwise.
+/// Default time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// After so long without an answer somebody is told that the device is waited for.
+/// Time without an answer after which the caller is notified.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// A program that releases through the C library: `undertone-device`, from `ffi/install.sh`.
+/// A device program that releases through the C library: `undertone-device`, from `ffi/install.sh`.
 #[derive(Debug)]
 pub struct Program<'p> {
     path: PathBuf,
@@ -205,7 +208,8 @@ pub struct Program<'p> {
     stated: Stated,
 }
 
-/// The process and the two threads that talk to it: neither writing to it nor reading from it may block.
+/// The process and the two threads that communicate with it, so that neither writing nor reading
+/// blocks.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -215,26 +219,27 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself. Without a reader or a writer both threads end.
+        // The process may have ended. Without a reader or a writer both threads end.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl<'p> Program<'p> {
-    /// Starts `path` with this file, which holds `pack`. Calls `notice` with a line for people
+    /// Starts `path` with this file, which holds `pack`. Calls `notice` with a message for people
     /// when an answer is 5 s late.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start, or does not say that it is ready for this pack.
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start or does not
+    /// report that it is ready for this pack.
     pub fn start(path: &Path, file: &Path, pack: &Pack<'p>, notice: fn(&str)) -> Result<Self> {
         Self::start_within(path, file, pack, notice, PATIENCE)
     }
 
-    /// [`start`](Program::start) with another limit on how long an answer may take.
+    /// Same as [`start`](Program::start), with another time limit for an answer.
     ///
     /// # Errors
-    /// Those of [`start`](Program::start).
+    /// Errors of [`start`](Program::start).
     pub fn start_within(
         path: &Path,
         file: &Path,
@@ -260,7 +265,7 @@ impl<'p> Program<'p> {
         device_error(&self.path, problem.into())
     }
 
-    /// The first line: who it is, and for which pack.
+    /// Reads the first line, which identifies the program and the pack.
     fn greet(&mut self) -> Result<()> {
         let greeting = self.answer()?;
         let fields: Vec<&str> = greeting.split(' ').collect();
@@ -282,7 +287,7 @@ impl<'p> Program<'p> {
         Ok(())
     }
 
-    /// The next line as it comes. Tells people if that takes long.
+    /// Reads the next line, and notifies the caller if that takes long.
     fn line(&self) -> Result<io::Result<String>, RecvTimeoutError> {
         let answers = &self.running.answers;
         let first = self.patience.min(SILENCE);
@@ -301,7 +306,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// The next line, after `ok `.
+    /// Reads the next line and returns the part after `ok `.
     fn answer(&mut self) -> Result<String> {
         let line = match self.line() {
             Ok(Ok(line)) => line,
@@ -331,12 +336,13 @@ impl<'p> Program<'p> {
     }
 
     fn ask(&mut self, request: String) -> Result<String> {
-        // If the writer is gone so is the process, which the answer tells.
+        // If the writer is gone, so is the process, and the answer reports that.
         let _ = self.running.requests.send(request);
         self.answer()
     }
 
-    /// Asks for `count` times `fields` fields of `values` numbers, in portions, and reads each as what `noun` says.
+    /// Requests `count` times `fields` fields of `values` numbers, in portions, and reads each
+    /// field; `noun` names it in errors.
     fn ask_fields<T>(
         &mut self,
         count: usize,
@@ -370,7 +376,7 @@ impl<'p> Program<'p> {
         Ok(all)
     }
 
-    /// Asks for `count` times `fields` releases of `values` numbers, in portions.
+    /// Requests `count` times `fields` releases of `values` numbers, in portions.
     fn ask_releases(
         &mut self,
         (asked, epsilon): (Asked, Epsilon),
@@ -385,7 +391,7 @@ impl<'p> Program<'p> {
         })
     }
 
-    /// Asks for releases of documents by turns.
+    /// Requests releases of the documents in turn.
     fn by_turns(
         &mut self,
         asked: Asked,
@@ -398,7 +404,7 @@ impl<'p> Program<'p> {
             .iter()
             .map(|number| format!(" {number}"))
             .collect();
-        // Whole rounds of turns in each portion.
+        // Each portion has whole rounds of the documents.
         let rounds = count.div_ceil(documents.len().max(1));
         let all = self.ask_releases((asked, epsilon), rounds, [documents.len(), 1], |rounds| {
             let (micro, count) = (epsilon.micro(), rounds * documents.len());
@@ -411,7 +417,7 @@ impl<'p> Program<'p> {
         Ok(numbers.take(count).collect())
     }
 
-    /// Keeps a document by one of two requests.
+    /// Stores a document by one of two requests.
     fn keep_by(
         &mut self,
         number: usize,
@@ -481,7 +487,7 @@ fn spawn(path: &Path, pack: &Path) -> Result<Running, String> {
     })
 }
 
-/// The next line without its end, `None` after the last.
+/// Reads the next line without its end; `None` at the end of the output.
 fn read_line(stdout: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     stdout.by_ref().take(MAX_ANSWER).read_line(&mut line)?;
@@ -494,7 +500,7 @@ fn read_line(stdout: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(line))
 }
 
-/// Floats as the protocol has them.
+/// Formats floats for the protocol.
 fn floats<'a>(floats: impl IntoIterator<Item = &'a f32>) -> String {
     let digits: String = floats
         .into_iter()

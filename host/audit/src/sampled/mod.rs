@@ -1,4 +1,4 @@
-//! What releases of a device tell about its mechanisms.
+//! Judges mechanisms by the releases of a device.
 
 pub mod device;
 pub mod reachability;

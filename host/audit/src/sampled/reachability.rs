@@ -1,8 +1,8 @@
-//! The reachability attack: which input can have given this sum of floats?
+//! The reachability attack: which inputs can result in this floating-point sum?
 //!
-//! Noise that is added in floating point leaves holes: x + n rounds to numbers that depend on the low bits of x, so
-//! a release tells which x it cannot be of (Mironov 2012; Jin et al. 2022; Haney et al. 2022). The attack knows
-//! nothing about a mechanism but that it may add floats.
+//! Noise that is added in floating point leaves gaps: x + n rounds to numbers that depend on the
+//! low bits of x, so a release excludes some x (Mironov 2012; Jin et al. 2022; Haney et al. 2022).
+//! The attack assumes only that a mechanism adds floats.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::PublicRng;
@@ -16,8 +16,8 @@ use crate::{Check, Method};
 use undertone::error::Result;
 use undertone::release::document::epsilon_f64;
 
-/// Whether some float n has x ⊕ n = y: the float nearest to y − x is such a one if there is any, up to the
-/// uneven spacing at powers of two.
+/// Whether some float n satisfies x ⊕ n = y. If one exists, the float nearest to y − x is one,
+/// except for the uneven spacing at powers of two, so its neighbours are tried as well.
 macro_rules! reachable {
     ($float:ty, $y:expr, $x:expr) => {{
         let (y, x): ($float, $float) = ($y, $x);
@@ -26,7 +26,7 @@ macro_rules! reachable {
     }};
 }
 
-/// The floats that may have been added.
+/// Precision of the floating-point addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// `f32`.
@@ -36,7 +36,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Whether a coordinate of the release `y` is none that noise in this precision can make of `x`.
+    /// Whether noise in this precision cannot turn some coordinate of `x` into that of the release
+    /// `y`.
     pub fn excludes(self, y: &[f64], x: &[f64]) -> bool {
         let mut pairs = y.iter().zip(x);
         !match self {
@@ -46,18 +47,19 @@ impl Precision {
     }
 }
 
-/// How often an attacker was right.
+/// Counts of an attacker's guesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guesses {
-    /// The input was named.
+    /// Correct guesses.
     pub right: u64,
-    /// The other one was named.
+    /// Wrong guesses.
     pub wrong: u64,
 }
 
 impl Guesses {
-    /// The attacker knows two vectors, one of which `y` is a release of, and names the one that is not excluded;
-    /// with both or none excluded it names nobody.
+    /// Records one guess. The attacker knows two vectors, one of which `y` is a release of, and
+    /// names the one that is not excluded. If both or none are excluded, the attacker does not
+    /// guess.
     pub fn guess(&mut self, precision: Precision, y: &[f64], truth: &[f64], other: &[f64]) {
         match (precision.excludes(y, truth), precision.excludes(y, other)) {
             (false, true) => self.right += 1,
@@ -70,14 +72,15 @@ impl Guesses {
 /// Coordinates of the vectors that are attacked.
 const DIMENSIONS: [usize; 3] = [1, 8, 384];
 
-/// Attacks `draws` releases of vectors, of which the attacker knows two candidates that differ by 2⁻¹⁰: it may not
-/// be right more often than ε·D allows.
+/// Attacks `draws` releases of vectors. The attacker knows two candidates that differ by 2⁻¹⁰, and
+/// may not be right more often than ε·D allows.
 ///
-/// In single precision. A vector of `f32`, which is what a device takes, is not given away by the sums of `f64`: its
-/// low bits lie above theirs. Noise that was added in `f64` is off the grid, which [`vectors`](crate::sampled::vectors) sees.
+/// The attack is in single precision. Sums in `f64` do not reveal a vector of `f32`, the type that
+/// a device accepts, because its low bits are larger than theirs. Noise added in `f64` is off the
+/// grid, which [`vectors`](crate::sampled::vectors) detects.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn check(
     device: &mut dyn Device,
     noise: Noise,
@@ -85,7 +88,7 @@ pub fn check(
     draws: usize,
 ) -> Result<Vec<Check>> {
     if epsilon.micro() < 100_000 {
-        // Noise for vectors is not drawn.
+        // Vectors have no noise for an ε below 0.1.
         return Ok(Vec::new());
     }
     let mut rng = PublicRng::new(0x7e57_ab02);
@@ -99,7 +102,7 @@ pub fn check(
         let loss = promise(noise, dimension as u32, epsilon, distance([&x, &other]));
         allowed = allowed.max(loss.exp() / (1.0 + loss.exp()));
         let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
-        // Releases of many coordinates take longer: fewer of them.
+        // Releases of many coordinates take longer, so there are fewer.
         let count = (draws / dimension.div_ceil(8)).max(2) / 2;
         for [truth, other] in [[&x, &other], [&other, &x]] {
             let vectors = device.vectors(truth, 0, noise, epsilon, count)?;

@@ -1,6 +1,6 @@
-//! What releases of a device say about its selection of sentences, words and bags of words.
+//! Checks a device's releases of sentences, words and bags of words.
 //!
-//! The device is asked through the C interface. What its releases are compared with is computed from inside.
+//! The device is called through the C interface. The expected laws are computed in this process.
 
 use std::collections::HashSet;
 
@@ -25,12 +25,12 @@ use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument, epsilon_f64};
 
-/// How two documents differ.
+/// The difference between two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// One sentence is another one: ε.
+    /// One sentence is replaced: ε.
     Replaced,
-    /// One has a sentence more: ε/2.
+    /// One document has an additional sentence: ε/2.
     Added,
 }
 
@@ -39,20 +39,20 @@ pub enum Change {
 pub struct Neighbours {
     /// The documents.
     pub documents: [Document; 2],
-    /// How they differ.
+    /// Their difference.
     pub change: Change,
 }
 
-/// Cells of a test of fit have at least this many draws, on average.
+/// Minimum expected number of draws in a cell of a test of fit.
 const LEAST: f64 = 25.0;
 
-/// −log₁₀ of a p-value: what a [`Check`] compares.
+/// −log₁₀ of a p-value, the measured value of a [`Check`].
 fn surprise(p: f64) -> f64 {
-    // Not -0.
+    // Avoids -0.
     0.0 - p.max(f64::MIN_POSITIVE).log10()
 }
 
-/// A check of p-values, of which the smallest counts.
+/// A check of p-values, judged by the smallest.
 pub(crate) fn of_p_values(
     mechanism: &str,
     name: &str,
@@ -61,7 +61,7 @@ pub(crate) fn of_p_values(
     tried: u64,
     detail: &str,
 ) -> Check {
-    // As many chances of a false alarm.
+    // Bonferroni correction: each p-value could raise a false alarm.
     let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
     Check {
         mechanism: mechanism.to_owned(),
@@ -79,7 +79,7 @@ pub(crate) fn of_p_values(
     }
 }
 
-/// A check of losses, of which the largest share of its promise counts.
+/// A check of losses, judged by the largest share of its promise.
 pub(crate) fn of_losses(
     mechanism: &str,
     name: &str,
@@ -100,7 +100,7 @@ pub(crate) fn of_losses(
         epsilon: Some(epsilon),
         method: Method::Sampled,
         claimed,
-        // A bound below 0 says nothing.
+        // A negative bound is no evidence.
         measured: loss.max(0.0),
         tried,
         passed: loss <= claimed,
@@ -113,7 +113,7 @@ pub(crate) fn of_losses(
     }
 }
 
-/// Whether there are only outcomes that exist; nothing else can be said about others.
+/// Returns a failed check if some outcome does not exist. Such releases allow no further checks.
 fn in_range(
     mechanism: &str,
     what: &str,
@@ -138,8 +138,8 @@ fn in_range(
     })
 }
 
-/// p-values that outcomes come from this law: by probability, which tells what level or weight is wrong, and in
-/// order of their numbers.
+/// p-values of the hypothesis that outcomes have this law: ordered by probability, which shows
+/// wrong levels or weights, and ordered by number.
 fn fit(outcomes: &[u32], law: &[f64]) -> [f64; 2] {
     let by = |rank: &dyn Fn(usize) -> f64| {
         let (cell, probabilities) = cells(law, outcomes.len(), LEAST, rank);
@@ -152,7 +152,8 @@ fn fit(outcomes: &[u32], law: &[f64]) -> [f64; 2] {
     [by(&|outcome| law[outcome]), by(&|outcome| outcome as f64)]
 }
 
-/// Outcomes in few cells that are about equally likely: so few that every pair of cells is seen often enough.
+/// Maps outcomes to a few cells of about equal probability, few enough that every pair of cells
+/// occurs often.
 fn coarse(outcomes: &[u32], law: &[f64]) -> Vec<usize> {
     let least = (LEAST * outcomes.len() as f64).sqrt();
     let (cell, _) = cells(
@@ -167,7 +168,8 @@ fn coarse(outcomes: &[u32], law: &[f64]) -> Vec<usize> {
         .collect()
 }
 
-/// p-values that draws of two documents by turns are independent: of each other, and of those before.
+/// p-values of the hypothesis that alternating draws of two documents are independent of each other
+/// and of earlier draws.
 fn independence(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> [f64; 4] {
     let [x, y] = [0, 1].map(|side| coarse(samples[side], laws[side]));
     let test = |a: &[usize], b: &[usize]| {
@@ -182,7 +184,7 @@ fn independence(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> [f64; 4] {
     ]
 }
 
-/// Every second of them, from the first and from the second on.
+/// The draws at even and at odd places.
 fn by_turns(outcomes: &[u32]) -> [Vec<u32>; 2] {
     [0, 1].map(|side| outcomes.iter().copied().skip(side).step_by(2).collect())
 }
@@ -198,8 +200,9 @@ fn law_of(sentences: &Document, pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -
         .collect())
 }
 
-/// A lower bound on the loss between two samples, wrong with a probability of at most [`alpha`]: the better one of two, by an
-/// event that the laws of what should be there suggest, and by one that half of the draws do, whatever their law is.
+/// A lower bound on the loss between two samples, wrong with a probability of at most [`alpha`]. It
+/// is the better one of two: by an event that the expected laws suggest, and by an event that half
+/// of the draws suggest, whatever their law is.
 fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
     let event = event(laws, samples[0].len() as u64);
     let foreseen = loss_of_event(samples, &event, alpha() / 2.0);
@@ -213,12 +216,12 @@ fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
 
 /// Checks releases of sentences: `draws` of each document of these neighbours.
 ///
-/// - The loss between neighbours: a lower bound on it must not exceed the promise.
-/// - Frequencies of candidates, against the law that the integers of the mechanism give.
-/// - Consecutive releases are independent, of one document and of two by turns.
+/// - Loss between neighbours: a lower bound on it must not exceed the promise.
+/// - Frequencies of candidates: they must fit the law that the integers of the mechanism determine.
+/// - Independence: consecutive releases of one document, and of two in turn.
 ///
 /// # Errors
-/// Those of the device, and of documents that the pack does not take.
+/// Errors of the device, and of documents that the pack does not accept.
 pub fn sentences(
     device: &mut dyn Device,
     pack: &Pack<'_>,
@@ -287,13 +290,13 @@ pub fn sentences(
 
 /// Checks releases of whole texts: `draws` of each of these documents.
 ///
-/// - No document is refused: that would tell something of it.
-/// - The loss between the two of a pair: a lower bound on it must not exceed ε, whatever they are.
-/// - Frequencies of outcomes, against their weights.
-/// - Consecutive releases are independent.
+/// - Refusals: no document is refused, because that would reveal something about it.
+/// - Loss between the two of a pair: a lower bound on it must not exceed ε, whatever the texts are.
+/// - Frequencies of outcomes: they must fit the weights.
+/// - Independence of consecutive releases.
 ///
 /// # Errors
-/// Those of a device that refuses every document.
+/// Errors of a device that refuses every document.
 pub fn whole_texts(
     device: &mut dyn Device,
     mechanism: &dyn WholeText,
@@ -375,26 +378,26 @@ pub fn whole_texts(
     Ok(checks)
 }
 
-/// Tries this many documents.
+/// Number of designs to try.
 const DESIGNS: usize = 400;
 
-/// Neighbours by design, for any pack with candidates: documents of few sentences, most of them the same one,
-/// one of which is moved; the pair with the largest exact loss of 400, and one that lacks a sentence of it.
-/// With a lexicon, sentences are texts of one word.
+/// Designs neighbours for any pack with candidates: the pair with the largest exact loss of 400,
+/// and a pair in which one document lacks a sentence. The documents have few sentences, most of
+/// them equal, and one of them changes. With a lexicon, sentences are texts of one word.
 ///
-/// Public for the tests of planted devices alone.
+/// Public only for the tests of planted devices.
 ///
 /// # Errors
-/// Those of documents that the pack does not take.
+/// Errors of documents that the pack does not accept.
 #[doc(hidden)]
 pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Neighbours>> {
     Ok(Designs::new(pack)?.worst(rule, epsilon))
 }
 
-/// Sentences that designs are made of.
+/// Sentences of which designs are made.
 const POOL: usize = 64;
 
-/// Documents of a sentence each: texts where the pack takes them.
+/// Documents of one sentence each: texts if the pack accepts them.
 fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
     let text = |text: &str| Document::Texts(vec![text.to_owned()]);
     let alone = pack.features().is_some_and(|features| features.is_alone());
@@ -413,7 +416,8 @@ fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
     }
 }
 
-/// Documents of an embedding each: signs, most of them 0 in every other one, in all directions.
+/// Documents of one random embedding each: coordinates are −1, 0 or 1, and on average at least a
+/// quarter of them are not 0.
 fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
     let mut below = |n: u64| rng.next_u64() % n;
     let mut row = |_| {
@@ -428,7 +432,7 @@ fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
     (0..POOL).map(&mut row).collect()
 }
 
-/// A document of these sentences of a pool.
+/// A document of the chosen sentences of a pool.
 fn together(pool: &[Document], choice: &[usize]) -> Document {
     let all = choice.iter().map(|index| &pool[*index]);
     match &pool[0] {
@@ -449,7 +453,7 @@ fn together(pool: &[Document], choice: &[usize]) -> Document {
     }
 }
 
-/// What [`designed`] chooses from, which is the same for every rule and ε.
+/// The designs from which [`designed`] chooses, the same for every rule and ε.
 pub(crate) struct Designs<'p> {
     document: HostDocument<'p>,
     /// Documents and their levels.
@@ -458,7 +462,7 @@ pub(crate) struct Designs<'p> {
 
 impl<'p> Designs<'p> {
     /// # Errors
-    /// Those of documents that the pack does not take.
+    /// Errors of documents that the pack does not accept.
     pub(crate) fn new(pack: &Pack<'p>) -> Result<Self> {
         let mut rng = PublicRng::new(0x7e57_ab00);
         let pool = pool(pack, &mut rng);
@@ -485,7 +489,7 @@ impl<'p> Designs<'p> {
         })
     }
 
-    /// The neighbours with the largest loss by this rule and ε.
+    /// The neighbours with the largest loss for this rule and ε.
     pub(crate) fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
         let ratio = self.document.ratio(epsilon);
         let loss = |[(_, a), (_, b)]: &[(Document, Vec<u8>); 2]| {
@@ -520,16 +524,16 @@ impl<'p> Designs<'p> {
     }
 }
 
-/// Sentences of a long document that differ from those before them: those after the hundredth.
+/// Sentences of a long document after the hundredth, which differ from those before.
 const LATE: usize = document::MAX_SENTENCES - 100;
 
-/// Checks long documents, pushed in one way and the other: `draws` releases of one in which the sentences after the
-/// hundredth count most, against the exact law.
+/// Checks long documents, pushed in both ways: `draws` releases of a document in which the
+/// sentences after the hundredth count most, against the exact law.
 ///
-/// Public for the tests of planted devices alone.
+/// Public only for the tests of planted devices.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 #[doc(hidden)]
 pub fn long(
     device: &mut dyn Device,
@@ -563,8 +567,8 @@ pub fn long(
     ))
 }
 
-/// Long documents, of texts and of embeddings if the pack takes them: of 32 each that whose last sentences change the
-/// law most.
+/// Long documents, of texts and of embeddings if the pack accepts them. Each is the one of 32 whose
+/// last sentences change the law most.
 fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Document>> {
     let mut rng = PublicRng::new(0x7e57_ab03);
     let mut pools = vec![pool(pack, &mut rng)];
@@ -593,15 +597,16 @@ fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Document>> 
     Ok(documents)
 }
 
-/// The probability that a sequence is seen again by chance.
+/// The probability that a sequence repeats by chance.
 const REPEATED: f64 = 1e-12;
 
-/// Checks that two runs of the device have no sequence of releases in common: a generator that somebody seeded
-/// starts again where it did before, and one with few states repeats itself. The document has no sentence, so that
-/// all candidates are equally likely; nothing can be said of a pack with one.
+/// Checks that two runs of the device have no sequence of releases in common: a generator with a
+/// fixed seed repeats itself after a restart, and one with few states repeats itself within a run.
+/// The document has no sentence, so that all candidates are equally likely. A pack with a single
+/// candidate cannot be checked.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn runs(
     device: &mut dyn Device,
     pack: &Pack<'_>,
@@ -614,7 +619,7 @@ pub fn runs(
     if candidates < 2.0 {
         return Ok(None);
     }
-    // A pack with features refuses embeddings, even none.
+    // A pack with features refuses even an empty list of embeddings.
     let nothing = match pack.features() {
         Some(_) => Document::Texts(Vec::new()),
         None => Document::Embeddings(Vec::new()),
@@ -625,8 +630,8 @@ pub fn runs(
         device.releases(&[0], rule, epsilon, DRAWS)
     };
     let [first, second] = [run(device)?, run(device)?];
-    // Two draws are the same with a probability of 1 / candidates, a pair of places has `length` in a row, and of
-    // pairs within and between runs there are fewer than (2·DRAWS)².
+    // Two draws are equal with a probability of 1 / candidates. A repetition is `length` equal
+    // draws in a row, and runs have fewer than (2·DRAWS)² pairs of places.
     let places = (2.0 * DRAWS as f64).powi(2);
     let length = ((places / REPEATED).ln() / candidates.ln()).ceil();
     let length = length as usize;
@@ -634,7 +639,8 @@ pub fn runs(
     let mut repeated = 0;
     for run in [&first, &second] {
         for (start, window) in run.windows(length).enumerate() {
-            // Windows that overlap repeat each other more easily: of each run only every length-th is kept.
+            // Overlapping windows repeat each other more easily, so only every length-th window of
+            // a run is stored.
             if seen.contains(window) {
                 repeated += 1;
             } else if start.is_multiple_of(length) {
@@ -676,23 +682,24 @@ fn distance(vocabulary: &Vocabulary<'_>, [a, b]: [u32; 2]) -> f64 {
     squared.sqrt() * f64::from(vocabulary.lexicon().vector_exponent()).exp2()
 }
 
-/// Words in a bag whose loss is looked at.
+/// Number of words in a bag whose loss is checked.
 const BAG: u16 = 3;
 
-/// Words that no vocabulary has: too long, and no word.
+/// Words that no vocabulary has: one is too long, the other is not a word.
 const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 
 /// Checks private words and bags of them: `draws` of each word of these pairs.
 ///
-/// - The loss between two words, and between bags of three of them, against ε·(distance + q) for each.
-/// - Frequencies of words against the exact law; of words that the vocabulary does not have, against that of the
-///   word that replaces them.
-/// - The words of a bag are in ascending order, and drawn apart.
+/// - Loss between two words, and between bags of three words: a lower bound on it must not exceed
+///   ε·(distance + q) for each word.
+/// - Frequencies of words: they must fit the exact law. Words outside the vocabulary must fit the
+///   law of the fallback word.
+/// - Bags: their words are in ascending order and drawn independently.
 ///
-/// Noise with the nearest word has no law that is computed: its loss is checked, and that of unknown words.
+/// Noise with the nearest word has no computed law. Its loss and its unknown words are checked.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn words(
     device: &mut dyn Device,
     vocabulary: &Vocabulary<'_>,
@@ -712,7 +719,7 @@ pub fn words(
     audit.run(device, pairs)
 }
 
-/// What is asked for of private words.
+/// Inputs of an audit of private words.
 struct WordAudit<'a> {
     vocabulary: &'a Vocabulary<'a>,
     mechanism: &'a str,
@@ -721,7 +728,7 @@ struct WordAudit<'a> {
     draws: usize,
 }
 
-/// What the releases of pairs of words have shown.
+/// Results from the releases of pairs of words.
 #[derive(Default)]
 struct OfPairs {
     losses: Vec<(Loss, f64)>,
@@ -739,7 +746,7 @@ impl WordAudit<'_> {
                 return Ok(vec![check]);
             }
         }
-        // `draws` words of each word of a pair, and as many bags.
+        // `draws` words of each word of a pair, and the same number of bags.
         let releases = (2 * self.draws * pairs.len()) as u64;
         let (mechanism, epsilon) = (self.mechanism, self.epsilon);
         let mut checks = Vec::new();
@@ -811,7 +818,7 @@ impl WordAudit<'_> {
         word_law(self.vocabulary, word, rule, self.epsilon)
     }
 
-    /// What is promised for two words.
+    /// The promised loss of two words.
     fn promise(&self, pair: [u32; 2]) -> f64 {
         let distance = distance(self.vocabulary, pair);
         match self.rule() {
@@ -830,13 +837,14 @@ impl WordAudit<'_> {
         device.bags(&[word], size, self.how, self.epsilon, self.draws)
     }
 
-    /// Whether these are words of the vocabulary.
+    /// Returns a failed check if some word is not in the vocabulary.
     fn in_range(&self, what: &str, words: &[u32]) -> Option<Check> {
         let bound = self.vocabulary.lexicon().word_count();
         in_range(self.mechanism, what, self.epsilon, words, bound)
     }
 
-    /// Adds what releases of the words of this pair show; or returns a failed check if one names no word.
+    /// Adds the results for this pair of words, or returns a failed check if a release names no
+    /// word.
     fn release_pair(
         &self,
         device: &mut dyn Device,
@@ -881,8 +889,8 @@ impl WordAudit<'_> {
         Ok(None)
     }
 
-    /// Checks that an unknown word has the law of the word that replaces it. Also returns whether all of them became
-    /// words of the vocabulary.
+    /// Checks that an unknown word has the law of the fallback word. Also returns whether all of
+    /// its releases were words of the vocabulary.
     fn unknown(&self, device: &mut dyn Device) -> Result<(Check, bool)> {
         let fallback = self.vocabulary.fallback();
         let law = self.rule().map(|rule| self.law(fallback, rule));
@@ -896,7 +904,7 @@ impl WordAudit<'_> {
             match &law {
                 Some(law) => p.extend(fit(&sample, law)),
                 None => {
-                    // The law is that of the fallback word, whatever that is.
+                    // Noise has no computed law, so a sample of the fallback word replaces it.
                     let known = self.bags(device, self.text(fallback), 1)?.concat();
                     tried += known.len();
                     p.push(same_law(&sample, &known));
@@ -915,7 +923,8 @@ impl WordAudit<'_> {
     }
 }
 
-/// A lower bound on the loss between bags of two words, by the logarithm of the likelihood ratio in 16ths.
+/// A lower bound on the loss between bags of two words. Its events are intervals of the
+/// log-likelihood ratio in 16ths.
 fn loss_of_bags(bags: [&[Vec<u32>]; 2], laws: [&[f64]; 2]) -> Loss {
     let ratio = |word: &u32| (laws[0][*word as usize] / laws[1][*word as usize]).ln();
     let features = bags.map(|bags| -> Vec<Vec<i64>> {
@@ -926,10 +935,11 @@ fn loss_of_bags(bags: [&[Vec<u32>]; 2], laws: [&[f64]; 2]) -> Loss {
     loss_of_features([&features[0], &features[1]], 4, alpha())
 }
 
-/// The p-value that the words of a bag are drawn apart: how often all are the same word.
+/// The p-value of the hypothesis that the words of a bag are independent, by the number of bags
+/// with equal words.
 fn apart(bags: &[Vec<u32>], law: &[f64]) -> f64 {
     let same: f64 = law.iter().map(|p| p.powi(BAG.into())).sum();
-    // The first and the last of a sorted bag are the same if all are.
+    // The words of a sorted bag are equal if its first and last are.
     let equal = bags.iter().filter(|bag| bag.first() == bag.last()).count();
     g_test(
         &[equal as u64, (bags.len() - equal) as u64],
@@ -937,7 +947,8 @@ fn apart(bags: &[Vec<u32>], law: &[f64]) -> f64 {
     )
 }
 
-/// The p-value that two samples have the same law: which sample a draw is from is independent of what it is.
+/// The p-value of the hypothesis that two samples have the same law, by the independence of a draw
+/// and its sample.
 fn same_law(a: &[u32], b: &[u32]) -> f64 {
     let words = a.iter().chain(b).max().map_or(0, |most| *most as usize + 1);
     let mut law = vec![0.0; words];

@@ -1,5 +1,5 @@
-//! What releases say of themselves, read by the documented format and not by the library's own functions: a mistake that
-//! writing and reading share would not show.
+//! Checks the statements of releases by the documented format, not by the functions of the library,
+//! because they would not show a mistake that writing and reading share.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,30 @@ use undertone_core::words::WordMechanism;
 
 use crate::{Check, Method};
 
-/// The bytes that all releases start with.
+/// Length in bytes of the header of every release.
 const HEAD: usize = 24;
 
-/// The bytes of a vector before its coordinates.
+/// Length in bytes of a vector before its coordinates.
 const VECTOR_HEAD: usize = HEAD + 12;
 
-/// What a device was asked for.
+/// A request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A document, to protect each sentence.
+    /// A document, with each sentence protected.
     Sentences(Rule),
-    /// A document, to protect the whole text.
+    /// A document, with the whole text protected.
     WholeText,
-    /// The same by projective geometry response.
+    /// A document, with the whole text protected by projective geometry response.
     Points,
-    /// A bag of so many words.
+    /// A bag with this number of words.
     Bag(WordMechanism, u16),
-    /// A vector of so many coordinates, without a projection.
+    /// A vector with this number of coordinates, without a projection.
     Vector(Noise, u32),
 }
 
 impl Asked {
-    /// What its releases say with this pack and ε: all but what is released, and the grid of a vector.
+    /// The expected statements with this pack and ε: all except the released value, and the grid of
+    /// a vector.
     pub(crate) fn expected(self, pack: &Pack<'_>, epsilon: Epsilon) -> Expected {
         let by_scores = pack.scores().is_some();
         let (mechanism, rule) = match self {
@@ -81,7 +82,7 @@ impl Asked {
         }
     }
 
-    /// How many bytes its releases have.
+    /// Length of its releases in bytes.
     fn bytes(self) -> usize {
         match self {
             Self::Bag(_, size) => HEAD + 2 * usize::from(size),
@@ -98,14 +99,14 @@ fn rule_number(rule: Rule) -> u8 {
     }
 }
 
-/// What releases should say of themselves.
+/// Expected statements of releases.
 pub(crate) struct Expected {
     asked: Asked,
-    /// Where a field starts, its name and its bytes.
+    /// Offset, name and bytes of each field.
     fields: Vec<(usize, &'static str, Vec<u8>)>,
 }
 
-/// What a release releases, by the documented format.
+/// The released value, by the documented format.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// A candidate, an outcome or a point.
@@ -116,16 +117,16 @@ pub(crate) enum Content {
     Steps(i32, Vec<i32>),
 }
 
-/// What releases have said that is not what they were asked for.
+/// Differences between the statements of releases and the requests.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     read: u64,
-    /// How often, by the name of the field.
+    /// Number of wrong releases, by the name of the field.
     wrong: BTreeMap<&'static str, u64>,
 }
 
 impl Stated {
-    /// Reads a release. `None` if it has another length than it should.
+    /// Reads a release. `None` if its length is wrong.
     pub(crate) fn read(&mut self, expected: &Expected, bytes: &[u8]) -> Option<Content> {
         if bytes.len() != expected.asked.bytes() {
             return None;
@@ -152,7 +153,7 @@ impl Stated {
         })
     }
 
-    /// A check of all releases that were read, if there are any.
+    /// A check of all releases that were read; `None` without releases.
     pub(crate) fn check(&self) -> Option<Check> {
         let wrong: u64 = self.wrong.values().sum();
         let names: Vec<&str> = self.wrong.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! What samples tell about laws: goodness of fit, independence, confidence bounds, privacy loss.
+//! Statistics of samples: goodness of fit, independence, confidence bounds, and privacy loss.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,16 +6,16 @@ use statrs::function::beta::inv_beta_reg;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-/// How many bounds and how many tests of fit an audit has at most; they share its rates of false alarms.
+/// Maximum number of bounds and of tests of fit in an audit; they share its error rates.
 pub const MOST: u32 = 1000;
 
-/// The probability that any of the bounds of an audit is wrong: they hold together with 99.9 %.
+/// The probability that any of the bounds of an audit is wrong: together they hold with 99.9 %.
 pub const WRONG: f64 = 1e-3;
 
-/// The probability that any test of fit of an audit fails a device that does what it should.
+/// The probability that any test of fit of an audit fails for a correct device.
 pub const FALSE_ALARM: f64 = 1e-9;
 
-/// The share of [`WRONG`] of one bound.
+/// The share of [`WRONG`] for one bound.
 pub fn alpha() -> f64 {
     WRONG / f64::from(MOST)
 }
@@ -28,7 +28,7 @@ pub fn threshold() -> f64 {
 /// The p-value of the G-test of `observed` counts against `expected` probabilities.
 ///
 /// Cells with fewer than 10 expected observations are pooled, so that the chi-square tail is
-/// accurate; an observation in a cell of probability 0 gives p = 0. Empty cells count.
+/// accurate. An observation in a cell of probability 0 returns p = 0. Empty cells count.
 pub fn g_test(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total = observed.iter().sum::<u64>() as f64;
@@ -51,7 +51,7 @@ pub fn g_test(observed: &[u64], expected: &[f64]) -> f64 {
     if pool.1 >= 10.0 {
         cells.push(pool);
     } else if pool.1 > 0.0 {
-        // Too small on its own: join the smallest of the others.
+        // Pools a cell that is too small with the smallest other cell.
         let smallest = cells.iter_mut().min_by(|a, b| a.1.total_cmp(&b.1));
         let smallest = smallest.expect("a cell with 10 expected observations");
         *smallest = (smallest.0 + pool.0, smallest.1 + pool.1);
@@ -87,8 +87,8 @@ pub fn chi_square_tail(x: f64, freedom: usize) -> f64 {
     tail
 }
 
-/// The p-value of the test of Kolmogorov and Smirnov that `sample` is uniform on 0..=1: a sample of any
-/// continuous law after its distribution function. Sorts the sample.
+/// The p-value of the Kolmogorov–Smirnov test that `sample` is uniform on 0..=1. A sample of any
+/// continuous law is uniform after its distribution function. Sorts the sample.
 pub fn uniform_test(sample: &mut [f64]) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -98,7 +98,7 @@ pub fn uniform_test(sample: &mut [f64]) -> f64 {
         .zip(ranks)
         .map(|(u, rank)| (u - rank / n).max((rank + 1.0) / n - u))
         .fold(0.0, f64::max);
-    // Stephens 1970: the asymptotic law at this argument is good from a handful of observations on.
+    // Stephens 1970: the asymptotic law at this argument is accurate from a few observations on.
     let x = distance * (n.sqrt() + 0.12 + 0.11 / n.sqrt());
     let terms = (1..=100).map(|k| {
         let sign = if k % 2 == 1 { 2.0 } else { -2.0 };
@@ -111,8 +111,9 @@ pub fn uniform_test(sample: &mut [f64]) -> f64 {
     }
 }
 
-/// Clopper and Pearson's bound: the probability at which `hits` or more in `trials` are seen with
-/// probability at most `alpha`. The true one is smaller with probability at most `alpha`.
+/// Clopper and Pearson's lower bound: the probability at which `hits` or more in `trials` occur
+/// with probability at most `alpha`. The true probability is smaller with probability at most
+/// `alpha`.
 pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     assert!(hits <= trials && trials > 0);
     if hits == 0 {
@@ -121,13 +122,14 @@ pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     inv_beta_reg(hits as f64, (trials - hits) as f64 + 1.0, alpha)
 }
 
-/// The same on the other side.
+/// Clopper and Pearson's upper bound; see [`lower_bound`].
 pub fn upper_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     1.0 - lower_bound(trials - hits, trials, alpha)
 }
 
-/// Cells of a law for [`g_test`]: outcomes in the order of `rank`, merged until `draws` draws give at least
-/// `least` of them on average. Returns the cell of each outcome, and the probability of each cell.
+/// Cells of a law for [`g_test`]: outcomes in the order of `rank`, merged until `draws` draws have
+/// on average at least `least` of them. Returns the cell of each outcome, and the probability of
+/// each cell.
 pub fn cells<K: PartialOrd>(
     law: &[f64],
     draws: usize,
@@ -153,7 +155,7 @@ pub fn cells<K: PartialOrd>(
             sum = 0.0;
         }
     }
-    // What is left over joins the last cell.
+    // The remainder joins the last cell.
     if probabilities.is_empty() {
         probabilities.push(0.0);
     }
@@ -165,8 +167,9 @@ pub fn cells<K: PartialOrd>(
     (cell, probabilities)
 }
 
-/// The p-value of the G-test that the row and the column of an observation are independent. `pairs` are
-/// observations; rows and columns with fewer than 10 expected observations in a cell should have been merged.
+/// The p-value of the G-test that the row and the column of an observation are independent. `pairs`
+/// are observations. The caller should have merged rows and columns with fewer than 10 expected
+/// observations in a cell.
 pub fn independence_test(pairs: &[(usize, usize)]) -> f64 {
     let mut joint: HashMap<(usize, usize), u64> = HashMap::new();
     let (mut rows, mut columns): (BTreeMap<usize, u64>, BTreeMap<usize, u64>) = Default::default();
@@ -190,17 +193,17 @@ pub fn independence_test(pairs: &[(usize, usize)]) -> f64 {
     }
 }
 
-/// What two samples tell about the loss between their laws.
+/// Evidence of two samples for the loss between their laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// ln (Pr\[S\] / Pr'\[S\]) is at least this, for a set S of outcomes and one of the two orders.
     pub bound: f64,
-    /// How often S was seen among the draws that judge, first under the law where it is more likely.
+    /// Counts of S among the judging draws, first under the law where S is more likely.
     pub hits: [u64; 2],
 }
 
 impl Loss {
-    /// Clopper and Pearson: wrong with a probability of at most `alpha`.
+    /// By Clopper and Pearson: wrong with a probability of at most `alpha`.
     fn new(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
         let p = lower_bound(hits[0], draws[0] as u64, alpha / 2.0);
         let q = upper_bound(hits[1], draws[1] as u64, alpha / 2.0);
@@ -211,11 +214,12 @@ impl Loss {
     }
 }
 
-/// The quantile of the normal law for half of what [`alpha`] gives to each of the two sides of a bound.
+/// The quantile of the normal law for half of [`alpha`], the share of one side of a bound.
 const QUANTILE: f64 = 5.0;
 
-/// Roughly the [`Loss`] that this many draws of each law show by an event with these probabilities: Wilson's bounds in
-/// place of Clopper and Pearson's, which take a hundred times longer.
+/// An estimate of the [`Loss`] that this many draws of each law show by an event with these
+/// probabilities. It uses Wilson's bounds, because Clopper and Pearson's take a hundred times
+/// longer.
 pub(crate) fn shown(p: f64, other: f64, draws: u64) -> f64 {
     let n = draws.max(1) as f64;
     let z = QUANTILE * QUANTILE / n;
@@ -231,8 +235,9 @@ pub(crate) fn shown(p: f64, other: f64, draws: u64) -> f64 {
     }
 }
 
-/// The event by which draws of these two laws show most of the loss between them: of the outcomes that one law
-/// makes more likely, those with the largest ratio. Returns the side on which it is more likely, and its outcomes.
+/// The event by which draws of these two laws show most of the loss between them: among the
+/// outcomes that one law makes more likely, those with the largest ratio. Returns the side on which
+/// it is more likely, and its outcomes.
 pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
     let mut best = (f64::NEG_INFINITY, 0, Vec::new());
     for side in [0, 1] {
@@ -256,8 +261,9 @@ pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
     (side, event)
 }
 
-/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most `alpha`, by an
-/// event that was chosen without looking at them and that seems more likely on this side.
+/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most
+/// `alpha`, by an event that was chosen without looking at the samples and that seems more likely
+/// on this side.
 pub(crate) fn loss_of_event(
     samples: [&[u32]; 2],
     (side, event): &(usize, Vec<bool>),
@@ -271,15 +277,15 @@ pub(crate) fn loss_of_event(
     Loss::new(hits, sides.map(|side| samples[side].len()), alpha)
 }
 
-/// How promising a set of outcomes is that was seen this often among the draws that choose: about its bound.
-/// Rare ones would win by chance.
+/// The rank of a set of outcomes with these counts among the choosing draws, about its bound.
+/// `None` for rare sets, which would win by chance.
 fn promise([a, b]: [u64; 2]) -> Option<f64> {
     let [a, b] = [a, b].map(|count| count as f64);
     (a >= 100.0).then(|| (a - 3.3 * a.sqrt()) / (b + 3.3 * b.sqrt() + 7.0))
 }
 
-/// A lower bound on the loss between the laws of two samples of outcomes, wrong with a probability of at most
-/// `alpha`: a set of outcomes is chosen on one half of the draws and judged on the other.
+/// A lower bound on the loss between the laws of two samples of outcomes, wrong with a probability
+/// of at most `alpha`: one half of the draws chooses a set of outcomes, the other half judges it.
 ///
 /// # Panics
 /// If a sample has fewer than two draws.
@@ -297,7 +303,7 @@ pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
             .iter()
             .map(|(outcome, counts)| (*outcome, [counts[side], counts[1 - side]]))
             .collect();
-        // The first of this order are the best set of their number.
+        // The best set of each size is a prefix of this order.
         let ratio = |[a, b]: [u64; 2]| (a as f64 + 0.5) / (b as f64 + 0.5);
         order.sort_by(|a, b| ratio(b.1).total_cmp(&ratio(a.1)));
         let mut sum = [0; 2];
@@ -329,8 +335,8 @@ pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
     )
 }
 
-/// Sets of releases, by one feature: a cell of this width, everything below its end, everything from its
-/// start on.
+/// A set of releases by one feature: a cell of this width, all values below `end`, or all values
+/// from `start` on.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Cell {
@@ -362,9 +368,10 @@ impl Event {
     }
 }
 
-/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most `alpha`. Each
-/// draw is a list of numbers, its features; events by one of them, in cells of 1, `width` and 4·`width`, are
-/// chosen from on one half of the draws, and the best is judged on the other.
+/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most
+/// `alpha`. Each draw is a list of numbers, its features. Events are sets by one feature, in cells
+/// of 1, `width` and 4·`width`. One half of the draws chooses the best event, the other half judges
+/// it.
 ///
 /// # Panics
 /// If a sample has fewer than two draws, or draws of different numbers of features.
@@ -443,7 +450,7 @@ mod tests {
         assert!(g_test(&[5_000, 5_000], &[0.5, 0.5]) > 0.9);
         assert!(g_test(&[5_300, 4_700], &[0.5, 0.5]) < 1e-6);
         assert_eq!(g_test(&[9_999, 1], &[1.0, 0.0]), 0.0);
-        // An empty cell is evidence too.
+        // An empty cell is also evidence.
         assert!(g_test(&[10_000, 0], &[0.99, 0.01]) < 1e-6);
     }
 
@@ -506,10 +513,10 @@ mod tests {
         assert!(loss_of_outcomes([&few, &few], 1e-3).bound < 0.0);
     }
 
-    /// What is predicted before drawing is found after it, to a tenth, and is never more than the loss.
+    /// A prediction before drawing agrees with the result to a tenth, and never exceeds the loss.
     #[test]
     fn what_draws_show_is_foreseen() {
-        // Ten outcomes: the first is likely by one law and rare by the other.
+        // The first of ten outcomes is likely under one law and rare under the other.
         for rest in [0.007, 0.05, 0.09] {
             let first = 1.0 - 9.0 * rest;
             let law: Vec<f64> = (0..10).map(|y| if y == 0 { first } else { rest }).collect();

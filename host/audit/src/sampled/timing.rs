@@ -1,12 +1,12 @@
-//! Does the time of a release depend on the sentences? A device is timed on two classes of documents with the same
-//! number of sentences, by chance one or the other, and the means are compared (dudect: Reparaz, Balasch and
-//! Verbauwhede 2017).
+//! Checks whether the time of a release depends on the sentences. Two classes of documents with the
+//! same number of sentences are timed in random order, and the means are compared (dudect: Reparaz,
+//! Balasch and Verbauwhede 2017).
 //!
-//! Times have a long upper tail, of interrupts and other programs, that has nothing to do with the document. So means
-//! are compared below several percentiles of all times, by Welch's t. A difference counts if every one of three runs
-//! of the device shows it, in the same direction. Noise that comes and goes with the load of the machine hits one run
-//! and not all of them. So does what depends on where the memory of a process lies: one run in ten shows a difference
-//! of 1.2 %, all the time, that the others do not show.
+//! Times have a long upper tail of interrupts and other programs, unrelated to the document. So
+//! Welch's t compares means below several percentiles of all times. A difference counts if each of
+//! three runs of the device shows it, in the same direction. Varying noise from the load of the
+//! machine affects one run and not all of them. So does the memory layout of a process: in one run
+//! of ten it causes a steady difference of 1.2 %, which the others do not show.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
@@ -18,39 +18,39 @@ use crate::sampled::device::{Device, Document, Timed};
 use crate::{Check, Method};
 use undertone::error::Result;
 
-/// A measurement is judged in this many parts, each a run of the device.
+/// Parts of a measurement, each a run of the device.
 const PARTS: usize = 3;
 
-/// Welch's t that every part must reach for a difference to count.
+/// Minimum of Welch's t in every part.
 const THRESHOLD: f64 = 5.0;
 
-/// The share of the mean that a difference must have to count. A smaller one is measured and reported, but does not
-/// fail: it may be due to where the memory of a process lies.
+/// Minimum difference as a share of the mean. Smaller ones are reported but do not fail, because
+/// the memory layout of a process can cause them.
 const LEAST_EFFECT: f64 = 0.02;
 
-/// Times above these percentiles of all are left out.
+/// Percentiles of all times above which times are left out.
 const CROPS: [f64; 5] = [0.5, 0.75, 0.9, 0.99, 1.0];
 
-/// Sentences of the documents that are timed.
+/// Sentences of the timed documents.
 const SENTENCES: usize = 20;
 
-/// How much two classes differ.
+/// The difference between two classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The least of Welch's t in the parts, of the crop for which that is largest; 0 if the parts do not agree in its
-    /// sign.
+    /// The smallest of Welch's t in the parts, for the crop with the largest one; 0 if its sign
+    /// differs between parts.
     pub t: f64,
-    /// The difference of means of that crop, as a share of the mean, over all parts.
+    /// The difference of means of that crop over all parts, as a share of the mean.
     pub effect: f64,
 }
 
 impl Difference {
-    /// Whether a device fails by it.
+    /// Whether the difference fails a device.
     pub fn counts(self) -> bool {
         self.t >= THRESHOLD && self.effect >= LEAST_EFFECT
     }
 
-    /// Compares times; each says whether it is of the second class.
+    /// Compares times; the flag marks the second class.
     pub fn new(times: &[(bool, u64)]) -> Self {
         let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
         sorted.sort_unstable();
@@ -76,7 +76,7 @@ impl Difference {
             let t = ts.iter().map(|t| t.abs()).fold(f64::INFINITY, f64::min);
             let [a, b] = moments(times);
             let effect = (a.mean - b.mean).abs() / a.mean.min(b.mean).max(1.0);
-            // The largest of those that are large enough to count, if there are any.
+            // Prefers differences that are large enough to count.
             let rank = |t: f64, effect: f64| (effect >= LEAST_EFFECT, t);
             if one_sign && rank(t, effect) > rank(largest.t, largest.effect) {
                 largest = Self { t, effect };
@@ -86,7 +86,7 @@ impl Difference {
     }
 }
 
-/// Number, mean, and sum of squares of what lies around it (Welford 1962).
+/// Number, mean, and sum of squared deviations (Welford 1962).
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     n: f64,
@@ -110,11 +110,11 @@ fn welch([a, b]: [Moments; 2]) -> f64 {
     }
     let variance = |x: Moments| x.squares / (x.n - 1.0) / x.n;
     let deviation = (variance(a) + variance(b)).sqrt();
-    // Clocks that do not tick give no deviation.
+    // Coarse clocks can result in a deviation of 0.
     (a.mean - b.mean) / deviation.max(1e-9)
 }
 
-/// Documents to time: the first is class 0, the others class 1.
+/// Documents to time: the first is class 0, the others are class 1.
 fn classes(dimension: usize) -> [(&'static str, Vec<Document>); 2] {
     let mut rng = PublicRng::new(0x7e57_ab03);
     let mut random = || {
@@ -143,13 +143,14 @@ fn classes(dimension: usize) -> [(&'static str, Vec<Document>); 2] {
     ]
 }
 
-/// Checks the times of pushing documents of 20 embeddings, and of releasing them: `count` of each class pair.
+/// Checks the times of pushing and releasing documents of 20 embeddings: `count` of each class
+/// pair.
 ///
-/// A difference fails if Welch's t is at least 5 in each of three runs of the device and the means differ by 2 % at
-/// least.
+/// A difference fails if Welch's t is at least 5 in each of three runs of the device and the means
+/// differ by at least 2 %.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn check(
     device: &mut dyn Device,
     pack: &Pack<'_>,
@@ -167,7 +168,7 @@ pub fn check(
             for (number, document) in documents.iter().enumerate() {
                 device.keep(number, document)?;
             }
-            // What is not in memory yet is fetched once.
+            // Loads code and data into memory before timing.
             device.times(0, others.clone(), rule, epsilon, count.min(100))?;
             let part = count.div_ceil(PARTS);
             times.extend(device.times(0, others.clone(), rule, epsilon, part)?);

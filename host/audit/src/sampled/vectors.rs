@@ -1,4 +1,4 @@
-//! What releases of a device say about private vectors.
+//! Checks a device's releases of private vectors.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
@@ -18,7 +18,7 @@ use undertone::error::Result;
 use undertone::release::document::epsilon_f64;
 use undertone_report::number::at_most;
 
-/// What is promised for two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
+/// The promised loss of two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
 pub fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
     let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE);
     let bits = laplace.map_or(0, |laplace| laplace.fraction_bits());
@@ -33,7 +33,7 @@ fn kappa(noise: Noise) -> f64 {
     }
 }
 
-/// The δ that goes with a [`promise`]: far below what any number of releases could show.
+/// The δ of a [`promise`], too small for any number of releases to show.
 pub fn delta(noise: Noise, promise: f64) -> f64 {
     match noise {
         Noise::Laplace => (1.0 + promise.exp()) * 2f64.powi(-60),
@@ -41,7 +41,7 @@ pub fn delta(noise: Noise, promise: f64) -> f64 {
     }
 }
 
-/// Numbers of a release that an auditor looks at: the first two coordinates, their difference, and the sum of all.
+/// Features of a release: the first two coordinates, their difference, and the sum of all.
 pub fn features(y: &[i64]) -> Vec<i64> {
     match y {
         [a, b, ..] => vec![*a, *b, a - b, y.iter().sum()],
@@ -49,15 +49,16 @@ pub fn features(y: &[i64]) -> Vec<i64> {
     }
 }
 
-/// The width of cells that releases of this ε are looked at in: a quarter of 1/ε, in steps of the grid.
+/// Width of the cells for releases of this ε: a quarter of 1/ε, in steps of the grid.
 pub fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
     let step = f64::from(grid_exponent).exp2();
     (0.25 / epsilon_f64(epsilon) / step).max(2.0) as i64
 }
 
-/// Two vectors at a distance of 1/ε or so, where the promise is a loss of about 1: along an axis, all coordinates
-/// at once, between two grid points. And two that are hardly apart, on either side of the middle between grid points:
-/// rounded to the nearest, they would be a step apart.
+/// Pairs of vectors at a distance of about 1/ε, with a promised loss of about 1: along an axis,
+/// with all coordinates, and between two grid points. One more pair is close together, on either
+/// side of the midpoint between grid points: rounding to the nearest point would move them a step
+/// apart.
 fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
     let far = 1.0 / epsilon_f64(epsilon);
     let along_axis = |by: f64| {
@@ -86,12 +87,12 @@ pub fn distance([x, other]: [&[f32]; 2]) -> f64 {
     differences.map(|d| d * d).sum::<f64>().sqrt()
 }
 
-/// p-values of the law of releases of the vector 0: the noise.
+/// p-values of the hypothesis that releases of the vector 0 have the law of the noise.
 fn fit(noise: Noise, epsilon: Epsilon, step: f64, releases: &[Vec<i64>]) -> Vec<f64> {
     let m = releases[0].len();
     match noise {
         Noise::Laplace => {
-            // The grid is smoothed away; what is left of it is 10⁻⁴ of the noise's deviation.
+            // Smooths the grid; its remaining effect is 10⁻⁴ of the noise's deviation.
             let mut rng = PublicRng::new(0x7e57_ab01);
             let mut uniform = || (rng.next_u64() >> 11) as f64 / 2f64.powi(53);
             let points: Vec<Vec<f64>> = releases
@@ -145,7 +146,7 @@ fn fit(noise: Noise, epsilon: Epsilon, step: f64, releases: &[Vec<i64>]) -> Vec<
     }
 }
 
-/// The quarter of the sample that each value lies in.
+/// The quarter of the sample that contains each value.
 fn quarters(sample: &[i64]) -> Vec<usize> {
     let mut sorted = sample.to_vec();
     sorted.sort_unstable();
@@ -156,7 +157,7 @@ fn quarters(sample: &[i64]) -> Vec<usize> {
         .collect()
 }
 
-/// p-values that consecutive releases are independent.
+/// p-values of the hypothesis that consecutive releases are independent.
 fn independence(releases: &[Vec<i64>]) -> Vec<f64> {
     let m = releases[0].len();
     (0..m.min(2))
@@ -180,18 +181,22 @@ pub(crate) fn noise_name(noise: Noise) -> &'static str {
     }
 }
 
-/// Coordinates of the vectors that are looked at.
+/// Coordinates of the vectors to check.
 const DIMENSIONS: [usize; 3] = [1, 2, 8];
 
-/// Checks private vectors of 1, 2 and 8 coordinates: `draws` releases of each of the vectors of a few pairs.
+/// Checks private vectors of 1, 2 and 8 coordinates: `draws` releases of each vector of a few
+/// pairs.
 ///
-/// - Every coordinate is a whole number of steps of the grid that the public parameters give.
-/// - The loss between two vectors: a lower bound on it must not exceed ε·(D + τ) + κ. (δ is below 10⁻¹⁷.)
-/// - The law of the noise: radius and direction of Laplace noise, the coordinates of discrete noise.
-/// - Consecutive releases are independent, and two runs of the device have none in common.
+/// - Every coordinate is a whole number of steps of the grid that the public parameters determine.
+/// - Loss between two vectors: a lower bound on it must not exceed ε·(D + τ) + κ. (δ is below
+///   10⁻¹⁷.)
+/// - Law of the noise: radius and direction of Laplace noise, and the coordinates of discrete
+///   noise.
+/// - Independence: consecutive releases are independent, and two runs of the device have none in
+///   common.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn check(
     device: &mut dyn Device,
     noise: Noise,
@@ -205,12 +210,12 @@ pub fn check(
     for dimension in DIMENSIONS {
         let Ok(laplace) = Laplace::with_noise(noise, dimension as u32, epsilon, Sensitivity::ONE)
         else {
-            // Noise for vectors is not drawn for an ε below 0.1.
+            // Vectors have no noise for an ε below 0.1.
             return Ok(Vec::new());
         };
         let grid = laplace.grid_exponent();
         let step = f64::from(grid).exp2();
-        // The vectors fit: their coordinates are about 1/ε at most.
+        // Contains the vectors, whose coordinates are at most about 1/ε.
         let bound = (2.0 / epsilon_f64(epsilon)).log2().ceil() as i32;
         let mut sample = |x: &[f32]| -> Result<Vec<Vec<i64>>> {
             let vectors = device.vectors(x, bound, noise, epsilon, draws)?;
@@ -285,15 +290,15 @@ pub fn check(
     ])
 }
 
-/// For each release of a document that an audit asks for, so many of a vector: of 20,000 times as many, two have the same
-/// key of 32 bits with a probability above 1 − 10⁻⁹.
+/// Releases of a vector for each requested release of a document. Of 22 × 20,000 releases, two
+/// share a 32-bit key with a probability above 1 − 10⁻⁹.
 const KEYS: usize = 22;
 
-/// Releases of vectors are so many numbers that the same one comes again only with the same key: a generator whose keys
-/// are too few shows, by the birthday paradox. `releases`: of a document, in this audit.
+/// Finds generators with too few keys by the birthday paradox: a release of 16 coordinates hardly
+/// repeats unless its key does. `releases`: the releases of a document in this audit.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn keys(device: &mut dyn Device, epsilon: Epsilon, releases: usize) -> Result<Option<Check>> {
     const DIMENSION: usize = 16;
     let noise = Noise::Laplace;
@@ -302,13 +307,14 @@ pub fn keys(device: &mut dyn Device, epsilon: Epsilon, releases: usize) -> Resul
     }
     let count = KEYS * releases;
     let bound = (2.0 / epsilon_f64(epsilon)).log2().ceil() as i32;
-    // A coordinate is the same in two releases with a probability of 1/32 at most: 16 of them with 2^-80.
+    // A coordinate repeats with a probability of at most 1/32, all 16 with at most 2^-80.
     let vectors = device.vectors(&[0.0; DIMENSION], bound, noise, epsilon, count)?;
     let bits = |y: &Vec<f64>| y.iter().map(|y| y.to_bits()).collect();
     let mut all: Vec<Vec<u64>> = vectors.values.iter().map(bits).collect();
     all.sort_unstable();
     let repeated = all.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    // No pair of n releases shares one of N keys with a probability of e^(-n²/2N), which is 10⁻⁹ for N = n²/41.
+    // The probability that no pair of n releases shares one of N keys is e^(-n²/2N), which is 10⁻⁹
+    // for N = n²/41.
     let keys = (count as f64).powi(2) / 41.0;
     Ok(Some(Check {
         mechanism: noise_name(noise).to_owned(),
@@ -326,11 +332,11 @@ pub fn keys(device: &mut dyn Device, epsilon: Epsilon, releases: usize) -> Resul
     }))
 }
 
-/// Two runs of the device have no release in common.
+/// Checks that two runs of the device have no release in common.
 fn runs(device: &mut dyn Device, noise: Noise, epsilon: Epsilon) -> Result<Check> {
     const DRAWS: usize = 500;
-    // A coordinate is the same in two releases with a probability of 1/32 at most: with 16 of them, two of 1000
-    // releases are the same with one below 10⁻¹².
+    // A coordinate repeats with a probability of at most 1/32, so some two of 1000 releases agree
+    // in all 16 with less than 10⁻¹².
     let x = [0.0; 16];
     let mut run = || -> Result<Vec<Vec<u64>>> {
         device.restart()?;
