@@ -57,7 +57,7 @@ pub struct Guesses {
 }
 
 impl Guesses {
-    /// Records one guess. The attacker knows two vectors, one of which `y` is a release of, and
+    /// Records one guess. The attacker has two vectors, one of which `y` is a release of, and
     /// names the one that is not excluded. If both or none are excluded, the attacker does not
     /// guess.
     pub fn guess(&mut self, precision: Precision, y: &[f64], truth: &[f64], other: &[f64]) {
@@ -72,7 +72,7 @@ impl Guesses {
 /// Coordinates of the vectors that are attacked.
 const DIMENSIONS: [usize; 3] = [1, 8, 384];
 
-/// Attacks `draws` releases of vectors. The attacker knows two candidates that differ by 2⁻¹⁰, and
+/// Attacks `draws` releases of vectors. The attacker has two candidates that differ by 2⁻¹⁰, and
 /// may not be right more often than ε·D allows.
 ///
 /// The attack is in single precision. Sums in `f64` do not reveal a vector of `f32`, the type that

@@ -33,7 +33,7 @@ fn kappa(noise: Noise) -> f64 {
     }
 }
 
-/// The δ of a [`promise`], too small for any number of releases to show.
+/// The δ of a [`promise`], so small that no number of releases could show it.
 pub fn delta(noise: Noise, promise: f64) -> f64 {
     match noise {
         Noise::Laplace => (1.0 + promise.exp()) * 2f64.powi(-60),
