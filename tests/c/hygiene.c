@@ -1,19 +1,19 @@
 /*
- * What a private text leaves in the memory of a program once it was released or reset: nothing.
+ * Checks that a private text leaves nothing in the memory of a program after a release or a reset.
  *
  *     hygiene PACK SCORES PROJECTION FEATURES     exit status 0 if nothing is left; Linux
  *
- * Everything is done on a stack of its own and in a child process, which wipes its own buffers and then writes all
- * memory that it may write (/proc/self/maps) to a file: handles, the stack below the stack pointer, heap, data. Two
- * children do the same with the same random bytes but another text, or with the same text but other random bytes.
- * Their memory must be the same but for what differs between two children that do the same. So it does not
- * matter what was derived from a text or a key, how it is coded or where it lies. The coordinates, the text and the key
- * themselves are looked for, too.
+ * All work is done on a separate stack in a child process. The child wipes its own buffers and then
+ * writes all writable memory (/proc/self/maps) to a file: handles, the stack below the stack
+ * pointer, heap, data. Two children process the same random bytes with different texts, or the same
+ * text with different random bytes. Their memory must be equal, except where two identical children
+ * differ. So the check finds whatever derives from a text or a key, in any encoding and at any
+ * place. It also searches for the coordinates, the text and the key themselves.
  *
- * (The ledger sees neither texts nor secrets.)
+ * (The ledger processes neither texts nor secrets.)
  *
- * It must be found while the document is still there, and, with -DPLANTED, where a caller leaves a copy on the
- * stack.
+ * The private data must be found while the document still exists and, with -DPLANTED, where a
+ * caller leaves a copy on the stack.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static undertone_bag *bag;
 static undertone_vector_mechanism *vector;
 static undertone_grant *grant;
 
-/* What a child wipes itself: its input and the release. */
+/* Wiped by the child itself: its input and the release. */
 static struct {
     uint32_t child, text, key;
     pid_t children[4];
@@ -91,7 +91,7 @@ static void need(int holds, const char *what)
 
 /* --- Inputs: two texts, two keys --- */
 
-/* Coordinates that look like nothing else, the same in every child with this text. */
+/* Coordinates that occur nowhere else, the same in every child with this text. */
 static void fill(uint32_t text, uint32_t key)
 {
     static const char *const sentences[] = {
@@ -105,7 +105,7 @@ static void fill(uint32_t text, uint32_t key)
         state = state * 6364136223846793005u + 1442695040888963407u;
         own.coordinates[i] = (float)(int32_t)(state >> 32) / 3e9f;
     }
-    /* As long: how long a text is stands in this program's own frames. */
+    /* Equal lengths: the length of a text is in this program's own frames. */
     memset(own.sentence, ' ', sizeof own.sentence);
     memcpy(own.sentence, sentences[text], strlen(sentences[text]));
     for (size_t i = 0; i < sizeof own.entropy; i++) {
@@ -114,7 +114,7 @@ static void fill(uint32_t text, uint32_t key)
     }
 }
 
-/* What `fill` left below. */
+/* Clears what `fill` left below. */
 __attribute__((noinline)) static void wipe_stack(void)
 {
     volatile uint8_t below[4096];
@@ -130,7 +130,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-/* --- What is done with them --- */
+/* --- Calls --- */
 
 static void new_grant(int32_t unit)
 {
@@ -274,7 +274,7 @@ static void projected_laplace(void) { projected_of(UNDERTONE_NOISE_LAPLACE); }
 static void projected_discrete(void) { projected_of(UNDERTONE_NOISE_DISCRETE_LAPLACE); }
 
 #ifdef PLANTED
-/* A caller's copy of two coordinates, which nobody wipes. */
+/* A caller's copy of two coordinates, which is never wiped. */
 __attribute__((noinline)) static void careless(void)
 {
     float copy[2] = {own.coordinates[0], own.coordinates[1]};
@@ -292,7 +292,7 @@ static const struct {
     const char *name;
     void (*run)(void);
     int pack;
-    /* Whether something has to be found: the document is still there. */
+    /* The document still exists, so something must be found. */
     int there;
 } runs[] = {
 #ifdef PLANTED
@@ -342,7 +342,7 @@ static const struct {
 static ucontext_t here, there;
 static uint8_t stack[STACK] __attribute__((aligned(4096)));
 
-/* Runs on the stack above, which is nobody else's. */
+/* Runs on the stack above, which nothing else uses. */
 static void on_own_stack(void (*call)(void))
 {
     need(getcontext(&there) == 0, "getcontext");
@@ -351,7 +351,7 @@ static void on_own_stack(void (*call)(void))
     there.uc_link = &here;
     makecontext(&there, call, 0);
     need(swapcontext(&here, &there) == 0, "swapcontext");
-    /* What switching saved of registers. */
+    /* Registers saved by the switch of stacks. */
     memset(&here, 0, sizeof here);
     memset(&there, 0, sizeof there);
 }
@@ -366,7 +366,7 @@ static void write_all(int file, const void *bytes, size_t len)
     }
 }
 
-/* All memory that may be written, each piece behind its address and length. */
+/* Writes all writable memory, each piece after its address and length. */
 static void write_memory(void)
 {
     static char maps[64 * 1024];
@@ -392,13 +392,13 @@ struct image {
     pid_t child;
 };
 
-/* Texts and keys of the children: two that do the same, one with another text, one with another key. What tells
- * them apart is in `own` alone. */
+/* Texts and keys of the children: two identical ones, one with another text, one with another
+ * key. Only `own` distinguishes them. */
 static const struct {
     uint32_t text, key;
 } inputs[4] = {{0, 0}, {0, 0}, {1, 0}, {0, 1}};
 
-/* Where each of them writes. */
+/* Output files of the children. */
 static int outputs[4];
 
 __attribute__((noinline)) static void begin(int run)
@@ -410,7 +410,7 @@ __attribute__((noinline)) static void begin(int run)
 
 static struct image images[4];
 
-/* Fills `images`. Between the children nothing here changes. */
+/* Fills `images`. Nothing changes here between the children. */
 static void run_children(int run)
 {
     int status;
@@ -458,7 +458,7 @@ static const char *where(uint64_t address)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const uint64_t start = (uintptr_t)places[i].start;
         if (start <= address && address < start + places[i].len) {
-            /* Of the stack, how far below its end. */
+            /* Offset from the end of the stack. */
             snprintf(text, sizeof text, "%s at %s%lu", places[i].name, i == 0 ? "-" : "",
                      (unsigned long)(i == 0 ? start + places[i].len - address : address - start));
             return text;
@@ -468,13 +468,13 @@ static const char *where(uint64_t address)
     return text;
 }
 
-/* Whether the number of the child stands there. */
+/* Returns whether the number of the child is there. */
 static int is_number(struct image image, size_t at)
 {
     return memcmp(image.bytes + at, &image.child, sizeof image.child) == 0;
 }
 
-/* How many bytes differ between a and b but not between a and same. */
+/* Counts the bytes that differ between a and b but not between a and same. */
 static size_t differences(struct image a, struct image same, struct image b, int show)
 {
     size_t found = 0, at = 0;
@@ -487,7 +487,7 @@ static size_t differences(struct image a, struct image same, struct image b, int
         memcpy(head, a.bytes + at, sizeof head);
         at += sizeof head;
         for (uint64_t i = 0; i < head[1]; i++) {
-            /* The C library keeps it. */
+            /* Kept by the C library. */
             if (i % 4 == 0 && is_number(a, at + i) && is_number(b, at + i)) {
                 i += 3;
                 continue;
@@ -516,7 +516,7 @@ static size_t occurrences(struct image image, const void *pattern, size_t len)
     return found;
 }
 
-/* The input itself: pairs of coordinates, parts of the text, of the key. */
+/* Searches for the input itself: pairs of coordinates, parts of the text, of the key. */
 static size_t patterns(struct image image, uint32_t text, uint32_t key)
 {
     size_t found = 0;
@@ -527,7 +527,7 @@ static size_t patterns(struct image image, uint32_t text, uint32_t key)
             break;
         }
     }
-    /* Not what the pack has, too. */
+    /* Excludes what is also in the pack. */
     found += occurrences(image, text ? "qponmlkxyz" : "zyxwvutabc", 10);
     for (size_t i = 0; i + 8 <= sizeof own.entropy; i += 8) {
         found += occurrences(image, own.entropy + i, 8);
@@ -557,7 +557,7 @@ int main(int argc, char **argv)
     read_pack(1, argv[2], &scores_memory);
     read_pack(2, argv[3], &projection_memory);
     read_pack(3, argv[4], &features_memory);
-    /* The C library keeps the number of the processor, too. */
+    /* The C library also keeps the number of the processor. */
     cpu_set_t processor;
     CPU_ZERO(&processor);
     CPU_SET(sched_getcpu(), &processor);

@@ -1,9 +1,9 @@
-/* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend|anew PATH. c_consumer.rs runs ledger counter PATH, a
- * case of tests/faces/misuse.md.
- *
- * The first two make a ledger of epsilon 9 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in
- * window 1. "hold" tries to use the file a second time, says "open", and waits for the end of its input. "anew" recreates it in
- * window 1; meanwhile another one makes the ledger. "counter" has a counter that uses the ledger which asks it. */
+/* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend|anew PATH.
+ * c_consumer.rs runs ledger counter PATH, a case of tests/faces/misuse.md. "hold" and "spend"
+ * make a ledger of epsilon 9 a window if there is none, and exit with 3 if it is in use. "spend"
+ * spends 1 in window 1. "hold" tries to use the file a second time, prints "open", and waits for
+ * the end of its input. "anew" recreates the ledger in window 1 while another program makes it.
+ * "counter" has a counter that uses the ledger which called it. */
 
 #define _DEFAULT_SOURCE
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "undertone_posix.h"
 
-/* Between the look whether there is a ledger and its writing. */
+/* Called between the check whether there is a ledger and its writing. */
 static int32_t entropy_after_another(void *path, uint8_t *out, size_t len)
 {
     undertone_posix_ledger other = {(const char *)path, -1, 0};
@@ -47,7 +47,7 @@ static int32_t raise_counter(void *file, uint64_t to)
     return 0;
 }
 
-/* What it does is refused, and the call that asked it goes on. */
+/* Its use of the ledger is refused, and the outer call goes on. */
 static int counter_uses_its_ledger(undertone_posix_ledger *file)
 {
     undertone_grant *grant;

@@ -1,9 +1,10 @@
 /*
- * Every way to use the library wrongly that a program survives, with the status it must give.
+ * Every misuse of the library that a program survives, with the expected status.
  *
  *     misuse PACK VECTORS FEATURES     valid packs: with depth and a lexicon; with a projection; with features
  *
- * It prints the name of each case of tests/faces/misuse.md that it runs. Run it under a memory checker too: blocks have exactly the size that a call is told.
+ * It prints the name of each case of tests/faces/misuse.md that it runs. Run it under a memory
+ * checker: blocks have exactly the size that a call is given.
  */
 #include <limits.h>
 #include <math.h>
@@ -40,7 +41,7 @@ static void hold(int condition, const char *text, int line)
 
 #define EXPECT(status, call) expect((status), (call), #call, __LINE__)
 #define HOLD(condition) hold((condition) != 0, #condition, __LINE__)
-/* What follows is a case that every face has. */
+/* Marks the next case as one that every face has. */
 #define CASE(name) puts("case " #name)
 
 static void *allocate(size_t len)
@@ -60,7 +61,7 @@ static void *copy_of(const void *bytes, size_t len)
     return copy;
 }
 
-/* What the tests share: a valid pack and memory for handles. */
+/* Shared by the tests: a valid pack and memory for handles. */
 struct fixture {
     uint8_t *bytes;
     size_t len;
@@ -121,7 +122,7 @@ static int32_t silent_entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-/* Breaks its promise not to use the document. */
+/* Breaks the promise not to use the document. */
 static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
 {
     const struct fixture *f = context;
@@ -267,7 +268,7 @@ static void pack_pointers_are_checked(const struct fixture *f)
 static void damaged_packs_are_refused(const struct fixture *f)
 {
     CASE(cut_pack);
-    /* Cut off: in a block of exactly that size. */
+    /* Truncated, in a block of exactly that size. */
     for (size_t len = 0; len < f->len; len += len < 200 ? 1 : 97) {
         uint8_t *cut = copy_of(f->bytes, len);
         EXPECT(len < 128 ? UNDERTONE_STATUS_PACK_TOO_SHORT : UNDERTONE_STATUS_PACK_WRONG_LENGTH,
@@ -281,7 +282,7 @@ static void damaged_packs_are_refused(const struct fixture *f)
     free(longer);
 
     CASE(damaged_pack);
-    /* One bit wrong. */
+    /* One bit flipped. */
     uint8_t *flipped = copy_of(f->bytes, f->len);
     for (size_t at = 0; at < f->len; at += at < 256 ? 1 : 61) {
         const uint8_t bit = (uint8_t)(1u << at % 8);
@@ -475,7 +476,7 @@ static void batches_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_all(document, f->embedding, dimension,
                                                                  (void *)f->embedding));
 
-    /* As many as it says, and no float behind them is read. */
+    /* The stated number, and no float after them is read. */
     const size_t rows = UNDERTONE_MAX_SENTENCES + 2;
     float *embeddings = allocate(rows * dimension * sizeof *embeddings);
     for (size_t i = 0; i < rows * dimension; i++) {
@@ -524,7 +525,7 @@ static void sentences_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
 
     CASE(embedding_of_nan);
-    /* No content is an error. Exactly 128 sentences fit. */
+    /* Empty content is no error. Exactly 128 sentences fit. */
     const float odd[] = {NAN, INFINITY, -INFINITY, 3.4e38f, -3.4e38f, 1e-45f, -0.0f, 1e9f};
     float *embedding = allocate(f->dimension * sizeof *embedding);
     for (size_t i = 0; i < 100; i++) {
@@ -553,7 +554,7 @@ static void sentences_are_checked(const struct fixture *f)
     size_t sentences = 99;
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, NULL, 0, &sentences));
     HOLD(sentences == 0 && undertone_document_sentence_count(document) == 1);
-    /* Who does not want the number says so. */
+    /* The number may be NULL. */
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, "One. Two.", 9, NULL));
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_all(document, f->embedding, f->dimension, NULL));
     HOLD(undertone_document_sentence_count(document) == 4);
@@ -635,7 +636,7 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     HOLD(memcmp(itself, out, sizeof itself) == 0);
 
     CASE(used_grant);
-    /* Once. Nothing is drawn for a grant that is spent. */
+    /* A grant is spent once. Nothing is drawn for a spent grant. */
     written = 99;
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == 99);
@@ -698,7 +699,7 @@ static void promises_are_checked(const struct fixture *f)
         EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
         HOLD(i < 2 ? sentence == epsilons[i] : sentence <= epsilons[i] && sentence <= whole_text);
         HOLD(whole_text > 0);
-        /* Not of what is in the document. */
+        /* The promise is not that of the document's content. */
         const uint64_t empty = whole_text;
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
@@ -787,7 +788,7 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
     HOLD(unit == (scores ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE));
     HOLD((order != 0) == (scores && projective));
     if (scores) {
-        /* There is one rule. */
+        /* There is only one rule. */
         out[5] = UNDERTONE_RULE_PERMUTE_AND_FLIP;
         EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(out, bytes));
         /* 9 is no prime and not even, and no other release has an order. */
@@ -852,7 +853,7 @@ static void grants_are_checked(const struct fixture *f)
            undertone_document_release(document, grant, 1, counting_entropy, NULL,
                                       (void *)grant, sizeof release, &written));
     HOLD(calls == 0 && written == 99);
-    /* It is there still. */
+    /* It is still there. */
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
                                                            release, sizeof release, &written));
     free(zeroes);
@@ -875,7 +876,7 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     uint8_t expected[UNDERTONE_RELEASE_BYTES], empty[UNDERTONE_RELEASE_BYTES];
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     undertone_document *document = new_document(f);
-    /* Find entropy that tells a document with sentences from an empty one. */
+    /* Find entropy that distinguishes a document with sentences from an empty one. */
     uint8_t context = 0;
     do {
         context++;
@@ -908,7 +909,7 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
 }
 
-/* Parts of a handle that its pack leaves unused are never written; a comparison may look at them. */
+/* Parts of a handle that its pack does not use are never written, so a comparison may read them. */
 static void compare_whatever_is_there(const void *bytes, size_t len)
 {
 #ifdef VALGRIND_MAKE_MEM_DEFINED
@@ -966,7 +967,7 @@ static void create_ledger(uint64_t budget, uint8_t *image)
     free(exact);
 }
 
-/* In memory of exactly the right size; the byte names the handle. */
+/* In memory of exactly the right size; the byte identifies the handle. */
 static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
 {
     undertone_ledger *ledger = NULL;
@@ -977,7 +978,7 @@ static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
     return ledger;
 }
 
-/* Reserves and returns the status; the record is in place if there is one. */
+/* Reserves and returns the status; on success the record is in place. */
 static int32_t reserve(undertone_ledger *ledger, uint32_t epsilon, uint64_t window, uint8_t *file)
 {
     uint8_t *record = allocate(RECORD);
@@ -1081,7 +1082,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     HOLD(ledger == (void *)memory);
 #undef INIT
 
-    /* A handle that is none. */
+    /* An invalid handle. */
     undertone_grant *grant = untouched;
     void *zeroes = calloc(1, size);
     HOLD(zeroes != NULL);
@@ -1184,7 +1185,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(first));
     HOLD(calls == 1 && release[8] == 4);
 
-    /* What was read back is stale, torn, or of somebody else. */
+    /* The read-back is stale, torn, or somebody else's. */
     memcpy(before, file, IMAGE);
     EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20000, file));
     EXPECT(UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, grant_of(f, ledger, before, &grant));
@@ -1193,7 +1194,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
         torn[at] ^= 0x10;
         EXPECT(UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, grant_of(f, ledger, torn, &grant));
     }
-    /* The earlier grant stays what it was, and a reservation that failed stays spent. */
+    /* The earlier grant stays valid, and a reservation that failed stays spent. */
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(first));
     HOLD(remaining(file, 20000) == 5);
     EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
@@ -1213,7 +1214,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     free(ledger);
     free(other);
 
-    /* Empty, until the next window; a clock that goes back is noticed. */
+    /* Empty until the next window; a clock that goes back is noticed. */
     ledger = open_ledger(file, 1);
     HOLD(remaining(file, 20000) == 3);
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
@@ -1239,7 +1240,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     HOLD(remaining(torn, 20002) == 10);
     free(ledger);
 
-    /* What is no ledger. */
+    /* Not a ledger. */
     void *memory = allocate(undertone_ledger_handle_size());
     undertone_ledger *none = untouched;
 #define INIT() \
@@ -1260,7 +1261,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     free(memory);
 }
 
-/* A file in memory, and what is to go wrong with it. */
+/* A file in memory, and the planned failures. */
 struct stored {
     uint8_t file[IMAGE + 1];
     size_t len;
@@ -1329,7 +1330,7 @@ static undertone_ledger_storage storage_of(struct stored *stored, int counts)
     return storage;
 }
 
-/* Spends, and says in which order. */
+/* Spends, and records the order of the calls. */
 static int32_t spend_one(const struct fixture *f, const undertone_ledger_storage *storage, uint32_t epsilon,
                          uint64_t window, undertone_grant **grant, uint64_t *left)
 {
@@ -1396,7 +1397,7 @@ static void spending_arguments_are_checked(const struct fixture *f)
     HOLD(written == IMAGE && grant == untouched && left == 99 && stored.counter == 0);
 #undef RECREATE
 #undef SPEND
-    /* Nothing was called but the counter by what came so far. */
+    /* Only the counter was called, by the earlier calls. */
     for (const char *c = stored.said; *c != '\0'; c++) HOLD(*c == 'C');
 }
 
@@ -1433,7 +1434,7 @@ static void one_call_spends(const struct fixture *f)
                                       &grant, NULL));
     }
 
-    /* A torn record: all say the same, and tomorrow is another day. */
+    /* A torn record: every call returns the same, and the next window works. */
     stored.file[30] ^= 1;
     EXPECT(UNDERTONE_STATUS_OK, left_in(stored.file, UNDERTONE_UNIT_SENTENCE, 7, NULL, &left));
     HOLD(left == 0);
@@ -1455,7 +1456,7 @@ static void one_call_spends(const struct fixture *f)
                    spend_one(f, &storage, 4, 7, &grant, &left));
             HOLD(grant == untouched && strncmp(stored.said, steps, step + 1) == 0);
             HOLD(step == 0 ? stored.said[1] == '\0' : strcmp(stored.said + step + 1, "X") == 0);
-            /* What was written counts; a counter that was raised costs the window. */
+            /* A write counts; a counter that was raised costs the window. */
             stored.fails = SIZE_MAX;
             const int32_t again = spend_one(f, &storage, 10, 7, &grant, &left);
             const int raised = counts && step >= 5, kept = step + 2 == strlen(steps);

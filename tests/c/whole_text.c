@@ -1,10 +1,11 @@
 /*
- * Releases by the whole text, with entropy that is not random.
+ * Whole-text releases with entropy that is not random.
  *
  *     whole_text PACK ENTROPY [--encoded] < TEXT     ENTROPY is 64 hexadecimal digits
  *
- * Each line of standard input is a sentence; with --encoded it has an embedding of zeroes, too. Prints the promise of
- * both units at epsilon 2, in micro-units, then the release in hexadecimal and what it says.
+ * Each line of standard input is a sentence, with --encoded together with an embedding of zeroes.
+ * Prints the promise of both units at epsilon 2, in micro-units, then the release in hexadecimal
+ * and its outcome.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
-/* The release paths of the C interface, each over documents that differ in what they say alone. Whoever includes
- * this says how a call is counted: `count` makes one call and books what it took.
- *
- * A path is a call; its documents have the same number of sentences, the same pack, the same parameters and
- * (unless the path says so) the same random bytes. Two calls with the same `public` must take as many
- * instructions: that is what the call may show, such as the quarter of the list that a released candidate lies in. */
+/* The release paths of the C interface, each over documents that differ in content only. The
+ * program that includes this file defines `count`, which makes one call and records its
+ * instructions. A path is one call. Its documents have the same number of sentences, the same
+ * pack and parameters and, unless its name ends in "other random bytes", the same random bytes.
+ * Two calls with the same `public` must take the same number of instructions. `public` is what
+ * the work of a call may depend on, such as the quarter of the list that a released candidate
+ * lies in. */
 #ifndef PATHS_H
 #define PATHS_H
 
@@ -18,7 +19,7 @@
 static void count(const char *path, const char *document, int32_t (*call)(void),
                   uint32_t (*public)(void));
 
-/* Something is wrong that no count shows. */
+/* Reports an error that no count would show. */
 static void fail(const char *what, const char *why);
 
 enum { SENTENCES = 6, MOST_COORDINATES = 1024, PART = 1024 };
@@ -72,7 +73,7 @@ static uint8_t key;
 /* 1 for all documents and all random bytes. */
 static uint32_t stride = 1;
 
-/* The same bytes for the same key: what differs is the document alone. */
+/* The same bytes for the same key, so only the documents differ. */
 static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 {
     (void)context;
@@ -137,7 +138,7 @@ static float same_hot(uint32_t sentence, uint32_t i)
 {
     return (void)sentence, i == 3 ? 30.0f : 0.0f;
 }
-/* Every bit pattern of sign and exponent comes up. */
+/* Covers every bit pattern of sign and exponent. */
 static float any_bits(uint32_t sentence, uint32_t i)
 {
     return (void)sentence, (void)i, of_bits(random_bits());
@@ -207,7 +208,8 @@ static uint32_t nothing(void)
     return 0;
 }
 
-/* Where a pack has features a sentence is a text, too, here always the same: finding its words takes as long as it is. */
+/* If a pack has features, a sentence also has a text, here always the same, because finding its
+ * words takes time in its length. */
 static int32_t push_one(const float *embedding)
 {
     static const char text[] = "the garden dog qqq";
@@ -281,7 +283,7 @@ static uint32_t released_quarter(void)
     return part_of(candidate, undertone_pack_candidate_count(pack));
 }
 
-/* The same of a whole text, of which "nothing known" is one more. */
+/* The same for a whole text, whose outcomes include "nothing known". */
 static uint32_t outcome_quarter(void)
 {
     uint32_t candidate = 0, epsilon = 0;
@@ -303,7 +305,7 @@ static int32_t release_bag(void)
                                  sizeof release, &written);
 }
 
-/* How many of the released words lie in which quarter. */
+/* The number of released words in each quarter. */
 static uint32_t released_quarters(void)
 {
     uint32_t words[UNDERTONE_MAX_RELEASED_WORDS], quarters = 0;
@@ -317,7 +319,7 @@ static uint32_t released_quarters(void)
 
 /* --- Paths --- */
 
-/* What the next grants are for; see `warm_up`. */
+/* The purpose of the next grants; see `warm_up`. */
 static int32_t unit = UNDERTONE_UNIT_SENTENCE;
 
 static void new_grant(void)
@@ -331,7 +333,7 @@ static void new_document(void)
          "a document");
 }
 
-/* The first call finds out what the processor has and links what is linked late: not counted. */
+/* The first call detects the processor and links lazily, so it is not counted. */
 static void warm_up(int32_t (*call)(void))
 {
     unit = call == release_vector                                      ? UNDERTONE_UNIT_VECTOR
@@ -350,7 +352,7 @@ static void filled(uint32_t which, uint32_t sentences)
     new_grant();
 }
 
-/* Whether the pack has releases of whole texts. */
+/* Returns whether the pack has whole-text releases. */
 static int has_whole_texts(void)
 {
     uint64_t sentence = 0, whole_text = 0;
@@ -376,7 +378,7 @@ static const struct {
     {"200 sentences", "Quiet night. River? ", 100},
 };
 
-/* Releases by the whole text, or by projective geometry, which visit nothing by what they draw. */
+/* Whole-text and projective releases, which access nothing by the drawn outcome. */
 static void paths_of_texts(const char *what, const char *random_bytes, const char *few, const char *of_texts,
                            int32_t (*by)(void), uint32_t (*quarter)(void))
 {
@@ -489,7 +491,7 @@ static void vector_path(const char *path, const char *keys)
     }
 }
 
-/* Where doubles are emulated, other random bytes take another time. */
+/* Emulated doubles take another time for other random bytes. */
 #ifdef EMULATED_DOUBLES
 #define KEYS(name) NULL
 #else
@@ -518,7 +520,7 @@ static void projection_paths(void)
                 "projected vector, discrete Laplace, other random bytes");
 }
 
-/* As many words of the vocabulary as `n`, from the first-th on, each `step` behind the other. */
+/* `n` words of the vocabulary, starting at number `first`, `step` apart. */
 static void fill_bag(uint32_t first, uint32_t step, uint32_t n)
 {
     must(undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag), "a bag");
@@ -610,7 +612,7 @@ static void ledger_paths(void)
     key = 0;
 }
 
-/* All paths that a pack has. */
+/* All paths of a pack. */
 static void pack_paths(const uint8_t *bytes, size_t len)
 {
     must(undertone_pack_init(pack_memory, sizeof pack_memory, bytes, len, &pack), "a pack");

@@ -1,9 +1,9 @@
-// Calls everything that undertone.hpp has, right and wrong: a template that nobody instantiates can be plain
-// wrong and still compile.
+// Calls everything in undertone.hpp, correctly and wrongly: a template that is never instantiated
+// compiles even if it is wrong.
 //
 //     every_method PACK PROJECTION FEATURES FOLDER
-//         the golden pack, which has a lexicon and candidates; one that has a projection; one that has features beside
-//         an encoder, and knows the word "dentist"; a folder to write to
+//         the golden pack, which has a lexicon and candidates; a pack with a projection; a pack
+//         with features, an encoder and the word "dentist"; a folder to write to
 //     every_method --take PACK    takes the value of a failed Result, which ends the program
 
 #include "undertone.hpp"
@@ -63,11 +63,11 @@ static void moves(T handle)
     EXPECT(other.capi() == nullptr);
     other = std::move(there);
     EXPECT(other.capi() == address);
-    // NOLINTNEXTLINE: what a moved-from handle is, is promised.
+    // NOLINTNEXTLINE: the state of a moved-from handle is promised.
     EXPECT(there.capi() == nullptr && handle.capi() == nullptr);
 }
 
-// Not private: everybody knows these bytes.
+// Public bytes.
 struct KnownBytes {
     std::uint8_t next = 1;
     int calls = 0;
@@ -190,7 +190,7 @@ static void packs(const char *path)
 
 static void documents(const char *path)
 {
-    // The pack goes, its bytes stay.
+    // The pack is destroyed, its bytes stay.
     Document document = take(Document::create(take(Pack::open(path))));
     const Pack pack = take(Pack::open(path));
     const std::vector<float> embedding(pack.dimension(), 0.25F);
@@ -218,7 +218,7 @@ static void documents(const char *path)
     EXPECT(document.reset());
     Document second = take(Document::create(pack));
     EXPECT(drawn(document, KnownBytes()) == drawn(second, KnownBytes()));
-    // Over a document that holds a sentence, and bytes of its own.
+    // Over a document that holds a sentence and other bytes.
     EXPECT(second.push_sentence("Forgotten."));
     second = std::move(document);
     EXPECT(drawn(second, KnownBytes()) == drawn(second, KnownBytes()));
@@ -368,7 +368,7 @@ static void vectors(const Pack &pack, const char *projection)
     EXPECT(VectorMechanism().dimension() == 0 && VectorMechanism().release_len() == 0);
     EXPECT(why(VectorMechanism::create(0, 0, epsilon)) == UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE);
     EXPECT(why(VectorMechanism::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_STATUS_UNKNOWN_NOISE);
-    // The pack goes, its bytes stay.
+    // The pack is destroyed, its bytes stay.
     const Pack::Id projected_by = take(take(Pack::open(projection)).id());
     const std::uint32_t coordinates = take(Pack::open(projection)).projected_dimension();
     const VectorMechanism projected =
@@ -388,7 +388,7 @@ static void vectors(const Pack &pack, const char *projection)
 
 static void words(const char *path)
 {
-    // What they were made from goes, the bytes stay.
+    // The sources are destroyed, the bytes stay.
     Bag bag = take(Bag::create(take(Vocabulary::create(take(Pack::open(path))))));
     const Pack pack = take(Pack::open(path));
     const Vocabulary vocabulary = take(Vocabulary::create(pack));
@@ -546,7 +546,7 @@ static void ledger_files(const std::string &folder, const Pack &pack)
     EXPECT(why(missing) == STATUS_FILE_FAILED && missing.status().system_error() == ENOENT);
     {
         LedgerFile file = take(LedgerFile::open_or_create(path, Unit::sentence, 5000000));
-        // One at a time, in one program, too.
+        // One at a time, even within one program.
         EXPECT(why(LedgerFile::open(path, Unit::sentence)) == STATUS_LEDGER_IN_USE);
         EXPECT(why(LedgerFile::open_or_create(path, Unit::sentence, 5000000)) == STATUS_LEDGER_IN_USE);
         Document document = take(Document::create(pack));
@@ -571,7 +571,7 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(source.calls == 1);
     }
     {
-        // Its budget stays, what was spent, too.
+        // Its budget and what was spent stay.
         LedgerFile file = take(LedgerFile::open_or_create(path, Unit::sentence, 9000000));
         EXPECT(take(file.remaining(7)) == 3000000);
         EXPECT(file.spend(two, 7).ok());
@@ -579,7 +579,7 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(why(file.spend(Epsilon::from_micro(0), 7)) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
         EXPECT(file.spend(two, 8).ok());
         EXPECT(why(file.spend(two, 7)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
-        // Somebody wrote without the lock.
+        // Another writer ignored the lock.
         std::vector<std::uint8_t> bytes = bytes_of(path.c_str());
         EXPECT(bytes.size() == UNDERTONE_LEDGER_IMAGE_BYTES);
         const std::vector<std::uint8_t> good = bytes;
@@ -623,7 +623,7 @@ static void ledger_files(const std::string &folder, const Pack &pack)
 int main(int argc, char **argv)
 {
     if (argc == 3 && std::strcmp(argv[1], "--take") == 0) {
-        // A text is near, and is not what is printed.
+        // Texts are in scope, and are not printed.
         Document document = take(Document::create(take(Pack::open(argv[2]))));
         EXPECT(document.push_text("My doctor wants to repeat the blood test."));
         const Result<Pack> failed = Pack::open("/no/doctor.pack");

@@ -30,7 +30,7 @@ static void fail(const char *what, long line)
 
 #define EXPECT(held) ((held) ? void() : fail(#held, __LINE__))
 #define CASE(name) std::puts("case " #name), current = #name
-// That a call is refused, and why.
+// Checks that a call is refused with the expected status.
 #define REFUSED(status, call) EXPECT(why(call) == UNDERTONE_STATUS_##status)
 #define MOVED(call) EXPECT(why(call) == STATUS_MOVED)
 
@@ -85,7 +85,8 @@ public:
     }
 };
 
-/// A counter that uses the ledger which asks it. What it spent would be overwritten: two grants for one cost.
+/// A counter that uses the ledger which called it. Without a check its spending would be
+/// overwritten: two grants for the price of one.
 class Reentrant : public Counted {
 public:
     LedgerFile *file = nullptr;
@@ -176,7 +177,7 @@ static void misuse_of_documents(const std::string &golden)
     CASE(used_grant);
     Grant once = grant();
     EXPECT(document.release(std::move(once)).ok());
-    // NOLINTNEXTLINE: what a moved-from grant does is promised.
+    // NOLINTNEXTLINE: the behaviour of a moved-from grant is promised.
     MOVED(document.release(std::move(once)));
     CASE(grant_of_another_unit);
     REFUSED(GRANT_WRONG_UNIT, document.release(grant(Unit::whole_text)));
@@ -200,7 +201,7 @@ static void misuse_of_documents(const std::string &golden)
     REFUSED(UNKNOWN_UNIT, Grant::unrecorded(static_cast<Unit>(9), Epsilon::from_micro(1)));
     CASE(moved_handle);
     Document there = std::move(document);
-    // NOLINTNEXTLINE: what a moved-from document does is promised.
+    // NOLINTNEXTLINE: the behaviour of a moved-from document is promised.
     MOVED(document.push_sentence("Nowhere."));
     CASE(document_after_close);
     there = Document();

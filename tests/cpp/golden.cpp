@@ -65,7 +65,7 @@ static std::vector<float> floats_of(const std::string &hex)
     return floats;
 }
 
-/// What a golden case prescribes. An app never gives such bytes to a release.
+/// A golden case. An app never gives such bytes to a release.
 struct Prescribed {
     Bytes bytes;
     int calls = 0;
@@ -81,7 +81,7 @@ struct Prescribed {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-/// The lines of a case, those that it has once also by their names.
+/// The lines of a case; those that occur once are also found by name.
 struct Case {
     Lines lines;
     std::map<std::string, std::string> fields;
@@ -155,7 +155,7 @@ static Bytes vector(const Pack &pack, const Case &test, Entropy entropy)
     return drawn;
 }
 
-/// Whether a case holds; one without a release has the vector of a sentence.
+/// Checks a case; one without a release has the vector of a sentence.
 static void run(const Pack &pack, const Case &test)
 {
     if (!test.has("release")) {

@@ -1,9 +1,10 @@
-// The host from C++: what a server or desktop program does with undertone_host.h.
+// The host from C++: a server or desktop program that uses undertone_host.h.
 //
 //     host PACK CANDIDATES TEXT [MODEL]
 //
-// Prints the vector of the first sentence as hexadecimal floats, then what the server learns from a release
-// of the text; without MODEL, sentences are encoded with the pack's lexicon. Every refusal is tried, too.
+// Prints the vector of the first sentence as hexadecimal floats, then the server's view of a
+// release of the text. Without MODEL, sentences are encoded with the pack's lexicon. Every refusal
+// is also tried.
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,7 @@ static void expect(bool held, const char *what)
     }
 }
 
-// The call throws, and the message names what is wrong.
+// The call throws, and the message names the error.
 template <class Call>
 static void refuses(const char *fault, Call call)
 {
@@ -107,7 +108,7 @@ int main(int argc, char **argv)
                "any text is released");
 
     undertone::Grant once = grant("1");
-    // A refusal that comes before the release leaves the grant.
+    // An error before the release leaves the grant unspent.
     refuses("9 is not a rule", [&] { pipeline->release(text, once.capi(), static_cast<host::Rule>(9)); });
     refuses("another unit", [&] { pipeline->release_whole_text(text, once.capi()); });
     pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip);

@@ -1,7 +1,8 @@
 // A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend PATH.
 //
-// Both open or make a ledger of epsilon 9 a window, and exit with 3 if it is in use. "spend" spends 1 in window 1.
-// "hold" tries to open the file a second time, says "open", and waits for the end of its input.
+// Both open or make a ledger of epsilon 9 a window, and exit with 3 if it is in use. "spend" spends
+// 1 in window 1. "hold" tries to open the file a second time, prints "open", and waits for the end
+// of its input.
 
 #include <cstdio>
 #include <string>

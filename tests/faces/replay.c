@@ -1,9 +1,11 @@
 /*
- * Golden vectors through faces that take no random bytes from a caller, on Linux. It is in no library: a test preloads it,
+ * Golden vectors for faces that accept no random bytes from a caller, on Linux. It is part of no
+ * library; a test preloads it,
  *
  *     cc -shared -fPIC replay.c -o replay.so && LD_PRELOAD=$PWD/replay.so TEST
  *
- * and says by the function `replay` what the system's generator will answer. Everything else gets the system's bytes.
+ * and sets the next answers of the system's generator with the function `replay`. All other draws
+ * get the system's bytes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,8 +21,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t prescribed[256];
 static size_t used, count, draw;
 
-/* The next draws of `each` bytes get these, one after another. Returns how many bytes nobody drew since the last call, or -1 if
- * there is no room. */
+/* The next draws of `each` bytes get these, one after another. Returns the number of bytes that
+ * were not drawn since the last call, or -1 if there is no room. */
 ptrdiff_t replay(const uint8_t *bytes, size_t len, size_t each)
 {
     ptrdiff_t left = -1;
@@ -48,7 +50,7 @@ static int answered(void *out, size_t len)
     return held;
 }
 
-/* Rust's generators call this. */
+/* Called by Rust's generators. */
 ssize_t getrandom(void *out, size_t len, unsigned int flags)
 {
     if (answered(out, len)) return (ssize_t)len;
@@ -57,7 +59,7 @@ ssize_t getrandom(void *out, size_t len, unsigned int flags)
     return system(out, len, flags);
 }
 
-/* Swift's calls this. */
+/* Called by Swift's generator. */
 long syscall(long number, ...)
 {
     long argument[6];

@@ -1,5 +1,5 @@
-/* Text to release with nothing but the library: no libc, no operating system. Linked for every target;
- * as WebAssembly it runs, too. */
+/* From text to release with the library alone: no libc, no operating system. Linked for every
+ * target, and also run as WebAssembly. */
 #include "undertone.h"
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void fill(uint8_t *out, size_t len)
     while (len-- > 0) *out++ = random_number_generator;
 }
 
-/* What an operating system has and this program has not. */
+/* Provided by an operating system, which this program lacks. */
 void *memcpy(void *to, const void *from, size_t len)
 {
     for (size_t i = 0; i < len; i++) ((volatile uint8_t *)to)[i] = ((const uint8_t *)from)[i];

@@ -1,5 +1,5 @@
-//! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit.
-//! Every attack is shown to work on a mechanism that deserves it.
+//! Attacks on released vectors: low bits of floating point, low bits of our releases, and a
+//! black-box audit. Every attack is shown to succeed against a flawed mechanism.
 
 use undertone_audit::sampled::reachability::{Guesses, Precision};
 use undertone_audit::sampled::statistics::{g_test, loss_of_features};
@@ -18,7 +18,7 @@ fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
 }
 
-/// A vector of norm 1, as an encoder gives it.
+/// A vector of norm 1, like an encoder's.
 fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {
     let g: Vec<f64> = (0..dimension).map(|_| normal(rng)).collect();
     let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
@@ -27,7 +27,7 @@ fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {
 
 // --- Floating point
 
-/// Counts the right and the wrong guesses of an attacker who knows two inputs, used in turn.
+/// Counts the right and the wrong guesses of an attacker who is given two inputs in turn.
 fn guesses(
     precision: Precision,
     rounds: usize,
@@ -43,8 +43,8 @@ fn guesses(
     (guesses.right, guesses.wrong)
 }
 
-/// A vector as near as makes no difference to the promise: no coordinate moves by more than 2⁻¹⁰ of
-/// itself.
+/// A neighbour so close that the promise allows almost no difference: no coordinate moves by more
+/// than 2⁻¹⁰ of itself.
 fn neighbour(x: &[f64], rng: &mut PublicRng) -> Vec<f64> {
     x.iter()
         .map(|x| x * (1.0 + (uniform(rng) - 0.5) / 512.0))
@@ -81,8 +81,8 @@ fn floating_point_noise_gives_the_input_away() {
     }
 }
 
-/// The same attack on 10⁴ of our releases (10⁶ in the long run) as floats is right half of the
-/// time. (As floats some of our grid points can come from neither input, so it guesses some.)
+/// The same attack on 10⁴ of our releases (10⁶ in the long run), converted to floats, is right half
+/// of the time. (Some grid points become floats that neither input can reach, so it guesses those.)
 #[test]
 fn releases_give_nothing_to_floating_point() {
     let total = if soak() { 1_000_000 } else { 10_000 };
@@ -93,7 +93,7 @@ fn releases_give_nothing_to_floating_point() {
         .collect();
     let (mut seen, mut named) = (0, 0);
     for (index, (noise, d, micro)) in cases.iter().copied().enumerate() {
-        // Discrete noise in many coordinates is slow: fewer of them.
+        // Discrete noise is slow in many coordinates, so there are fewer of them.
         let rounds = match (noise, d) {
             (Noise::DiscreteLaplace, 384) => total / 100,
             _ => total / 9,
@@ -134,7 +134,8 @@ fn releases_give_nothing_to_floating_point() {
 
 // --- Low bits
 
-/// The p-value that two samples of residues have the same law, and how many of each there are.
+/// The p-value of the hypothesis that two samples of residues have the same law, and the number of
+/// each residue.
 fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
     let cells = 1 << bits;
     let count = |sample: &[i64]| {
@@ -145,8 +146,8 @@ fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
         counts
     };
     let (first, second) = (count(first), count(second));
-    // Both against the mean of both: the sum of two G statistics would have 2^bits − 1 degrees; the
-    // larger one, with all its own, is careful.
+    // Both are compared with their mean. The sum of the two G statistics would have 2^bits − 1
+    // degrees; taking the larger one with all its degrees is conservative.
     let total: u64 = first.iter().chain(&second).sum();
     let expected: Vec<f64> = first
         .iter()
@@ -156,9 +157,9 @@ fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
     g_test(&first, &expected).min(g_test(&second, &expected))
 }
 
-/// The low bits of what is released do not tell where between two grid points the input was.
-/// (Laplace noise has at least 64 steps of deviation, so they are uniform up to 10⁻³; discrete
-/// noise 8, so only the lowest are.)
+/// The low bits of a release do not reveal where the input was between two grid points. (The
+/// deviation of Laplace noise has at least 64 steps, so its low bits are uniform up to 10⁻³; that
+/// of discrete noise has 8, so only the lowest bit is.)
 #[test]
 fn low_bits_do_not_depend_on_the_input() {
     let draws = if soak() { 500_000 } else { 5_000 };
@@ -193,7 +194,7 @@ fn low_bits_do_not_depend_on_the_input() {
             }
         }
     }
-    // Of floats they do: in units of 2⁻³⁰, noise around 1/3 has no lowest bits, noise around 0 has.
+    // Floats reveal it: in units of 2⁻³⁰, noise around 1/3 has no lowest bits, noise around 0 has.
     let mut rng = PublicRng::new(0x7e57_8300);
     let mut sample = |x: f64| -> Vec<i64> {
         let naive = (0..draws).map(|_| textbook(true, &[x, x], 1.0, &mut rng)[0]);
@@ -206,7 +207,7 @@ fn low_bits_do_not_depend_on_the_input() {
 
 // --- Audit
 
-/// A lower bound on the privacy loss between two inputs, right with 99.9 %.
+/// A lower bound on the privacy loss between two inputs, with a confidence of 99.9 %.
 fn audit(draws: usize, seed: u64, inputs: [&[f32]; 2], width: i64, mechanism: &Mechanism) -> f64 {
     let mut rng = PublicRng::new(seed);
     let samples = inputs.map(|x| -> Vec<Vec<i64>> {
@@ -243,7 +244,7 @@ fn pairs(m: usize, h: f32) -> Vec<[Vec<f32>; 2]> {
 #[test]
 fn an_audit_finds_no_more_than_the_promise() {
     for noise in NOISES {
-        // The table of discrete noise is made anew for every draw.
+        // The table of discrete noise is computed again for every draw.
         let draws = match (noise, soak()) {
             (Noise::Laplace, false) => 20_000,
             (Noise::DiscreteLaplace, false) => 6_000,
@@ -277,7 +278,7 @@ fn an_audit_finds_no_more_than_the_promise() {
                         loss <= promise,
                         "{noise:?} {m} {micro} {pair:?}: {loss} {promise}"
                     );
-                    // The audit sees most of it where the promise is tight.
+                    // The audit measures most of the loss where the promise is tight.
                     if m == 1 {
                         assert!(
                             loss > 0.6 * promise,
@@ -290,7 +291,7 @@ fn an_audit_finds_no_more_than_the_promise() {
     }
 }
 
-/// Bugs that the audit is there for.
+/// Bugs that the audit must find.
 #[test]
 fn an_audit_notices_planted_bugs() {
     let draws = 10_000;
@@ -305,7 +306,7 @@ fn an_audit_notices_planted_bugs() {
     };
     let steps = |x: f32| (x / h).round() as i32;
     // The noise of 2ε; one variable in both coordinates; none in the second; the same noise for all
-    // inputs, from a generator that starts anew.
+    // inputs, from a generator that restarts.
     let half = |x: &[f32], rng: &mut PublicRng| draw(&loud, x, rng);
     let reused = |x: &[f32], rng: &mut PublicRng| {
         let noise = draw(&right, &[0.0; 2], rng)[0];

@@ -1,10 +1,10 @@
-//! The C interface as its users meet it: the library built by `ffi/build-lib.sh`, the programs in
-//! `tests/c` compiled against `include/undertone.h` and run plain, under sanitizers and under
-//! valgrind.
+//! The C interface, used as an app would use it: the library built by `ffi/build-lib.sh`, and the
+//! programs of `tests/c`, compiled against `include/undertone.h` and run plain, under sanitizers
+//! and under valgrind.
 //!
-//! Chance: false alarm 10⁻¹⁹, miss none. Of releases with the entropy of the system nothing is looked at but their form. A record
-//! of a ledger that was torn has a checksum of 64 bits that is right by chance. The
-//! race that is planted is found in whatever order the threads run: nothing orders their accesses.
+//! Chance: false alarm 10⁻¹⁹, miss none. Releases with the system's entropy are only checked for
+//! their form. A torn ledger record has a 64-bit checksum that may be right by chance. The planted
+//! race is found in any order of the threads, because nothing synchronises their accesses.
 
 #![cfg(unix)]
 
@@ -40,7 +40,7 @@ fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
 }
 
-/// Compiles a program of `tests/c`; `name` tells the results apart.
+/// Compiles a program of `tests/c`; `name` is part of the file name of the result.
 fn compile<const N: usize>(
     compiler: &str,
     name: &str,
@@ -75,13 +75,13 @@ const PACKS: [&str; 4] = [
     "golden-recoded.pack",
 ];
 
-/// The one with scores and no directions.
+/// The golden pack with scores and without directions.
 const SCORES_PACK: &str = "golden-scores.pack";
 
-/// The one with a projection.
+/// The golden pack with a projection.
 const VECTORS_PACK: &str = "golden-vectors.pack";
 
-/// Runs all golden vectors.
+/// Runs the golden vectors.
 fn golden_vectors_agree(consumer: &dyn Fn() -> Command) {
     let mut agree = String::new();
     for (pack, vectors) in golden_files() {
@@ -97,11 +97,12 @@ fn golden_vectors_agree(consumer: &dyn Fn() -> Command) {
     assert_agrees("C", &agree);
 }
 
-/// The two programs that between them make every call, right and wrong; what the second printed.
+/// Runs the two programs that together make every call, right and wrong; returns what the second
+/// printed.
 fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) -> String {
     golden_vectors_agree(&consumer);
     let mut printed = String::new();
-    // It wants directions, too.
+    // It requires directions.
     for pack in PACKS.into_iter().filter(|pack| *pack != SCORES_PACK) {
         let packs = [pack, VECTORS_PACK, "golden-features.pack"];
         let output = run(misuse().args(packs.map(golden)));
@@ -194,7 +195,7 @@ fn golden_vectors_and_misuse_hold_under_valgrind() {
     run_both(|| watched(&consumer), || watched(&misuse));
 }
 
-/// No extension of a compiler is needed, nor a macro that asks for POSIX.
+/// Compiles without compiler extensions and without a macro that requests POSIX.
 #[test]
 fn headers_compile_in_strict_standards() {
     let file = output_dir().join("strict.c");
@@ -244,7 +245,7 @@ fn stack_stays_within_its_promise() {
                 .arg(golden(pack))
                 .arg(golden(VECTORS_PACK)));
             println!("{pack}:\n{}", String::from_utf8_lossy(&output.stdout));
-            // Its processor has AVX2 and no AVX-512, whose kernels take less stack.
+            // Valgrind's processor has AVX2 and no AVX-512, whose kernels use less stack.
             if have("valgrind", "valgrind") {
                 run(Command::new("valgrind")
                     .args(["--quiet", "--tool=none"])
@@ -256,8 +257,8 @@ fn stack_stays_within_its_promise() {
     }
 }
 
-/// A program of `tests/c` with a sanitizer, the Rust side instrumented, too: the runtime is the one of nightly Rust.
-/// `None` if that is missing.
+/// Compiles a program of `tests/c` and the Rust code with a sanitizer. The runtime is that of
+/// nightly Rust; returns `None` if it is missing.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
     let print_sysroot = ["+nightly", "--print", "sysroot"];
@@ -325,7 +326,7 @@ fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Every access of the library to a caller's memory is watched.
+/// Checks every access of the library to a caller's memory.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn golden_vectors_and_misuse_hold_with_the_library_instrumented() {
@@ -366,7 +367,7 @@ fn threads_share_a_pack_under_a_sanitizer() {
             .arg(golden(pack))
             .arg(golden(VECTORS_PACK)));
     }
-    // What it is there to find.
+    // The planted race.
     let race = Command::new(&program)
         .arg(golden(PACKS[0]))
         .arg(golden(VECTORS_PACK))
@@ -381,7 +382,7 @@ fn threads_share_a_pack_under_a_sanitizer() {
     );
 }
 
-/// The release that a program printed, which must be one of this pack.
+/// Parses the release that a program printed, which must be one of this pack.
 fn printed_release(output: &Output, pack: &Path) -> Release {
     let text = String::from_utf8_lossy(&output.stdout);
     let bytes: Vec<u8> = (0..text.trim().len() / 2)
@@ -479,7 +480,8 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
     }
 }
 
-/// What C releases by the whole text is what `core` does with the same random bytes, for packs of features, too.
+/// Compares the whole-text releases of C and `core` for the same random bytes, with packs of
+/// features as well.
 #[test]
 fn whole_texts_reach_the_core() {
     if !have("gcc", "gcc") {
@@ -551,7 +553,7 @@ fn whole_texts_reach_the_core() {
     }
 }
 
-/// What `whole_text.c` prints.
+/// Output of `whole_text.c`.
 fn whole_text(program: &Path, pack: &Path, entropy: &[u8], text: &[&str], encoded: bool) -> String {
     let input = output_dir().join("whole-text.txt");
     fs::write(&input, text.join("\n")).expect("the target folder can be written");
@@ -564,7 +566,7 @@ fn whole_text(program: &Path, pack: &Path, entropy: &[u8], text: &[&str], encode
     String::from_utf8(output.stdout).expect("the program prints text")
 }
 
-/// The functions that the header declares, in alphabetical order.
+/// Functions that the header declares, in alphabetical order.
 fn declared_functions() -> Vec<String> {
     let header =
         fs::read_to_string(root().join("include/undertone.h")).expect("the header is there");
@@ -590,7 +592,7 @@ fn declared_functions() -> Vec<String> {
     functions
 }
 
-/// The functions that a library makes visible to others, in alphabetical order.
+/// Functions that a library exports, in alphabetical order.
 fn exported_functions(library: &Path, table: &str) -> Vec<String> {
     let output = run(Command::new("readelf").args([table, "--wide"]).arg(library));
     let text = String::from_utf8_lossy(&output.stdout);
@@ -611,8 +613,8 @@ fn exported_functions(library: &Path, table: &str) -> Vec<String> {
 
 const WRITE_SYMBOLS: &str = "UNDERTONE_WRITE_SYMBOLS";
 
-/// The committed list says when a function is gone or another has come: programs that are linked to a shared
-/// library need the first to stay, and see nothing of the second.
+/// Compares the exported symbols with the committed list. Programs that are linked to a shared
+/// library need every function of the list, and a new one must be intended.
 #[cfg(target_os = "linux")]
 #[test]
 fn libraries_export_the_committed_list_and_nothing_else() {
@@ -644,7 +646,7 @@ fn libraries_export_the_committed_list_and_nothing_else() {
     });
 }
 
-/// Links the library with a panic handler that calls a function nobody defines.
+/// Links the library with a panic handler that calls an undefined function.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_panic_is_reachable() {

@@ -1,9 +1,10 @@
-//! `include/undertone.hpp` as its users meet it: with both compilers, old and new standards, with exceptions
-//! and without, alone, twice in a program, and every method called under sanitizers.
+//! `include/undertone.hpp`, used as an app would use it: by two compilers, in old and new
+//! standards, with and without exceptions, alone, twice in a program, and with every method called
+//! under sanitizers.
 //!
-//! Chance: false alarm 10⁻¹², miss none. Two whole texts are released with the entropy of the system, in five programs; each of two
-//! other outcomes has a probability of 2⁻⁴⁸. Of other releases nothing is looked at but their form. A record of a ledger that was
-//! torn has a checksum of 64 bits that is right by chance.
+//! Chance: false alarm 10⁻¹², miss none. Five programs release two whole texts with the system's
+//! entropy; each of two other outcomes has a probability of 2⁻⁴⁸. Other releases are only checked
+//! for their form. A torn ledger record has a 64-bit checksum that may be right by chance.
 
 #![cfg(unix)]
 
@@ -26,7 +27,7 @@ fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
 }
 
-/// The umbrella and the headers that it has, which can all be included alone.
+/// The umbrella header and its parts, each of which can be included alone.
 fn headers() -> Vec<PathBuf> {
     let include = root().join("include");
     let folder = fs::read_dir(include.join("undertone")).expect("the folder of the headers");
@@ -47,7 +48,7 @@ fn headers() -> Vec<PathBuf> {
     headers
 }
 
-/// A folder that did not exist before.
+/// Creates an empty folder.
 fn fresh(name: &str) -> PathBuf {
     let folder = output_dir().join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -55,7 +56,7 @@ fn fresh(name: &str) -> PathBuf {
     folder
 }
 
-/// The program of two translation units that calls every method.
+/// Compiles the program of two translation units that calls every method.
 fn every_method(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
     let program = output_dir().join(name);
     run(Command::new(compiler)
@@ -89,7 +90,7 @@ fn compiles_alone_with_and_without_exceptions() {
         }
         for standard in STANDARDS {
             for flags in [&[][..], &NO_EXCEPTIONS] {
-                // Each header once, and all of them together in every way.
+                // Each header once, then all of them in every combination.
                 let once = standard == STANDARDS[0] && flags.is_empty();
                 let together = |header: &PathBuf| header.ends_with("undertone.hpp");
                 for header in headers()
@@ -100,7 +101,8 @@ fn compiles_alone_with_and_without_exceptions() {
                         .args(STRICT)
                         .arg(standard)
                         .args(flags)
-                        // As a translation unit of its own; the flag forgives that it is a header.
+                        // Compiles the header as a translation unit; the flag suppresses the
+                        // warning about that.
                         .args(["-fsyntax-only", "-x", "c++", "-include"])
                         .arg(header)
                         .arg("/dev/null"));
@@ -143,7 +145,8 @@ fn every_method_holds_under_sanitizers() {
     calls_every_method(&program, "every-method-sanitized-files");
 }
 
-/// A program of `tests/cpp` with the library, by g++ under sanitizers, by clang optimised.
+/// Runs a program of `tests/cpp` with the library: by g++ under sanitizers, and by clang,
+/// optimised.
 fn program(compiler: &str, file: &str) -> PathBuf {
     let sanitize: &[&str] = match compiler {
         "g++" => &["-fsanitize=address,undefined", "-g"],
@@ -198,7 +201,7 @@ fn golden_vectors_agree() {
     }
 }
 
-/// A missing check for an error ends the program; it never goes on without a pack.
+/// A program that ignores an error ends, and never goes on without a pack.
 #[test]
 fn the_value_of_a_failure_ends_the_program() {
     if !have("g++", "g++") {
@@ -211,7 +214,8 @@ fn the_value_of_a_failure_ends_the_program() {
         .output()
         .expect("it was just built");
     assert!(output.status.signal().is_some(), "{}", output.status);
-    // It says why, and nothing that was passed to a function: neither the text nor the path, both with a doctor.
+    // The message names the error and no argument: neither the text nor the path, which both
+    // contain "doctor".
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
         "undertone: the value of a failed Result was taken: the system refused to read or write a file; system_error() \
@@ -219,7 +223,7 @@ fn the_value_of_a_failure_ends_the_program() {
     );
 }
 
-/// Names that platform headers make macros of, on X11, Windows, macOS, Arduino and with Qt or ncurses.
+/// Names that are macros in platform headers: X11, Windows, macOS, Arduino, Qt, ncurses.
 const PLATFORM_MACROS: &str = "Status Success None Bool True False Always Above Below Complex KeyPress \
     Unsorted ERROR NO_ERROR IN OUT OPTIONAL DELETE interface small near far THIS VOID CONST TRUE FALSE BOOL \
     GetObject CreateFile SendMessage GetMessage Yield STRICT DOMAIN OVERFLOW UNDERFLOW PASCAL CALLBACK \
@@ -230,7 +234,7 @@ const PLATFORM_FUNCTIONS: &str =
 
 #[test]
 fn headers_compile_among_macros_of_platforms() {
-    // What the headers include comes first: the standard library has these names, too.
+    // Include the standard headers first, because they use some of these names.
     let mut among_all = String::new();
     for header in headers() {
         let header = fs::read_to_string(header).expect("it is there");
@@ -272,7 +276,7 @@ fn headers_compile_among_macros_of_platforms() {
     }
 }
 
-/// A result that nobody looks at is a warning, and so with these flags an error.
+/// An ignored result is a warning, and with these flags an error.
 #[test]
 fn results_must_be_used() {
     for (compiler, package) in COMPILERS {
@@ -310,10 +314,10 @@ fn results_must_be_used() {
     }
 }
 
-/// What C can do, C++ can: a function that is new in C is missing here until it is there, too.
+/// Checks that the C++ headers call every function of C.
 #[test]
 fn every_function_of_c_has_a_face() {
-    // LedgerFile calls some through the header for C.
+    // LedgerFile calls some of them through the C header.
     let posix = root().join("include/undertone_posix.h");
     let header: String = headers()
         .into_iter()
@@ -327,7 +331,7 @@ fn every_function_of_c_has_a_face() {
             .any(|word| word == function)
     };
     for function in symbols.lines() {
-        // What the library says of itself needs no face.
+        // Functions about the library itself need no wrapper.
         let needless = function.ends_with("_version") || function == "undertone_backend";
         assert!(
             needless || called(function),

@@ -1,8 +1,9 @@
-//! Nothing of a text, nor of the random bytes of its release, is left in the memory of a program that linked the C
-//! library: `tests/c/hygiene.c` looks at all of it, for the library as it ships and, with `UNDERTONE_SOAK=1`, for one without optimisation.
+//! No byte of a text, or of the random bytes of its release, remains in the memory of a program
+//! that is linked to the C library. `tests/c/hygiene.c` reads all of it, for the library as
+//! released and, with `UNDERTONE_SOAK=1`, for one without optimisation.
 //!
-//! Chance: false alarm none, miss none. Random bytes are replayed; children of one process have everything at the same
-//! addresses, on one processor.
+//! Chance: false alarm none, miss none. Random bytes are replayed; children of one process have the
+//! same addresses, on one processor.
 
 #![cfg(target_os = "linux")]
 
@@ -26,7 +27,7 @@ use undertone_tests::{FixedEntropy, soak};
 fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
     let program = output_dir().join(name);
     run(Command::new("gcc")
-        // Linked before it starts: a program that links late saves registers on its stack.
+        // Linked at the start: lazy linking saves registers on the stack.
         .args([
             "-std=gnu99",
             "-O1",
@@ -107,7 +108,8 @@ fn nothing_private_is_left_without_optimisation() {
                 .trim(),
         )
     };
-    // Unoptimised, the standard library names a function that a program without unwinding never calls.
+    // In a debug build the standard library names a function that a program without unwinding never
+    // calls.
     let program = compile(
         "hygiene-unoptimised",
         &library,
@@ -116,7 +118,7 @@ fn nothing_private_is_left_without_optimisation() {
     assert!(look(&program).status.success(), "see what is left above");
 }
 
-/// The same for two documents, which is more than not to show one.
+/// The output is the same for two documents, so it reveals nothing about either.
 fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
     fn both<T: Debug>(value: T) -> [String; 2] {
         [format!("{value:?}"), format!("{value:#?}")]
@@ -139,7 +141,7 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
             .expect("room");
         document.push_sentence(text).expect("room");
         found.extend(both(&document));
-        // Errors, too, with a text in the document.
+        // Errors, with a text in the document.
         found.extend(both(document.push(&embedding[1..])));
         let grant = Grant::unrecorded(
             Unit::Sentence,

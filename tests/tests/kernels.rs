@@ -1,4 +1,4 @@
-//! Which kernels a document runs on shows in nothing that it does.
+//! Every backend gives the same levels and the same releases.
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
@@ -30,8 +30,8 @@ fn sentences(rng: &mut PublicRng, dimension: usize, k: usize) -> Vec<Vec<f32>> {
     (0..k).map(|_| sentence(rng)).collect()
 }
 
-/// Levels and releases of a document with these sentences, on this backend, pushed one by one or in groups of any
-/// size.
+/// Returns levels and releases of a document with these sentences, on this backend, pushed one by
+/// one or in groups of any size.
 fn outcome(
     bytes: &[u8],
     sentences: &[Vec<f32>],
@@ -78,7 +78,7 @@ fn outcome(
     (levels, releases)
 }
 
-/// Returns what all backends agree on.
+/// Returns the result on which all backends agree.
 fn check(bytes: &[u8], sentences: &[Vec<f32>]) -> (Vec<u8>, Vec<[u8; 24]>) {
     let expected = outcome(bytes, sentences, Backend::PORTABLE, None);
     let mut rng = PublicRng::new(sentences.len() as u64);
@@ -91,7 +91,7 @@ fn check(bytes: &[u8], sentences: &[Vec<f32>]) -> (Vec<u8>, Vec<[u8; 24]>) {
     expected
 }
 
-/// All numbers of sentences around groups, and more than there is room for, in one call.
+/// Every number of sentences around a group, and more than a document holds, in one call.
 #[test]
 fn all_at_once_is_one_by_one() {
     let mut rng = PublicRng::new(0x7e57_5003);
@@ -160,7 +160,7 @@ fn all_at_once_takes_whole_sentences_only() {
     );
 }
 
-/// Directions and codes at random, and boundaries over the width of a projection.
+/// Random directions and codes, with boundaries over the width of a projection.
 fn depth_pack(rng: &mut PublicRng, dimension: usize, directions: usize) -> Vec<u8> {
     let width = 1i32 << 21;
     let mut codes = vec![vec![0; 300]; directions];
@@ -215,7 +215,7 @@ fn depth_is_the_same_on_every_backend() {
             *w = rng.next_u32() as i16;
         }
         for (i, boundary) in parts.boundaries.iter_mut().flatten().enumerate() {
-            // In order, over the width of a projection, for most.
+            // Ascending, over the width of a projection, for most directions.
             let width = 1i32 << 22;
             let even = (i % 255) as i32 * (width / 128) - width;
             *boundary = if i % 40 == 0 {

@@ -1,7 +1,7 @@
-//! The example `ffi/examples/keyboard`, as its README says to build and to use it.
+//! The example `ffi/examples/keyboard`, built and used as its README describes.
 //!
-//! Chance: false alarm 10⁻¹², miss none. `unknown_and_known_lines…` says why; of other releases nothing is looked at but their
-//! form and number. Kills come at any time.
+//! Chance: false alarm 10⁻¹², miss none. See `unknown_and_known_lines…`; other releases are only
+//! checked for their form and number. Kills come at any time.
 
 #![cfg(unix)]
 
@@ -26,15 +26,15 @@ fn example(name: &str) -> PathBuf {
     root().join("ffi/examples/keyboard").join(name)
 }
 
-/// A child of this process holds all its locks until it is another program. So whoever holds one holds this to write, and
-/// all others, who start programs, to read.
+/// A child process holds all locks of this process until it executes another program. A test that
+/// holds a lock takes this for writing; all others, which start programs, for reading.
 static LOCKS: RwLock<()> = RwLock::new(());
 
 fn no_locks() -> RwLockReadGuard<'static, ()> {
     LOCKS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The program under sanitizers, a pack, and what `undertone candidates` prints for it.
+/// The program under sanitizers, a pack, and the output of `undertone candidates` for it.
 struct Setting {
     program: PathBuf,
     pack: PathBuf,
@@ -76,7 +76,7 @@ fn setting() -> Option<&'static Setting> {
 }
 
 impl Setting {
-    /// The place of a ledger that does not exist.
+    /// Path of a ledger that does not exist.
     fn ledger(&self, name: &str) -> PathBuf {
         let path = self.pack.with_file_name(format!("{name}.ledger"));
         let _ = fs::remove_file(&path);
@@ -101,7 +101,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the program prints text")
 }
 
-/// How many releases of lines left the device, each of the pack and of this epsilon.
+/// Counts the releases of lines, and checks that each is of the pack and of this epsilon.
 fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
     releases_by(Mechanism::WholeText, shown, pack, epsilon_micro)
 }
@@ -132,7 +132,7 @@ fn refusals(shown: &str) -> usize {
         .count()
 }
 
-/// What the last line about it says is left, in micro-units.
+/// Remaining budget in the last line about it, in micro-units.
 fn left(shown: &str) -> f64 {
     let mut lines = shown.lines().rev();
     lines
@@ -155,7 +155,7 @@ fn a_day_has_one_budget() {
     assert_eq!(refusals(&shown), 3, "{shown}");
     assert_eq!(left(&shown), 0.0);
 
-    // Again on the same day: nothing is left, and a larger budget does not change that.
+    // Later on the same day nothing is left, and a larger budget does not change that.
     let again = text(&run(setting
         .keyboard(&ledger, DAY)
         .args(["--budget", "100"])
@@ -163,13 +163,13 @@ fn a_day_has_one_budget() {
     assert_eq!(releases(&again, &setting.pack, 3_000_000), 0, "{again}");
     assert_eq!(refusals(&again), 6, "{again}");
 
-    // The next day is a new one.
+    // The next day has a budget again.
     let next = text(&run(setting
         .keyboard(&ledger, "20001")
         .arg(example("typed.txt"))));
     assert_eq!(releases(&next, &setting.pack, 3_000_000), 3, "{next}");
 
-    // There is no way back.
+    // A ledger refuses an earlier day.
     let back = setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))
@@ -180,11 +180,12 @@ fn a_day_has_one_budget() {
     assert_eq!(releases(&text(&back), &setting.pack, 3_000_000), 0);
 }
 
-/// What a line is protected by.
+/// The unit that a line is protected by.
 const PROMISE: &str =
     "each release protects a sentence by epsilon 3, a whole text by epsilon 3\n\n";
 
-/// The table of quality of this pack rates releases by the sentence higher at epsilon 1. A line is protected as a whole.
+/// The pack's table of quality rates releases by the sentence higher at epsilon 1, and a line is
+/// protected as a whole nevertheless.
 #[test]
 fn a_pack_does_not_choose_what_is_protected() {
     let Some(setting) = setting() else { return };
@@ -205,7 +206,8 @@ fn a_pack_does_not_choose_what_is_protected() {
     }
 }
 
-/// Every finished sentence counts, and every six make a release that protects each of them.
+/// Every finished sentence counts, and every six sentences make a release that protects each of
+/// them.
 #[test]
 fn a_letter_is_released_by_the_sentence() {
     let Some(setting) = setting() else { return };
@@ -227,15 +229,15 @@ fn a_letter_is_released_by_the_sentence() {
     assert_eq!((count, refusals(&shown)), (3, 1), "{shown}");
 }
 
-/// What the pack does not know has an answer of its own. At this epsilon each of 12 others has a chance of 2⁻⁴⁸, the least that there
-/// is: 10⁻¹² for three lines.
+/// The outcome of an unknown line is "nothing known". Each of the 12 others has a chance of 2⁻⁴⁸,
+/// the least possible, at this epsilon: 10⁻¹² for three lines.
 #[test]
 fn unknown_and_known_lines_are_told_apart() {
     let Some(setting) = setting() else { return };
     let _others = no_locks();
     let ledger = setting.ledger("unknown");
     let lines = setting.pack.with_file_name("lines.txt");
-    // An empty line was not sent.
+    // An empty line is not sent.
     fs::write(
         &lines,
         "Здравствуйте!\n\nThe doctor wants a blood test.\n...\n",
@@ -260,7 +262,7 @@ fn unknown_and_known_lines_are_told_apart() {
     assert!(second.starts_with("health-clinic"), "{shown}");
 }
 
-/// A keyboard that somebody types on, and what it prints.
+/// A running keyboard and its output.
 struct Typing {
     child: Child,
     shown: BufReader<std::process::ChildStdout>,
@@ -286,7 +288,7 @@ impl Typing {
         }
     }
 
-    /// Reads until a line starts like this, and returns what it read.
+    /// Reads until a line starts with `start`, and returns what it read.
     fn wait_for(&mut self, start: &str) -> String {
         let (mut all, mut line) = (String::new(), String::new());
         while !line.starts_with(start) {
@@ -301,7 +303,7 @@ impl Typing {
         all
     }
 
-    /// `kill -9`, and what was printed until then.
+    /// Kills it with `kill -9`; returns the output until then.
     fn kill(mut self) -> String {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it was started");
@@ -333,14 +335,14 @@ fn what_was_spent_survives_a_kill() {
     assert_eq!(refusals(&shown), 5, "{shown}");
 }
 
-/// Killed at any moment, it never released more than its ledger says.
+/// A keyboard that is killed at any moment never releases more than its ledger records.
 #[test]
 fn nothing_leaves_without_its_budget_recorded() {
     let Some(setting) = setting() else { return };
     let _others = no_locks();
     let ledger = setting.ledger("any-moment");
     let sentences = setting.pack.with_file_name("sentences.txt");
-    // All that can be spent is 20 · 400 releases and 3 more, of the 10,000 that there is a budget for.
+    // At most 20 · 400 releases and 3 more are spent, out of a budget for 10,000.
     fs::write(
         &sentences,
         "The doctor wants another blood test.\n".repeat(400),
@@ -357,13 +359,14 @@ fn nothing_leaves_without_its_budget_recorded() {
     let mut left_the_device = 0;
     for number in 0..kills {
         let mut typing = Typing::start(&mut spending("1"));
-        // By what it did, not by the clock, so that some releases are there on any machine: 3 on average.
+        // Wait for output, not for the clock, so that every machine makes some releases: 3 on
+        // average.
         let mut seen = String::new();
         for _ in 0..number % 7 {
             seen += &typing.wait_for("  left for the day    epsilon");
         }
         std::thread::sleep(Duration::from_micros(300 * number));
-        // A line may be cut, but only the last one.
+        // Only the last line may be cut.
         let shown = seen + &typing.kill();
         let whole = shown.rfind('\n').map_or("", |end| &shown[..end]);
         left_the_device += releases_by(Mechanism::Scores, whole, &setting.pack, 100_000);
@@ -380,7 +383,7 @@ fn nothing_leaves_without_its_budget_recorded() {
         left_the_device <= recorded,
         "{left_the_device} > {recorded}"
     );
-    // What a kill can cost: a release between its record and its print.
+    // A kill can cost a release between its record and its output.
     assert!(recorded <= left_the_device + kills as usize);
 }
 
@@ -407,7 +410,7 @@ fn of_two_at_once_the_second_is_refused() {
     assert_eq!(releases(&shown, &setting.pack, 3_000_000), 2, "{shown}");
 }
 
-/// At a terminal each line is a message: its sentences are finished.
+/// At a terminal each line is a message, and its sentences are finished.
 #[test]
 fn at_a_terminal_a_line_is_finished() {
     let Some(setting) = setting() else { return };
@@ -484,7 +487,7 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
     );
 }
 
-/// What is printed but for what is drawn: the release, and the topic with its excerpt.
+/// The output without its random parts: the release, and the topic with its excerpt.
 fn masked(shown: &str) -> Vec<String> {
     let mask = |line: &str| match line.get(..22) {
         Some(start @ ("  leaves the device   " | "  the server learns   ")) => start.to_owned(),
@@ -504,7 +507,7 @@ fn the_readme_shows_real_output() {
         .skip(1)
         .map(|block| block.split("```").next().expect("a first part"))
         .collect();
-    // The last is what the server says, of releases that are drawn.
+    // The last line is the server's, of random releases.
     assert_eq!(printed.len(), 4);
     let letters = setting.ledger("readme-letter");
     let letter = ["--every", "6", "letter.txt"];

@@ -1,4 +1,4 @@
-//! `core::laplace`: the law of the noise, its grid, the constants of its proof, and what they are made of.
+//! `core::laplace`: the law of the noise, its grid, and the constants of its proof.
 
 use std::mem::MaybeUninit;
 
@@ -17,7 +17,7 @@ use undertone_tests::exponential::{PRECISION, exp};
 use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
 
-/// The sampler itself, to look at single variables.
+/// Gives access to single variables of the sampler.
 #[warn(clippy::float_arithmetic)]
 #[path = "../../core/src/laplace/gaussian.rs"]
 mod gaussian;
@@ -25,11 +25,12 @@ mod gaussian;
 /// The false-alarm rate of one test. Seeds are fixed, so a test that passes keeps passing.
 const P_LIMIT: f64 = 1e-6;
 
-/// The same for the largest of thousands of standardised sums, not all of them quite normal.
+/// The false-alarm rate for the largest of thousands of standardised sums, some of them not quite
+/// normal.
 const Z_LIMIT: f64 = 7.0;
 
-/// Small ones, those of encoders and words, and both sides of where the code goes on to another batch: 32
-/// exponentials (m + 1 = 64) and 64 Gaussians.
+/// Small dimensions, those of encoders and words, and both sides of each change to another batch:
+/// 32 exponentials (m + 1 = 64) and 64 Gaussians.
 const DIMENSIONS: [u32; 16] = [
     1, 2, 3, 31, 32, 33, 62, 63, 64, 65, 128, 129, 300, 384, 768, 1024,
 ];
@@ -51,18 +52,19 @@ struct Sample {
     draws: Vec<f64>,
 }
 
-/// What a sample looks like: p-values, and standardised sums that are normal for the law.
+/// Statistics of a sample: p-values, and standardised sums that are normal under the law.
 #[derive(Debug)]
 struct Findings {
     /// ‖z‖ is Gamma(m).
     radius: f64,
     /// z₀/‖z‖ and z·a/‖z‖ for another public direction a: (1 + t)/2 is Beta((m−1)/2, (m−1)/2).
     direction: [f64; 2],
-    /// The radius and either of these are independent.
+    /// The radius is independent of either of these.
     joint: [f64; 2],
-    /// The largest: as many positive coordinates as negative ones; as many pairs of equal sign as of unequal.
+    /// The largest deviation of the number of positive coordinates and of pairs of equal sign from
+    /// one half.
     signs: f64,
-    /// The largest: second moments are (m+1)·I.
+    /// The largest deviation of the second moments from (m+1)·I.
     covariance: f64,
 }
 
@@ -80,7 +82,7 @@ impl Findings {
 }
 
 impl Sample {
-    /// Draws of the engine, after a rounding to the grid that is undone at random.
+    /// Draws of the engine, with its rounding to the grid undone at random.
     fn of(laplace: &Laplace, draws: usize, seed: u64) -> Self {
         let dimension = laplace.dimension() as usize;
         let h_over_scale = 2f64.powi(laplace.grid_exponent() + 32)
@@ -101,8 +103,8 @@ impl Sample {
         }
     }
 
-    /// Draws of a law with this radius and a direction that is uniform but for what `change` does to the
-    /// vector. For the tests of the tests.
+    /// Draws of a law with this radius and a uniform direction, to which `change` is applied: for
+    /// tests of the tests.
     fn made(
         dimension: usize,
         seed: u64,
@@ -168,7 +170,7 @@ impl Sample {
             _ => uniform_test(&mut along),
         });
 
-        // All pairs of few coordinates, pairs at these distances of many.
+        // All pairs if there are few coordinates, else pairs at these distances.
         let lags: Vec<usize> = match m {
             1..=33 if m < 4 || soak() => (0..m).collect(),
             _ => vec![0, 1, 2, 16, 31, 32, 33, 63, 64, m / 2],
@@ -210,12 +212,12 @@ fn norm(z: &[f64]) -> f64 {
     z.iter().map(|z| z * z).sum::<f64>().sqrt()
 }
 
-/// Gamma with a whole shape and scale 1.
+/// Gamma with an integer shape and scale 1.
 fn gamma(shape: usize, rng: &mut PublicRng) -> f64 {
     (0..shape).map(|_| -uniform(rng).ln()).sum()
 }
 
-/// As many coordinates for each dimension, about.
+/// About the same number of coordinates for each dimension.
 fn draws(dimension: usize, long: bool) -> usize {
     match long {
         true => (20_000_000 / dimension).clamp(1_000, 1_000_000),
@@ -225,7 +227,7 @@ fn draws(dimension: usize, long: bool) -> usize {
 
 #[test]
 fn noise_has_the_laplace_law() {
-    // ε and Δ turn with the dimensions, the extremes among them.
+    // ε and Δ rotate with the dimensions, extremes included.
     let scales = [
         (1_000_000, 1 << 32),
         (100_000, 1 << 44),
@@ -243,7 +245,7 @@ fn noise_has_the_laplace_law() {
     }
 }
 
-/// Each of the tests of the law can fail, and the right law from other formulas passes.
+/// Each test of the law fails for a wrong law and passes for the right law from other formulas.
 #[test]
 fn wrong_laws_are_noticed() {
     for m in [2, 3, 32, 33] {
@@ -259,8 +261,8 @@ fn wrong_laws_are_noticed() {
         assert!(wrong.radius < P_LIMIT, "{m}: {wrong:?}");
         let wrong = Sample::made(m, seed, |rng| gamma(m + 1, rng), |_, _| ()).findings();
         assert!(wrong.radius < P_LIMIT, "{m}: {wrong:?}");
-        // One coordinate off centre; one too small; one a copy of another; with probability ½ for large
-        // noise, the first coordinate exchanged for a larger one.
+        // One coordinate off centre; one too small; one a copy of another; the first coordinate
+        // exchanged for a larger one with probability ½ if the noise is large.
         let shift = (m as f64 + 1.0).sqrt() / 5.0;
         let moved = |_: f64, z: &mut [f64]| z[0] += shift;
         let wrong = Sample::made(m, seed, |rng| gamma(m, rng), moved).findings();
@@ -327,7 +329,7 @@ fn parameters(seed: u64, random: usize) -> Vec<(u32, u64)> {
     corners.chain(random.collect::<Vec<_>>()).collect()
 }
 
-/// Whether 2^`exponent` ≤ Δ·√`square`/ε, squared and multiplied out.
+/// Returns whether 2^`exponent` ≤ Δ·√`square`/ε, squared and multiplied out.
 fn at_most(exponent: i32, square: u32, micro: u32, units: u64) -> bool {
     // 4^exponent·E²·10⁻¹² ≤ D²·2⁻⁶⁴·square.
     let left = BigUint::from(micro).pow(2) << 64;
@@ -399,7 +401,7 @@ fn parameters_are_refused_exactly_outside_their_limits() {
             let mut rng = CountingRng::new(PublicRng::new(1));
             let point = vec![1.0; m as usize];
             let mut out = vec![77; m as usize];
-            // B/h ≤ 2²¹, and at least the last fractional bit.
+            // B/h ≤ 2²¹, and h has at least the last fractional bit.
             let (least, most) = (h - 40, h + 21);
             for found in [least - 1, most + 1, i32::MIN, i32::MAX] {
                 let refused = Err(LaplaceError::Bound { found, least, most });
@@ -431,7 +433,7 @@ fn parameters_are_refused_exactly_outside_their_limits() {
     }
 }
 
-/// What was wrong, and what would have been right.
+/// The actual and the expected value.
 #[test]
 fn errors_name_the_value_and_its_limits() {
     let bound = LaplaceError::Bound {
@@ -479,9 +481,9 @@ fn root_below(n: u32) -> BigUint {
     (BigUint::from(n) << 128u32).sqrt()
 }
 
-/// κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ with η = 2⁻⁴⁴·(1 + 10/√(m+1))·s, in fractions rounded up: for
-/// every dimension and the coarsest s/h that the grid allows, so for every ε and Δ; and both of the bounds
-/// that the documentation gives on the way.
+/// κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ with η = 2⁻⁴⁴·(1 + 10/√(m+1))·s, in fractions rounded up, and
+/// both bounds that the documentation gives on the way. It is computed for every dimension and for
+/// the coarsest s/h of the grid, so it holds for every ε and Δ.
 #[test]
 fn kappa_keeps_its_bound() {
     // Everything in units of 2⁻¹⁹².
@@ -506,7 +508,8 @@ fn kappa_keeps_its_bound() {
         let density: BigUint =
             (((&widening * 2u32 * root_above(m)) >> 64u32) * root_above(m + 1)) >> (64 + 44);
         assert!(density.clone() + 1u32 < one() >> 30u32, "{m}");
-        // In one dimension, as the truncated mean has it, with what two units of the fixed point cost there.
+        // One dimension, with the truncated mean and the cost of two units of the fixed point
+        // there.
         assert!(m > 1 || &volume + &density + (one() >> 44u32) < one() >> 31u32);
         let kappa = volume.clone() + (one() >> 30u32);
         assert!(kappa <= one() >> 23u32, "{m}");
@@ -520,12 +523,12 @@ fn kappa_keeps_its_bound() {
         largest.0.log2() - 64.0,
         largest.1
     );
-    // The bound means something: with η sixteen times as large it would not hold.
+    // The bound is sharp: with η sixteen times as large it would not hold.
     assert!(largest.0 * 16.0 > 2f64.powi(64 - 23));
 }
 
-/// κ again as it stands, logarithm and all, by an arbitrary-precision library that rounds up, for the s/h
-/// that the grid has.
+/// κ again, with its logarithm, by an arbitrary-precision library that rounds up, for each s/h of
+/// the grid.
 #[test]
 fn kappa_from_its_formula() {
     type Above = dashu_float::FBig<Up, 2>;
@@ -548,7 +551,7 @@ fn kappa_from_its_formula() {
             let widening = above(1) + above(10) / root;
             let u =
                 s_over_h * &widening * Above::from_parts(1.into(), -43).with_precision(128).value();
-            // 1 − u, from below.
+            // 1 − u, rounded down.
             let rest: Below = below(1) - u.clone().with_rounding::<Down>();
             let quotient = (above(1) + &u) / rest.with_rounding::<Up>();
             let density = above(u64::from(m)).sqrt()
@@ -563,17 +566,18 @@ fn kappa_from_its_formula() {
     assert!(largest < 2f64.powi(-23));
 }
 
-/// δ₀: some v below 2⁻⁷², ‖g'‖ above √(m+1) + 10, or, where exponentials are summed at once, too few bits or
-/// ‖g'‖ below √(m+1)/8; and what the proof makes of their absence.
+/// δ₀: the probability that some v is below 2⁻⁷², that ‖g'‖ exceeds √(m+1) + 10, or, where
+/// exponentials are summed at once, that there are too few bits or ‖g'‖ is below √(m+1)/8. The
+/// proof assumes that none of these happens.
 #[test]
 fn delta_keeps_its_bound() {
     let one = BigUint::from(1u32) << PRECISION;
-    // e⁻⁵⁰ from above.
+    // e⁻⁵⁰, rounded up.
     let tail = (&one << PRECISION) / exp(50, 1).lower + 1u32;
     let delta = ((&one * 528u32) >> 72u32) + &tail + (&one >> 75u32) + (&one >> 73u32);
     assert!(delta < &one >> 60u32);
     for m in 1..=1024usize {
-        // One v for every pair of Gaussians, and for every exponential that is drawn by itself.
+        // One v for every pair of Gaussians, and for every exponential that is drawn separately.
         let (count, odd) = (m.div_ceil(2), (m + 1) % 2);
         let single = if count < noise::AT_ONCE { count } else { 0 };
         assert!(m.div_ceil(2) + odd + single <= 528);
@@ -589,7 +593,7 @@ fn delta_keeps_its_bound() {
     assert!(exp(63, 4).upper < &one << (96 - 73));
     // v ≥ 2⁻⁷² gives |g| ≤ √(2·72·ln 2) ≤ 10: 2⁷² ≤ e⁵⁰.
     assert!(exp(50, 1).lower >= &one << 72u32);
-    // Whatever is drawn, |g| ≤ √(2·129·ln 2) < 13.4: 2¹²⁹ < e^(13.4²/2).
+    // For every draw, |g| ≤ √(2·129·ln 2) < 13.4: 2¹²⁹ < e^(13.4²/2).
     assert!(exp(1_795_600, 20_000).lower > &one << 129u32);
     // η: 13μ, 27μ and 4μ of |g| ≤ 10, 2⁻⁵⁸ and half a unit, in units of 2⁻⁵⁸ and of 2⁻⁴⁴ = 2¹⁴ of them.
     let parts = 44 * 10 * (1 << 5) + 1 + (1 << 11);
@@ -598,7 +602,8 @@ fn delta_keeps_its_bound() {
 
 // --- Floating point
 
-/// Words where something turns over, and random ones with any number of leading equal bits.
+/// Words at which a branch or a bit changes, and random words with any number of leading equal
+/// bits.
 fn adversarial_words(random: usize, seed: u64) -> Vec<u64> {
     let ends = [
         0,
@@ -679,7 +684,7 @@ fn gaussians_keep_their_error() {
     let angles = adversarial_words(if soak() { 40_000 } else { 500 }, 0x7e57_7005);
     let highs = adversarial_words(200, 0x7e57_7006);
     let (mut largest, mut plain) = (0.0f64, 0.0f64);
-    // A mirrored angle comes out mirrored; all octants for the smallest and largest angle in each.
+    // A mirrored angle gives a mirrored result; each octant, at its smallest and largest angle.
     let octants = (0..8u64).flat_map(|octant| [octant << 61, octant << 61 | ((1 << 61) - 1)]);
     for (index, angle) in angles.into_iter().chain(octants).enumerate() {
         let words = [highs[index % highs.len()], rng.next_u64(), angle];
@@ -702,8 +707,8 @@ fn gaussians_keep_their_error() {
     assert!(largest <= 1.0 && largest > 0.05);
 }
 
-/// ‖g'‖² errs by at most 43μ of itself, exponential by exponential, and by 3μ for each degree and 28μ of itself
-/// if they are summed at once.
+/// ‖g'‖² errs by at most 43μ relative if its exponentials are drawn separately, and by 3μ for each
+/// degree plus 28μ if they are summed at once.
 #[test]
 fn sums_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7007);
@@ -753,8 +758,8 @@ fn chi_squared(degrees: usize, words: &[u64]) -> Real {
     })
 }
 
-/// Where all factors are 1, or as small as they get, and the bits are all ones or all zeroes: a number all the
-/// same, not below 0, and noise within its bound.
+/// All factors 1, or as small as possible, with all bits one or all zero: the result is the same
+/// number, not negative, and the noise is within its bound.
 #[test]
 fn extreme_sums_are_numbers() {
     let mut sampler = gaussian::Sampler::new(gaussian::box_muller);
@@ -803,9 +808,9 @@ fn fixed(l: &Laplace, bound: i32, x: f32) -> Real {
     }
 }
 
-/// Known answers without typed-in numbers: for given words the release is the one that exact arithmetic
-/// gives, unless the exact value lies within η of where two releases meet. The same on every target and at
-/// every level of optimisation.
+/// Known answers without typed-in numbers: for given words the release is the one of exact
+/// arithmetic, unless the exact value lies within η of a boundary between two releases. Every
+/// target and every optimisation level gives the same.
 #[test]
 fn releases_are_those_of_exact_arithmetic() {
     let mut rng = PublicRng::new(0x7e57_7009);
@@ -829,7 +834,7 @@ fn releases_are_those_of_exact_arithmetic() {
         let s_over_h = units as f64 / 2f64.powi(32 + l.grid_exponent()) * (m as f64 + 1.0).sqrt()
             / f64::from(micro)
             * 1e6;
-        // η·2^F, and as much for the clamped |g| beyond 10.
+        // η·2^F, and the same for |g| beyond 10, which is clamped.
         let eta =
             real(1, -4) * noise::exact(s_over_h * (1.0 + 10.0 / (m as f64 + 1.0).sqrt()) * 1.0001);
         for round in 0..if soak() { 40 } else { (600 / m).clamp(1, 60) } {
@@ -851,7 +856,7 @@ fn releases_are_those_of_exact_arithmetic() {
                 // |y·2⁴⁰ − (X + z)| ≤ 2³⁹ + η.
                 let error = real(i64::from(*y) << 40, 0) - (fixed(&l, bound, *x) + &z);
                 let size = if error < real(0, 0) { -error } else { error };
-                // Words of all zeros give |g| up to 13.4, above the 10 that η is for.
+                // Words of zeros give |g| up to 13.4, beyond the 10 that η covers.
                 assert!(size <= real(1, 39) + &eta * real(2, 0), "m = {m}: {y} {x}");
                 exact += u64::from(size <= real(1, 39) - &eta);
                 total += 1;
@@ -861,7 +866,8 @@ fn releases_are_those_of_exact_arithmetic() {
     }
     println!("{exact} of {total} releases away from where two meet; checksum {checksum:x}");
     assert!(exact + 2 >= total);
-    // The reference is no echo: noise for one word less significant bit differs by more than η.
+    // The reference is independent: noise for a word with one changed low bit differs by more than
+    // η.
     let l = laplace(1, 1_000_000, 1 << 32);
     let words: Vec<u64> = (0..noise::words(1))
         .map(|i| 0x1234_5678_9abc_def0u64.rotate_left(i as u32))
@@ -872,20 +878,22 @@ fn releases_are_those_of_exact_arithmetic() {
     assert!(difference.to_f64().value().abs() > 8.0);
 }
 
-/// The random words of a release, and the Gaussians made of them, tell the vector: none outlives the sampler.
+/// The random words of a release, and the Gaussians made of them, reveal the vector: none outlives
+/// the sampler.
 #[test]
 fn a_sampler_is_wiped_when_it_goes() {
-    // Three words for two Gaussians, and one radius.
+    // Two Gaussians take three words, and one radius.
     const WORDS: usize = 3 * gaussian::BATCH;
     let mut slot = MaybeUninit::new(gaussian::Sampler::new(gaussian::box_muller));
     assert_eq!(size_of_val(&slot), 8 * WORDS);
     let sampler = slot.as_mut_ptr();
     // SAFETY: initialised two lines above, and nothing else refers to it.
     unsafe { &mut *sampler }.pairs(gaussian::BATCH / 2, &mut PublicRng::new(0x7e57_700b));
-    // SAFETY: fields of 8 bytes, so no padding, all of them initialised and fit to be read as integers.
+    // SAFETY: the fields have 8 bytes each, so there is no padding; all are initialised and valid
+    // as integers.
     let read = || unsafe { sampler.cast::<[u64; WORDS]>().read_volatile() };
     assert!(read().iter().all(|word| *word != 0));
-    // SAFETY: initialised, and no sampler from here on. Its memory stays that of `slot`.
+    // SAFETY: the memory is initialised and belongs to `slot`; the sampler is gone.
     unsafe { sampler.drop_in_place() };
     assert_eq!(read(), [0; WORDS]);
 }

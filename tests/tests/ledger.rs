@@ -1,5 +1,5 @@
-//! A ledger never forgets what was granted: power cuts at every byte, damage, other writers, and
-//! any schedule of all of them.
+//! A ledger never forgets a grant: power cuts at every byte, damage, other writers, and random
+//! schedules of all of them.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -22,7 +22,7 @@ use undertone_core::vector::{VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::{FixedEntropy, golden, soak};
 
-/// What the ledgers of these tests are for.
+/// Unit of the ledgers of these tests.
 const UNIT: Unit = Unit::WholeText;
 
 type Image = [u8; LEDGER_BYTES];
@@ -35,7 +35,7 @@ fn create(budget: u64, id: u8) -> Image {
     Ledger::create(UNIT, budget, &mut FixedEntropy::new(&[id; 8])).expect("a budget and entropy")
 }
 
-/// What the ledgers of these tests write, but for those of [`another`].
+/// Identity of the ledgers of these tests, except those of [`another`].
 const SESSION: [u8; 8] = [0x5e; 8];
 
 fn try_open(image: &[u8]) -> Result<Ledger, LedgerError> {
@@ -78,7 +78,7 @@ fn image(first: [u8; RECORD_BYTES], second: [u8; RECORD_BYTES]) -> Image {
     image
 }
 
-/// Where and what a reservation writes.
+/// Offset and bytes of the record that a reservation writes.
 type Write = (usize, [u8; RECORD_BYTES]);
 
 fn apply(file: &mut Image, (offset, record): Write) {
@@ -96,7 +96,7 @@ fn reserve(
     Ok((reservation.offset(), *reservation.record()))
 }
 
-/// Everything at once, as an app does it.
+/// Reserves, writes, reads back and grants, as an app does.
 fn spend(
     ledger: &mut Ledger,
     file: &mut Image,
@@ -108,7 +108,7 @@ fn spend(
     reservation.persisted(file)
 }
 
-/// Spends micro-units in `window` as long as there is a grant, and returns how many. A lost record
+/// Spends micro-units in `window` as long as it gets grants, and returns how many. A lost record
 /// costs one reservation without a grant.
 fn drain(ledger: &mut Ledger, file: &mut Image, window: u64) -> u64 {
     let mut granted = 0;
@@ -139,7 +139,7 @@ fn files_are_as_documented() {
         assert_eq!(grant.epsilon().micro(), micro);
         let spent = if step == 1 { 4 } else { micro.into() };
         let expected = record(7, step as u64 + 2, window, 10, spent);
-        // The slots take turns, beginning with the second.
+        // The slots alternate, starting with the second.
         let start = if step % 2 == 0 { RECORD_BYTES } else { 0 };
         assert_eq!(file[start..start + RECORD_BYTES], expected);
         let other = RECORD_BYTES - start;
@@ -174,7 +174,7 @@ fn budgets_belong_to_their_window() {
         }
         assert_eq!((file, ledger.remaining(6)), (before, Ok(10)));
     }
-    // More than a whole budget, exactly a budget, and the last window there is.
+    // More than a budget, exactly a budget, and the last window.
     let (remaining, needed) = (10, 11);
     assert_eq!(
         reserve(&mut ledger, &file, 11, 6),
@@ -222,9 +222,8 @@ fn nothing_is_created_from_bad_arguments() {
     }
 }
 
-/// Cuts the power while `write` goes to the file, in every way that the caller lists as a mask of
-/// the bytes that made it, and checks what is left: `granted` micro-units in `window` before,
-/// `budget` in all.
+/// Cuts the power while `write` goes to the file, for each mask of the bytes that arrived, and
+/// checks what is left if `granted` micro-units of `budget` in `window` were granted before.
 fn cut(file: &Image, write: Write, granted: u64, budget: u64, window: u64, made_it: &[bool]) {
     let mut torn = *file;
     for (index, _) in made_it.iter().enumerate().filter(|(_, made)| **made) {
@@ -233,12 +232,12 @@ fn cut(file: &Image, write: Write, granted: u64, budget: u64, window: u64, made_
     let mut ledger = open(&torn);
     let remaining = ledger.remaining(window).expect("this window");
     assert!(remaining <= budget - granted, "{made_it:?}");
-    // Nothing is lost if the slot is as before, and only this reservation if it is whole.
+    // Nothing is lost if the slot is unchanged, and only this reservation if it is complete.
     if torn == *file {
         assert!(remaining == budget - granted || granted == budget);
     }
     assert_eq!(drain(&mut ledger, &mut torn, window), remaining);
-    // It goes on tomorrow, whatever happened, also when it was opened again.
+    // The next window works in every case, even after the ledger is opened again.
     let mut again = open(&torn);
     assert_eq!(again.remaining(window), Ok(0));
     assert_eq!(again.remaining(window + 1), Ok(budget));
@@ -280,7 +279,7 @@ fn power_cuts_at_every_byte_forget_nothing() {
             let bits = rng.next_u64();
             cut(std::array::from_fn(|index| bits >> index & 1 == 1));
         }
-        // Neither do bytes that are neither old nor new.
+        // Nor do bytes that are neither old nor new give a grant.
         for _ in 0..rounds {
             let (from, to) = (rng.next_u32() as usize % 64, rng.next_u32() as usize % 64);
             let mut torn = file;
@@ -295,8 +294,7 @@ fn power_cuts_at_every_byte_forget_nothing() {
     }
 }
 
-/// The slot of a reservation that came to nothing is written again: the other one holds what was
-/// granted.
+/// A failed reservation is written to the same slot again: the other slot holds what was granted.
 #[test]
 fn failed_reservations_stay_spent_and_write_their_slot_again() {
     let mut file = create(100, 1);
@@ -312,7 +310,7 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     apply(&mut file, second);
     let third = reserve(&mut ledger, &file, 5, 1).expect("within budget");
     assert_eq!((third.0, ledger.remaining(1)), (second.0, Ok(60)));
-    // Torn, and the app lives on: it knows what it spent.
+    // Torn while the app keeps running: it remembers what it spent.
     file[third.0 + 30..third.0 + 60].copy_from_slice(&third.1[30..60]);
     assert_eq!(
         ledger.resume().expect("reserved").persisted(&file).err(),
@@ -321,7 +319,7 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     assert_eq!(ledger.remaining(1), Ok(60));
     let fourth = reserve(&mut ledger, &file, 1, 1).expect("within budget");
     assert_eq!(fourth.0, third.0);
-    // All that was granted is where it was.
+    // Everything granted is still recorded.
     let (start, other) = (fourth.0, RECORD_BYTES - fourth.0);
     assert_eq!(
         file[other..other + RECORD_BYTES],
@@ -337,8 +335,9 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     assert_ne!(next.0, start);
 }
 
-/// A record that arrived, but that nobody asked for, is what its slot holds when the next one is
-/// reserved. If that does not arrive it is still there, and no change by somebody else.
+/// A record that arrived without being requested is in its slot when the next one is reserved. If
+/// the next one does not arrive, the slot still holds the earlier record, which is not taken for a
+/// change by somebody else.
 #[test]
 fn a_record_that_nobody_asked_for_is_known() {
     let mut file = create(100, 9);
@@ -349,13 +348,13 @@ fn a_record_that_nobody_asked_for_is_known() {
         reserve(&mut ledger, &file, 10, 1).expect("the file is as it was");
     }
     assert_eq!(ledger.remaining(1), Ok(60));
-    // What was there before it is a change.
+    // The record before it counts as a change.
     let before = create(100, 9);
     let changed = reserve(&mut ledger, &before, 10, 1);
     assert_eq!(changed.err(), Some(LedgerError::Changed));
 }
 
-/// Any read-back but the right one gives no grant, and the right one still does afterwards.
+/// Only the right read-back gives a grant, and it does so even after wrong ones.
 #[test]
 fn only_the_file_with_the_record_is_persisted() {
     let mut file = create(100, 1);
@@ -389,7 +388,7 @@ fn only_the_file_with_the_record_is_persisted() {
     }
 }
 
-/// Not a single bit can be flipped for more budget, in this window or later.
+/// No single flipped bit gives more budget, in this window or later.
 #[test]
 fn flipped_bits_never_add_budget() {
     let mut file = create(10, 1);
@@ -403,7 +402,7 @@ fn flipped_bits_never_add_budget() {
         for bit in 0..8 * LEDGER_BYTES {
             let mut flipped = file;
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // One record is intact, and which one that is does not matter.
+            // One record is intact, no matter which.
             let mut ledger = open(&flipped);
             assert_eq!(ledger.remaining(window), Ok(0), "bit {bit}");
             let refused = spend(&mut ledger, &mut flipped, 1, window);
@@ -412,7 +411,7 @@ fn flipped_bits_never_add_budget() {
                 assert_eq!(ledger.remaining(window), Ok(0));
                 assert_eq!(ledger.remaining(window + 1), Ok(10));
             }
-            // With both damaged nothing is left at all.
+            // If both are damaged, nothing is left.
             let mut both = flipped;
             both[..].copy_from_slice(&file);
             both[bit / 8] ^= 1 << (bit % 8);
@@ -440,7 +439,7 @@ fn other_files_are_refused() {
         let refused = try_open(&[byte; LEDGER_BYTES]);
         assert_eq!(refused.err(), Some(LedgerError::NotALedger));
     }
-    // One torn record in either slot tells a ledger that is damaged from another file.
+    // A torn record in either slot distinguishes a damaged ledger from another file.
     let mut torn = record(1, 5, 1, 10, 3);
     torn[40] ^= 1;
     for file in [
@@ -457,7 +456,7 @@ fn other_files_are_refused() {
     let mut other_unit = record(1, 4, 1, 10, 1);
     other_unit[7] = Unit::Sentence.number();
     for mixed in [
-        // Another unit, ledger or budget, the same counter, less spent later, an earlier window
+        // Another unit, ledger or budget; the same counter; less spent later; an earlier window
         // later.
         image(a, sealed(other_unit)),
         image(a, record(2, 4, 1, 10, 1)),
@@ -475,16 +474,16 @@ fn other_files_are_refused() {
         let turned = try_open(&image(second, first));
         assert_eq!(turned.err(), Some(LedgerError::Mixed));
     }
-    // More spent than there was: forged, so as good as lost.
+    // More spent than the budget: forged, so it counts as lost.
     let ledger = open(&image(a, record(1, 6, 1, 10, 11)));
     assert_eq!(ledger.remaining(1), Ok(0));
 
-    // Versions and units that this library does not know.
+    // Unknown versions and units.
     for found in [0, 1, 2, 3, 0x101, 0x502, u16::MAX] {
         let mut newer = record(1, 6, 1, 10, 4);
         newer[6..8].copy_from_slice(&found.to_le_bytes());
         let version = Some(LedgerError::Version { found });
-        // Only one that is whole: a torn record is not of another version.
+        // A torn record does not count as one of another version.
         assert_eq!(open(&image(a, newer)).remaining(1), Ok(0));
         for file in [image(a, sealed(newer)), image(sealed(newer), [0; 64])] {
             assert_eq!(try_open(&file).err(), version);
@@ -492,7 +491,7 @@ fn other_files_are_refused() {
     }
 }
 
-/// Handles that were opened before somebody else spent, used one after the other as with a lock.
+/// Handles that were opened before somebody else spent, used one after the other as under a lock.
 #[test]
 fn stale_handles_are_refused() {
     let mut file = create(10, 1);
@@ -505,7 +504,7 @@ fn stale_handles_are_refused() {
     assert_eq!(drain(&mut second, &mut file, 1), 6);
     assert_eq!(reserve(&mut first, &file, 1, 2), Err(LedgerError::Changed));
 
-    // Also after a reservation of its own came to nothing.
+    // Nor after a reservation of its own failed.
     let mut file = create(10, 1);
     let (mut first, mut second) = (open(&file), another(&file));
     let lost = reserve(&mut second, &file, 3, 1).expect("within budget");
@@ -516,17 +515,16 @@ fn stale_handles_are_refused() {
         reservation.persisted(&file).err(),
         Some(LedgerError::NotPersisted)
     );
-    // And it overwrites nothing with a newer version.
+    // It overwrites nothing with a newer version.
     let mut newer = lost.1;
     newer[6] = 3;
     apply(&mut file, (lost.0, sealed(newer)));
     assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
 }
 
-/// Every order in which two handles can take their steps (read the file and reserve, write, read
-/// back) without a lock. Two grants of which the file knows one are given in no order but those
-/// where a handle writes over a record that was persisted since it read the file: what the
-/// documentation asks a lock for.
+/// All orders of the steps of two handles (read and reserve, write, read back) without a lock. Two
+/// grants with only one in the file occur only where a handle overwrites a record that was
+/// persisted after it read the file. The documentation requires a lock for this reason.
 #[test]
 fn without_a_lock_all_but_one_order_is_noticed() {
     let mut unnoticed = 0;
@@ -535,7 +533,7 @@ fn without_a_lock_all_but_one_order_is_noticed() {
         let mut handles = [open(&file), another(&file)];
         let mut writes = [None; 2];
         let mut steps = [0; 2];
-        // When each did what.
+        // Step numbers of both handles.
         let mut times = [[0; 3]; 2];
         let mut grants = 0;
         for time in 0..6 {
@@ -571,17 +569,17 @@ enum Step {
     Spend,
     /// Reserve and forget.
     Drop,
-    /// The write goes nowhere, or some bytes of it arrive, and the app lives on.
+    /// The write is lost, or some of its bytes arrive, and the app keeps running.
     Fail(u64),
-    /// The same, and the power is cut.
+    /// The write is lost or partly arrives, and the power is cut.
     Cut(u64),
     /// The write arrives, and the power is cut before the grant.
     CutAfter,
     /// Open again.
     Open,
-    /// The last reservation that failed is written and read once more.
+    /// The last failed reservation is written and read once more.
     Retry,
-    /// A bit of the file flips while nobody looks.
+    /// A bit of the file flips.
     Rot(usize),
 }
 
@@ -596,8 +594,8 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u32, u64)>> {
         1 => Just(Step::Retry),
         1 => (0..8 * LEDGER_BYTES).prop_map(Step::Rot),
     ];
-    // Mostly the same window, sometimes one later, sometimes many, and now and then a clock that is
-    // set back.
+    // Mostly the same window, sometimes one or many later, and now and then a clock that is set
+    // back.
     let window = prop_oneof![6 => Just(10), 2 => Just(11), 1 => Just(500), 1 => Just(9)];
     proptest::collection::vec((step, 1u32..40, window), 1..60)
 }
@@ -621,12 +619,13 @@ proptest! {
         let mut file = create(BUDGET, 9);
         let mut ledger = open(&file);
         let mut granted: HashMap<u64, u64> = HashMap::new();
-        // What an app that was never interrupted would know.
+        // State of an app that was never interrupted.
         let mut exact: HashMap<u64, u64> = HashMap::new();
         let mut undisturbed = true;
         let mut now = 10;
         for (step, micro, shift) in schedule {
-            // 10 stays, 11 and 500 go on, 9 goes back: which is noticed unless a record was lost.
+            // 10 stays, 11 and 500 go forward, 9 goes back, which is noticed unless a record was
+            // lost.
             now += u64::max(shift, 10) - 10;
             let window = if undisturbed { now.min(now + shift - 10) } else { now };
             let mut took = |grant: Grant| {
@@ -636,7 +635,7 @@ proptest! {
                 undisturbed = false;
                 match try_open(file) {
                     Ok(opened) => { *ledger = opened; true }
-                    // Rot and a cut may take both slots; then nothing is granted ever after.
+                    // Rot and a cut may destroy both slots; then nothing is granted ever after.
                     Err(error) => { assert!(matches!(error, LedgerError::Damaged | LedgerError::NotALedger)); false }
                 }
             };
@@ -644,7 +643,7 @@ proptest! {
                 Step::Open => if !reopen(&file, &mut ledger) { break },
                 Step::Rot(bit) => {
                     file[bit / 8] ^= 1 << (bit % 8);
-                    // The app that is running notices, and opens the file again.
+                    // The running app notices and opens the file again.
                     if ledger.resume().is_none() {
                         let refused = reserve(&mut ledger, &file, micro, now);
                         prop_assert_eq!(refused.err(), Some(LedgerError::Changed));
@@ -686,7 +685,7 @@ proptest! {
                         }
                         Step::Fail(made_it) => {
                             write_part(&mut file, write, made_it);
-                            // What was torn before may be whole now.
+                            // A record that was torn may be complete now.
                             let whole = file[write.0..write.0 + RECORD_BYTES] == write.1;
                             match ledger.resume().expect("reserved").persisted(&file) {
                                 Ok(grant) if whole => took(grant),
@@ -708,7 +707,7 @@ proptest! {
             }
             for (window, granted) in &granted {
                 prop_assert!(*granted <= BUDGET, "{} in window {}", granted, window);
-                // Memory and file both know at least that.
+                // Memory and file both record at least that.
                 for ledger in [Some(&ledger), try_open(&file).ok().as_ref()].into_iter().flatten() {
                     match ledger.remaining(*window) {
                         Ok(remaining) => prop_assert!(remaining <= BUDGET - granted),
@@ -716,7 +715,7 @@ proptest! {
                     }
                 }
             }
-            // And memory no more than that if nothing happened to it.
+            // Memory records no more than that if nothing happened to it.
             if undisturbed && let Ok(remaining) = ledger.remaining(now) {
                 let spent = exact.get(&now).copied().unwrap_or_default();
                 prop_assert_eq!(remaining, BUDGET - spent);
@@ -725,7 +724,7 @@ proptest! {
     }
 }
 
-/// Whoever reads an error finds the numbers that it is about, in units of ε.
+/// Errors contain the numbers, in units of ε.
 #[test]
 fn refusals_name_what_is_left_and_what_is_needed() {
     let mut ledger = open(&image(
@@ -746,7 +745,7 @@ fn refusals_name_what_is_left_and_what_is_needed() {
     );
 }
 
-/// Grants and files are for one unit, and every release refuses a grant for another.
+/// Grants and files are for one unit, and every release refuses a grant for another unit.
 #[test]
 fn units_are_kept_apart() {
     let mut out = [0; 256];
@@ -793,8 +792,7 @@ fn units_are_kept_apart() {
                         .err()
                         .map(|error| (error == DocumentError::Unit(wrong), error.to_string())),
                     Unit::WholeText => {
-                        // The golden pack has no release of whole texts: the unit is looked at
-                        // before that.
+                        // The golden pack has no whole-text releases; the unit is checked first.
                         let error = document.release_whole_text(grant, &mut entropy()).err();
                         let error = error.filter(|error| *error != DocumentError::NoScores);
                         error.map(|error| (error == DocumentError::Unit(wrong), error.to_string()))
@@ -817,7 +815,7 @@ fn units_are_kept_apart() {
     }
 }
 
-/// What a bag costs is counted: ε for each of its words, and the grant is for no larger bag.
+/// A bag costs ε for each of its words, and its grant is for no larger bag.
 #[test]
 fn bags_cost_what_their_words_cost() {
     let mut file = Ledger::create(Unit::Word, 100, &mut FixedEntropy::new(&[7; 8])).expect("it");
@@ -839,7 +837,7 @@ fn bags_cost_what_their_words_cost() {
     let (remaining, needed) = (40, 42);
     let refused = ledger.reserve(bag(14), 1, &file, None).err();
     assert_eq!(refused, Some(LedgerError::Exhausted { remaining, needed }));
-    // The largest there is does not overflow.
+    // The largest bag does not overflow.
     let most = Cost::bag(Epsilon::MAX, NonZero::<u16>::MAX);
     assert_eq!(most.micro(), 65_535_000_000_000);
 
@@ -856,14 +854,14 @@ fn bags_cost_what_their_words_cost() {
     assert_eq!(bag.check_grant(&unrecorded, 256), Ok(()));
 }
 
-/// A file, a platform's counter, and what is to go wrong.
+/// A file, a platform's counter, and the planned failures.
 #[derive(Clone)]
 struct Platform {
     file: Image,
     counter: Option<u64>,
     /// Calls until the power is cut.
     calls: usize,
-    /// The counter is raised in name only.
+    /// The counter reports success without being raised.
     lazy: bool,
 }
 
@@ -892,7 +890,7 @@ impl Platform {
         Ok(ledger)
     }
 
-    /// What is spent in one go, as a program that starts for it does.
+    /// Everything one start of a program does.
     fn spend(&mut self, micro: u32, window: u64) -> Result<u64, SpendError<Off>> {
         let grant = self.open()?.spend(epsilon(micro), window, self)?;
         Ok(grant.epsilon().micro().into())
@@ -928,9 +926,8 @@ impl Storage for Platform {
     }
 }
 
-/// With a platform's counter no file that there ever was brings anything back: every history of
-/// three spends, with or without a power cut at any step, and then every image of it in the place
-/// of the last.
+/// With a platform's counter no earlier file restores budget: every history of three spends, with
+/// or without a power cut at any step, followed by each earlier image in the place of the last.
 #[test]
 fn no_file_that_is_set_back_grants_again() {
     const BUDGET: u64 = 10;
@@ -945,7 +942,7 @@ fn no_file_that_is_set_back_grants_again() {
             platform.calls = if cut == STEPS { usize::MAX } else { cut };
             granted += platform.spend(2 + turn, 1).unwrap_or_default();
             images.push(platform.file);
-            // Between two spends, the file may be set back already.
+            // The file may be set back between two spends.
             platform.calls = usize::MAX;
             for image in &images {
                 let mut back = platform.clone();
@@ -953,7 +950,7 @@ fn no_file_that_is_set_back_grants_again() {
                 granted_at_most(&mut back, granted, BUDGET, &mut refusals);
             }
         }
-        // A file that was deleted and made anew, as the app makes it and as it should.
+        // A deleted file that is made anew, both without and with the budget of this window.
         let mut anew = platform.clone();
         anew.file = create(BUDGET, 2);
         granted_at_most(&mut anew, granted, BUDGET, &mut refusals);
@@ -967,7 +964,7 @@ fn no_file_that_is_set_back_grants_again() {
         platform.file = recreated.expect("a budget");
         assert_eq!(platform.open().expect("recreated").remaining(1), Ok(0));
         assert_eq!(platform.open().expect("recreated").remaining(2), Ok(BUDGET));
-        // No image from before is taken for it in a window after.
+        // No earlier image is accepted in a later window.
         for image in &images {
             let mut back = platform.clone();
             back.file = *image;
@@ -982,9 +979,9 @@ fn no_file_that_is_set_back_grants_again() {
     }
 }
 
-/// A clock that was ahead once left a ledger of a far window, which refuses the present one for
-/// ever. Recreated, it is spent in the present window, refuses earlier ones, and has its budget in
-/// later ones; a counter refuses what was there before.
+/// A clock that was ahead once leaves a ledger of a far window, which refuses the present one for
+/// ever. Once recreated, it counts as spent in the present window, refuses earlier ones and has its
+/// budget in later ones; the counter refuses every earlier file.
 #[test]
 fn a_clock_that_was_wrong_once_ends_nothing_for_good() {
     const NOW: u64 = 20_000;
@@ -1019,7 +1016,7 @@ fn a_clock_that_was_wrong_once_ends_nothing_for_good() {
     }
 }
 
-/// Spends all that there is in window 1 and checks what that is, with what was granted before.
+/// Spends everything in window 1 and checks the sum, earlier grants included.
 fn granted_at_most(
     platform: &mut Platform,
     before: u64,
@@ -1042,7 +1039,7 @@ fn granted_at_most(
     assert!(granted <= budget, "{granted}");
 }
 
-/// Without its counter, the same is not noticed: the test above tests something.
+/// Without a counter the same is not noticed, so the test above can fail.
 #[test]
 fn without_a_counter_a_file_is_set_back_unnoticed() {
     let mut platform = Platform::new(create(10, 1));
@@ -1051,14 +1048,14 @@ fn without_a_counter_a_file_is_set_back_unnoticed() {
     assert_eq!(platform.spend(7, 1), Ok(7));
     platform.file = before;
     assert_eq!(platform.spend(7, 1), Ok(7));
-    // A counter that is not raised grants nothing.
+    // A counter that is not raised gives no grant.
     platform.counter = Some(0);
     platform.lazy = true;
     let refused = platform.spend(1, 1);
     let (expected, found) = (3, 0);
     let not_raised = LedgerError::NotRaised { expected, found };
     assert_eq!(refused, Err(SpendError::Ledger(not_raised)));
-    // Once it counts, only the newest file is taken; one ahead of it is another file.
+    // Once it counts, only the newest file is accepted; a file ahead of it is refused.
     platform.lazy = false;
     assert_eq!(platform.spend(1, 1), Ok(1));
     let (ledger, platform_counter) = (9, platform.counter.expect("it counts"));
@@ -1074,7 +1071,7 @@ fn without_a_counter_a_file_is_set_back_unnoticed() {
     );
 }
 
-/// A ledger that is open all day: what fails in between counts as spent, and nothing else does.
+/// A ledger that stays open all day: a step that fails counts as spent, and nothing else does.
 #[test]
 fn one_ledger_spends_with_a_counter() {
     let mut platform = Platform::new(create(100, 1));
@@ -1082,7 +1079,7 @@ fn one_ledger_spends_with_a_counter() {
     let mut granted = 0;
     let mut reserved = 0;
     for turn in 0..40 {
-        // A step that fails now and then; the app goes on.
+        // A step fails now and then; the app goes on.
         platform.calls = if turn % 3 == 2 { turn % 7 } else { usize::MAX };
         let left = ledger.remaining(1).expect("this window");
         match ledger.spend(epsilon(2), 1, &mut platform) {

@@ -1,7 +1,8 @@
-//! One ledger file, programs in Rust, C, C++ and Java: whichever has it open keeps the others out,
-//! they make a new one together without losing what was spent, and none needs hard links.
+//! One ledger file and programs in Rust, C, C++ and Java: the one that has it open excludes the
+//! others, they create a new one together without losing what was spent, and none requires hard
+//! links.
 //!
-//! Chance: false alarm none, miss none. Programs are waited for by what they print.
+//! Chance: false alarm none, miss none. Programs are waited for by their output.
 
 #![cfg(target_os = "linux")]
 
@@ -20,29 +21,28 @@ use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::unit::Unit;
 
-/// What the program of another language is asked to do, and the file: "hold PATH" or "spend PATH".
+/// Command for the program of another language: "hold PATH" or "spend PATH".
 const TASK: &str = "UNDERTONE_TEST_LEDGER_TASK";
 
-/// The exit status of a program that finds the ledger in use.
+/// Exit status of a program that finds the ledger in use.
 const IN_USE: i32 = 3;
 
-/// One test at a time: between fork and exec, a process that is being started holds the locks of
-/// this one.
+/// One test at a time: between fork and exec, a new process holds the locks of this one.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the ledgers have in a window, here and in the other languages: one for each of the programs
-/// that run at once, or the last ones are refused where the first ones are done by then.
+/// Budget of a window in every language: one unit for each program that runs at once, or the last
+/// ones would be refused after the first ones are done.
 const BUDGET: u32 = 9;
 
 fn budget() -> Epsilon {
     Epsilon::from_micro(BUDGET * MICRO).expect("an epsilon")
 }
 
-/// Not a test but the program in Rust, as `tests/cpp/ledger.cpp` is the one in C++.
+/// The program in Rust, run as a test; `tests/cpp/ledger.cpp` is the one in C++.
 #[test]
 fn program() {
     let Ok(task) = env::var(TASK) else { return };
@@ -108,7 +108,7 @@ fn cpp() -> &'static Path {
     })
 }
 
-/// Where Java finds the program.
+/// Class path of the program in Java.
 fn java_program() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {
@@ -133,7 +133,7 @@ enum Language {
 }
 
 impl Language {
-    /// Those with a compiler on this machine.
+    /// Languages whose compiler is on this machine.
     fn all() -> Vec<Self> {
         let mut all = vec![Self::Rust];
         if have("gcc", "gcc") {
@@ -171,7 +171,7 @@ impl Language {
                 command = Command::new("java");
                 command
                     .arg(format!("-Djava.library.path={}", library.display()))
-                    // It starts faster, and several run at once.
+                    // The JVM starts faster with it, and several run at once.
                     .args(["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp"])
                     .arg(format!("{classes}:{own}"))
                     .arg("LedgerProgram")
@@ -205,7 +205,7 @@ impl Language {
     }
 }
 
-/// A folder that did not exist before.
+/// Creates an empty folder.
 fn fresh(name: &str) -> PathBuf {
     let folder = output_dir().join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -223,7 +223,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// In whole units.
+/// In integer units.
 fn remaining(ledger: &Path) -> u32 {
     let ledger =
         LedgerFile::open_or_create(ledger, Unit::Sentence, budget()).expect("nobody has it");
@@ -232,7 +232,8 @@ fn remaining(ledger: &Path) -> u32 {
     (left / u64::from(MICRO)) as u32
 }
 
-/// Each holds the ledger, after it tried to open it twice; all are refused, and then all get in.
+/// Each program holds the ledger after it tried to open it twice; all others are refused, and get
+/// in afterwards.
 #[test]
 fn who_has_the_ledger_keeps_all_others_out() {
     let _alone = alone();
@@ -264,7 +265,7 @@ fn who_has_the_ledger_keeps_all_others_out() {
             left -= 1;
             assert_eq!(remaining(&ledger), left);
         }
-        // A program that is killed holds nothing.
+        // A killed program holds nothing.
         let mut killed = holder.hold(&ledger);
         killed.kill().expect("it runs");
         killed.wait().expect("it ends");
@@ -272,7 +273,7 @@ fn who_has_the_ledger_keeps_all_others_out() {
     }
 }
 
-/// Many at once where no ledger is: one is made, and what all of them spent is in it.
+/// Many programs at once without a ledger: one is made, and it records what all of them spent.
 #[test]
 fn a_ledger_that_many_make_is_one() {
     let _alone = alone();
@@ -284,7 +285,7 @@ fn a_ledger_that_many_make_is_one() {
         command.stdin(Stdio::null()).stderr(Stdio::piped());
         command.spawn().expect("the program starts")
     };
-    // Built before the race.
+    // Build before the race.
     for language in &languages {
         let _ = language.command("spend", &ledger);
     }
@@ -309,8 +310,8 @@ fn a_ledger_that_many_make_is_one() {
 }
 
 /// A window that counts as spent stays so if another ledger is made while this one is recreated. In
-/// Rust nobody can get in between, because it draws its own entropy, and C++ and Swift use the
-/// functions of C.
+/// Rust nobody can interfere, because it draws the entropy inside; C++ and Swift use the functions
+/// of C.
 #[test]
 fn a_recreated_ledger_is_spent_whoever_was_first() {
     let _alone = alone();
@@ -329,8 +330,8 @@ fn a_recreated_ledger_is_spent_whoever_was_first() {
     }
 }
 
-/// What has the name of the lock, or of the part that a new ledger is written to, is opened only if
-/// it is a regular file: a link that leads nowhere was written through, and Java waited for the
+/// A file with the name of the lock, or of the part that a new ledger is written to, is opened only
+/// if it is a regular file. A dangling link used to be written through, and Java waited for the
 /// other end of a pipe.
 #[test]
 fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
@@ -338,7 +339,7 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     let folder = fresh("ledger-parts");
     let absent = folder.join("absent");
     for language in Language::all() {
-        // In Rust the part has a name that nobody can foresee, and is made only where nothing is.
+        // In Rust the part has an unpredictable name, and is created only where nothing is.
         let ends = match language {
             Language::Rust => &["", ".lock"][..],
             Language::C | Language::Cpp => &["", ".lock", ".partial"],
@@ -369,7 +370,7 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     }
 }
 
-/// Ends a program that waits for something else: after longer than any busy machine takes to start
+/// Kills a program that waits for something else, after longer than a busy machine takes to start
 /// Java.
 fn bounded(mut child: Child) -> Output {
     let start = Instant::now();
@@ -382,7 +383,7 @@ fn bounded(mut child: Child) -> Output {
     child.wait_with_output().expect("it ended")
 }
 
-/// On storage cards, for example.
+/// A file system without hard links, as on storage cards.
 #[test]
 fn a_new_ledger_needs_no_hard_links() {
     if !have("gcc", "gcc") {
@@ -415,8 +416,9 @@ fn a_new_ledger_needs_no_hard_links() {
     }
 }
 
-/// A program that dies between the rename of a new ledger and the sync of its folder leaves a name that a power cut may take
-/// back, with all that is spent meanwhile. Whoever opens the ledger next syncs the folder first, and only once.
+/// A program that dies between the rename of a new ledger and the sync of its folder leaves a name
+/// that a power cut may undo, together with everything spent since. The next one to open the ledger
+/// syncs the folder first, and only once.
 #[test]
 fn the_folder_is_synced_before_a_grant() {
     let _alone = alone();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use public_api::Builder;
 use rustdoc_types::{Crate, Function, Id, Item, ItemEnum, Type};
 
-/// Not part of the interface: derives of the views into a pack, and traits of the compiler.
+/// Excluded: derives of the views into a pack, and traits of the compiler.
 const NOT_COVERED: [&str; 4] = [
     "impl zerocopy",
     "zerocopy::KnownLayout",
@@ -18,7 +18,8 @@ const NOT_COVERED: [&str; 4] = [
     "core::marker::UnsafeUnpin",
 ];
 
-/// The headings of a mechanism, in their order, so that two of them can be compared line by line.
+/// The headings of a mechanism, in a fixed order, so that two mechanisms can be compared line by
+/// line.
 const FIXED: [&str; 6] = ["Guarantee", "Leaks", "Shapes", "Errors", "Cost", "Source"];
 
 /// The headings that rustdoc and clippy know, anywhere.
@@ -27,7 +28,7 @@ const CUSTOMARY: [&str; 3] = ["Panics", "Safety", "Examples"];
 /// Modules of core whose functions take bytes or text that is public: files, releases, parameters.
 const PUBLIC_BYTES: [&str; 6] = ["epsilon", "kernels", "laplace", "ledger", "pack", "release"];
 
-/// Modules of host whose functions take text or vectors that may be private; the others see public
+/// Modules of host whose functions may take private text or vectors; the others take public
 /// corpora, packs and files.
 const PRIVATE_TEXT: [&str; 3] = ["encoder", "release", "text"];
 
@@ -53,8 +54,8 @@ fn read(name: &str) -> Crate {
     serde_json::from_str(&text).expect("documentation in that format")
 }
 
-/// A crate, its file in `tests/public-api`, and the crates of others whose types stand in its
-/// interface: a new major version of theirs is one of ours.
+/// A crate, its file in `tests/public-api`, and the other crates whose types its interface
+/// contains: a new major version of theirs is one of ours.
 const INTERFACES: [(&str, &str, &[&str]); 3] = [
     (
         "undertone_core",
@@ -118,7 +119,7 @@ fn interface_is_the_recorded_one() {
     );
 }
 
-/// The crates that the paths in an item begin with.
+/// The crates that the paths in an item start with.
 fn crates(item: &str) -> impl Iterator<Item = String> + '_ {
     item.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
         .filter_map(|path| path.split_once("::"))
@@ -126,7 +127,7 @@ fn crates(item: &str) -> impl Iterator<Item = String> + '_ {
         .filter(|first| first.starts_with(|c: char| c.is_lowercase()))
 }
 
-/// Whether the path, and not a longer one that begins like it, stands in the item.
+/// Returns whether the item contains this path, and not only a longer one with the same start.
 fn mentions(item: &str, path: &str) -> bool {
     item.match_indices(path).any(|(start, _)| {
         let behind = item.get(start + path.len()..).unwrap_or_default();
@@ -138,11 +139,11 @@ fn lines(text: &str) -> BTreeSet<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// A public item and where it is found.
+/// A public item and its location.
 struct Public<'c> {
     path: String,
     item: &'c Item,
-    /// The type that it is a method of, and the modules around it.
+    /// The type of the method, and the modules around it.
     around: Vec<&'c Item>,
 }
 
@@ -151,7 +152,7 @@ impl Public<'_> {
         headings(self.item)
     }
 
-    /// Whether it has the heading, or its type or module has.
+    /// Returns whether the item, its type or its module has the heading.
     fn has(&self, heading: &str) -> bool {
         self.headings().contains(&heading)
             || self
@@ -168,7 +169,7 @@ impl Public<'_> {
     }
 }
 
-/// The headings of an item, not those inside of its examples.
+/// The headings of an item, without those in its examples.
 fn headings(item: &Item) -> Vec<&str> {
     let mut inside = false;
     item.docs
@@ -185,7 +186,7 @@ fn headings(item: &Item) -> Vec<&str> {
         .collect()
 }
 
-/// All that a user of the crate can name.
+/// Every item that a user of the crate can name.
 fn public(crate_: &Crate) -> Vec<Public<'_>> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -208,7 +209,7 @@ fn walk<'c>(
     seen: &mut HashSet<Id>,
     found: &mut Vec<Public<'c>>,
 ) {
-    // Re-exports of other crates are documented there.
+    // Re-exports of other crates are documented in those crates.
     let Some(item) = crate_.index.get(&id).filter(|item| item.crate_id == 0) else {
         return;
     };
@@ -256,7 +257,7 @@ fn walk<'c>(
     });
 }
 
-/// The last part of the names of all types in a signature's inputs, `&[T]` as `[T]`.
+/// The last part of the names of all types among the inputs of a signature, `&[T]` as `[T]`.
 fn inputs(function: &Function) -> HashSet<String> {
     let mut names = HashSet::new();
     for (_, type_) in &function.sig.inputs {
@@ -290,7 +291,7 @@ fn collect(type_: &Type, names: &mut HashSet<String>) {
             type_,
             ..
         } => collect(type_, names),
-        // Outputs are no inputs.
+        // Outputs are not inputs.
         _ => (),
     }
 }
@@ -315,7 +316,7 @@ fn documentation_has_the_fixed_headings() {
             };
             let headings = public.headings();
 
-            // A module explains what it likes, a mechanism in it what its promise needs.
+            // Headings of a module are free; a mechanism in it has those of its promise.
             for heading in &headings {
                 if !matches!(public.item.inner, ItemEnum::Module(_))
                     && !FIXED.contains(heading)
@@ -379,7 +380,7 @@ fn documentation_has_the_fixed_headings() {
         }
     }
 
-    // The header's own form of the same: paragraphs that begin with a word.
+    // The header's form of the same headings: paragraphs that start with a word.
     let crate_ = read("undertone_ffi");
     let mut functions = 0;
     for public in public(&crate_) {
@@ -411,7 +412,7 @@ fn documentation_has_the_fixed_headings() {
             }
         }
     }
-    // What holds for every function stands once, at the top of the header.
+    // Rules for every function are stated once, at the top of the header.
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include/undertone.h");
     let header = fs::read_to_string(header).expect("the header can be read");
     let (top, _) = header.split_once("*/").expect("a comment at the top");
@@ -424,7 +425,7 @@ fn documentation_has_the_fixed_headings() {
         }
     }
     println!("{releases} functions release, {private_inputs} take private input, {functions} in C");
-    // As many as there are at least; none found would mean that the walk finds nothing.
+    // A lower bound: an empty result would mean that the search finds nothing.
     assert!(releases >= 8 && private_inputs >= 8 && functions >= 50);
     assert!(wrong.is_empty(), "{wrong}");
 }

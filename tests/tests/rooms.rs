@@ -1,5 +1,5 @@
-//! No file of `core` imports one that imports it, directly or by way of others: whoever reads one reads only what lies below.
-//! (Between crates cargo sees to that.)
+//! No file of `core` imports a file that imports it, directly or through others, so every file can
+//! be read after those it imports. Between crates, cargo enforces the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,17 +7,17 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A module by the names that lead to it from the root, which has none.
+/// A module, by the names on its path from the root; the root has none.
 type Module = Vec<String>;
 
-/// What each module that is a file imports of the others. Tests and comments do not count.
+/// Imports between modules that are files, without those of tests and comments.
 struct Imports {
     modules: BTreeSet<Module>,
     edges: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 impl Imports {
-    /// Of the sources of a crate, by their paths.
+    /// Reads the sources of a crate, by path.
     fn of_sources(sources: &BTreeMap<String, String>) -> Self {
         let parsed: BTreeMap<Module, Vec<TokenTree>> = sources
             .iter()
@@ -31,7 +31,7 @@ impl Imports {
             modules,
             edges: BTreeMap::new(),
         };
-        // A file of tests is one that nothing but tests declares.
+        // A file is a test if only tests declare it.
         let mut live = BTreeSet::from([Module::new()]);
         let mut next = vec![Module::new()];
         while let Some(module) = next.pop() {
@@ -53,12 +53,12 @@ impl Imports {
         imports
     }
 
-    /// Notes the paths in `tokens`, which are in the module `here` of the file `file`.
+    /// Records the paths in `tokens`, which are in the module `here` of the file `file`.
     fn visit(&mut self, file: &Module, here: &Module, tokens: Vec<TokenTree>) {
         let mut at = 0;
         while at < tokens.len() {
             match &tokens[at..] {
-                // Whom something is visible to is no import.
+                // The module of `pub(in …)` is not imported.
                 [TokenTree::Ident(word), TokenTree::Group(_), ..] if word == "pub" => at += 1,
                 [
                     TokenTree::Ident(word),
@@ -71,7 +71,7 @@ impl Imports {
                     at += 2;
                 }
                 [TokenTree::Ident(first), ..] if is_colons(&tokens, at + 1) => {
-                    // In the middle of a path that started elsewhere.
+                    // The token continues a path that started elsewhere.
                     let continued = at >= 2 && is_colons(&tokens, at - 2);
                     let start = match first.to_string().as_str() {
                         _ if continued => None,
@@ -97,7 +97,7 @@ impl Imports {
         }
     }
 
-    /// Notes what the rest of a path leads to; `prefix` is where it has led so far.
+    /// Records the module that the rest of a path names; `prefix` is the module so far.
     fn follow(&mut self, file: &Module, prefix: Module, tokens: &[TokenTree], at: usize) {
         match tokens.get(at) {
             Some(TokenTree::Ident(word)) if word == "super" => {
@@ -139,7 +139,7 @@ impl Imports {
         }
     }
 
-    /// Modules that import one another in a circle, if there are any.
+    /// Finds modules that import one another in a circle.
     fn circle(&self) -> Option<Vec<String>> {
         let mut done = BTreeSet::new();
         let mut way = Vec::new();
@@ -182,7 +182,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
     colon(at) && colon(at + 1)
 }
 
-/// The tokens without attributes, which comments for documentation are, and without what is compiled for tests alone.
+/// The tokens without attributes (doc comments included) and without code for tests.
 fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
     let mut kept = Vec::new();
     let mut tokens = stream.into_iter().peekable();
@@ -197,7 +197,7 @@ fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
             .map(|token| token.to_string())
             .unwrap_or_default();
         if attribute.replace(' ', "") == "[cfg(test)]" {
-            // Up to the end of the item.
+            // Skip to the end of the item.
             for token in tokens.by_ref() {
                 match token {
                     TokenTree::Punct(punct) if punct.as_char() == ';' => break,
@@ -243,7 +243,7 @@ fn no_file_of_core_imports_one_that_imports_it() {
     sources(&root.join("core/src"), "", &mut found);
     let imports = Imports::of_sources(&found);
     assert_eq!(imports.circle(), None);
-    // Some that every reader can see, so that the search finds any.
+    // Imports that exist, so that a search that finds nothing fails.
     let named = |names: &[&str]| {
         names
             .iter()
@@ -274,7 +274,7 @@ fn circles_are_found() {
         Imports::of_sources(&sources.chain([modules]).collect()).circle()
     };
     let names = ["a", "b", "c", "a"].map(str::to_owned).to_vec();
-    // By an import of several, by a path in an expression, by a path out of a module inside of the file.
+    // An import of several names, a path in an expression, and a path out of an inline module.
     let import = ("a.rs", "use crate::{b::X, d};");
     let expression = ("b.rs", "fn f() { g(&[super::c::H]) }");
     let inside = ("c.rs", "mod inner { pub(super) use super::super::a::Y; }");
@@ -291,12 +291,12 @@ fn circles_are_found() {
             "{harmless}"
         );
     }
-    // A module and one inside it.
+    // A module and its submodule.
     let parent = ("a/mod.rs", "mod inner; use inner::X;");
     let child = ("a/inner.rs", "use super::Y;");
     let both = ["a", "a::inner", "a"].map(str::to_owned).to_vec();
     assert_eq!(circle(&[parent, child]), Some(both));
-    // The root, which re-exports everything.
+    // The root re-exports everything.
     let root = [
         ("a.rs", "use crate::Document;"),
         ("lib.rs", "mod a; pub use a::X;"),

@@ -1,5 +1,5 @@
-//! `select::select` as a sampler: its frequencies are those of the exact law, it consumes a constant
-//! number of words, and it keeps to its limits.
+//! `select::select` as a sampler: its frequencies are those of the exact law, it consumes a
+//! constant number of words, and it enforces its limits.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ fn ratio(micro: u32) -> Ratio {
     Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
 }
 
-/// Levels and ε in millionths.
+/// Levels, and ε in millionths.
 const INSTANCES: [(&[u8], u32); 8] = [
     (&[0, 0, 0], 1_000_000),
     (&[4, 2], 100_000),
@@ -69,7 +69,7 @@ fn frequencies(levels: &[u8], rule: Rule, ratio: Ratio, seed: u64, draws: u64) -
     counts
 }
 
-/// 10⁶ draws, 10⁷ when long tests are asked for.
+/// 10⁶ draws, 10⁷ if `UNDERTONE_SOAK=1`.
 #[test]
 fn frequencies_match_the_exact_law() {
     let total = if undertone_tests::soak() {
@@ -89,7 +89,7 @@ fn frequencies_match_the_exact_law() {
     }
 }
 
-/// The test can fail: the law of another rule, or of an ε larger by a fifth, does not fit.
+/// The test can fail: the law of another rule, or of an ε that is a fifth larger, does not fit.
 #[test]
 fn a_wrong_law_does_not_fit() {
     let (levels, micro) = INSTANCES[3];
@@ -102,8 +102,9 @@ fn a_wrong_law_does_not_fit() {
     }
 }
 
-/// Word by word, of lists of all lengths: laws of lists that are short enough to be counted out do not show what happens
-/// to the coins of a second batch. Every third list has a few candidates more than whole batches have.
+/// Compares draws word by word, for lists of all lengths. Lists that are short enough for an exact
+/// law have no second batch of coins; every third list here is slightly longer than a multiple of
+/// the batch.
 #[test]
 fn every_word_does_what_the_definition_says() {
     const BATCH: usize = 32;
@@ -152,7 +153,7 @@ fn every_word_does_what_the_definition_says() {
     }
 }
 
-/// What no sample can see: the exact law counts on these single words.
+/// The single words on which the exact law depends, which no sample would contain.
 #[test]
 fn draws_change_at_the_exact_word() {
     let mut rng = PublicRng::new(0x7e57_0008);
@@ -181,7 +182,7 @@ fn coins_turn_at_the_exact_word() {
         let weights: Vec<u128> = ratio.weights(RULES[0]).take(4).collect();
         for level in 1..4u8 {
             let weight = weights[usize::from(level)] as u64;
-            // Candidate 0 is best and shows heads by any word. The draw takes the last head.
+            // Candidate 0 is best and shows heads for any word. The draw selects the last head.
             for (coin, winner) in [(weight - 1, 1), (weight, 0), (0, 1), (u64::MAX, 0)] {
                 let words = [u64::MAX, coin, u64::MAX, u64::MAX, 0, 0];
                 let levels = [2, 2 + level];
@@ -237,7 +238,7 @@ fn equal_words_give_equal_draws() {
     }
 }
 
-/// Blocks, the width of the histogram and a shift of all levels are no part of the outcome.
+/// The outcome does not depend on blocks, the width of the histogram or a shift of all levels.
 #[test]
 fn representation_does_not_matter() {
     let mut seeds = PublicRng::new(0x7e57_0005);
@@ -314,7 +315,7 @@ fn sizes_outside_the_limits_are_refused() {
     }
 }
 
-/// The documentation allows a bound of 256, with levels up to 255.
+/// The documentation allows a bound of 256, and so levels up to 255.
 #[test]
 fn the_widest_histogram_works() {
     for bound in [254, 255, 256] {
@@ -335,7 +336,7 @@ fn the_widest_histogram_works() {
 
 #[test]
 fn the_candidate_is_found_in_every_part_of_a_list() {
-    // All but the best level are out of reach, so the draws are known: of the level, then of the rank.
+    // Only the best level can be drawn, so the draws are known: first the level, then the rank.
     const FAR: u8 = 255;
     for candidates in [
         1, 2, 1023, 1024, 1025, 2048, 3000, 4096, 4097, 5000, 8193, 65_535, 65_536,

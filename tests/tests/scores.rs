@@ -35,7 +35,7 @@ const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 /// Millionths, as ε is held.
 const MICRO: u64 = 1_000_000;
 
-/// Few sentences, so that documents are cut; room for 512 candidates.
+/// Few sentences, so that documents exceed the limit; room for 512 candidates.
 type Small<'p> = Document<'p, 7, 4>;
 
 fn epsilon(micro: u32) -> Epsilon {
@@ -46,7 +46,7 @@ fn per_step(micro: u32, steps: u8) -> Ratio {
     Ratio::per_step(epsilon(micro), NonZero::new(steps).expect("a step"))
 }
 
-/// Integers of any size, and the ends of their range.
+/// Integers of any size, extremes included.
 fn extreme<T>(least: T, largest: T) -> impl Strategy<Value = T>
 where
     T: Arbitrary + Clone + 'static,
@@ -54,8 +54,7 @@ where
     prop_oneof![2 => any::<T>(), 1 => Just(least), 1 => Just(largest)]
 }
 
-/// Recoders at the scale of the coordinates above (most of them), and recoders of any numbers at
-/// all.
+/// Recoders at the scale of the coordinates above (most of them), and arbitrary ones.
 fn recoders(dimension: usize) -> impl Strategy<Value = RecoderParts> {
     vec(1usize..=6, 1..=4).prop_flat_map(move |widths| {
         let inputs = std::iter::once(dimension).chain(widths.clone());
@@ -101,7 +100,7 @@ fn recoders(dimension: usize) -> impl Strategy<Value = RecoderParts> {
     })
 }
 
-/// Heads at the scale of the coordinates above, and heads of any numbers at all, all ends included.
+/// Heads at the scale of the coordinates above, and arbitrary ones, extremes included.
 fn heads(
     dimension: usize,
     recoder: Option<RecoderParts>,
@@ -167,7 +166,7 @@ fn parts(candidates: impl Strategy<Value = usize> + 'static) -> impl Strategy<Va
     })
 }
 
-/// A pack, a document for it, and sentences to exchange for those in the document.
+/// A pack, a document for it, and replacements for its sentences.
 fn documents(
     candidates: impl Strategy<Value = usize> + 'static,
     sentences: std::ops::RangeInclusive<usize>,
@@ -179,7 +178,7 @@ fn documents(
     })
 }
 
-/// One, a few, and the sizes around a block of the sums.
+/// One, a few, and numbers around a block of the sums.
 fn any_candidates() -> impl Strategy<Value = usize> {
     prop_oneof![
         8 => 1usize..=9,
@@ -200,8 +199,8 @@ fn insertions_and_removals<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> 
     [insertions(document, pool), removals(document)].concat()
 }
 
-/// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score
-/// of at least i rise by one, and all levels move the same way, by at most one.
+/// Checks the steps of the proof for one more sentence: in unit step i the sums with a score of at
+/// least i rise by one, and all levels move the same way by at most one.
 fn check_unit_steps(
     levels: usize,
     sums: &[u64],
@@ -245,7 +244,7 @@ proptest! {
         prop_assert_eq!(levels(&pack, &[]), vec![0; parts.bias.len()]);
     }
 
-    /// And so does the best outcome for the whole text, by every backend.
+    /// The best outcome for the whole text is the same on every backend.
     #[test]
     fn best_outcomes_match_the_definition(
         (parts, document, pool) in documents(any_candidates(), 0..=7),
@@ -302,7 +301,7 @@ proptest! {
         }
     }
 
-    /// The same with sums and scores of any kind, and with capped levels.
+    /// The same for arbitrary sums and scores, and with capped levels.
     #[test]
     fn capped_levels_move_by_unit_steps(
         largest in 1u8..=255,
@@ -326,8 +325,8 @@ proptest! {
         prop_assert_eq!(levels(&pack, &document), levels(&pack, &shuffled));
     }
 
-    /// What `Document::release` does is `select` on these levels with the ratio for ε/Q and the
-    /// words of ChaCha12: so the exact law of the levels is the law of the release.
+    /// `Document::release` is `select` on these levels with the ratio for ε/Q and the words of
+    /// ChaCha12, so the exact law of the levels is the law of the release.
     #[test]
     fn a_release_is_the_selection_from_its_levels(
         (parts, document, _) in documents(any_candidates(), 0..=7),
@@ -379,7 +378,7 @@ proptest! {
         for sentence in sentences {
             let expected = parts.naive_recode(&sentence);
             prop_assert_eq!(recode(&sentence), &expected[..]);
-            // Coordinates that there are too many of count for nothing, missing ones as 0.
+            // Extra coordinates are ignored, missing ones count as 0.
             let mut longer = sentence.clone();
             longer.resize(1100, 7.0);
             prop_assert_eq!(recode(&longer), expected);
@@ -391,7 +390,7 @@ proptest! {
         }
     }
 
-    /// Depth sees what a recoder gives as if it were an embedding of whole numbers.
+    /// Depth treats the output of a recoder as an embedding of integers.
     #[test]
     fn depth_behind_a_recoder_matches_the_definition(
         (recoder, directions, boundaries, codes, document) in
@@ -435,13 +434,13 @@ proptest! {
     }
 }
 
-/// ε in millionths: the corners, and where a release would be. The first is below a micro-unit a
-/// step for every Q above 1, the third for Q = 255.
+/// ε in millionths: extremes, and values of real releases. The first is below a micro-unit a step
+/// for every Q above 1, the third for Q = 255.
 const EPSILONS: [u32; 6] = [1, 5, 254, 1_000_000, 10_000_000, 1_000_000_000];
 
 const LARGEST: [u8; 6] = [1, 2, 5, 8, 16, 255];
 
-/// Laws by their levels: far fewer than documents.
+/// Laws by their levels, of which there are far fewer than documents.
 struct Laws {
     rule: Rule,
     ratio: Ratio,
@@ -462,7 +461,7 @@ impl Laws {
     }
 }
 
-/// The allowed difference between a document's neighbours, for a claimed ε.
+/// The allowed loss between a document and its neighbours, for a claimed ε.
 struct Claim {
     whole: Bounds,
     half: Bounds,
@@ -476,7 +475,7 @@ impl Claim {
         }
     }
 
-    /// The neighbours of a document, given as kinds of sentences, that break the claim.
+    /// Finds the neighbours of a document, given as kinds of sentences, that violate the claim.
     fn violations(
         &self,
         laws: &mut Laws,
@@ -499,7 +498,7 @@ impl Claim {
     }
 }
 
-/// Scores of 6 kinds of sentences: random ones, and those that move a sum as far as one can.
+/// Scores of 6 kinds of sentences: random ones, and those that move a sum by the maximum.
 fn table(rng: &mut PublicRng, candidates: usize, largest: u8) -> Vec<Vec<u8>> {
     let mut table: Vec<Vec<u8>> = (0..4)
         .map(|_| {
@@ -512,7 +511,7 @@ fn table(rng: &mut PublicRng, candidates: usize, largest: u8) -> Vec<Vec<u8>> {
             scores.collect()
         })
         .collect();
-    // All for the first, and all for the others.
+    // All for the first candidate, and all for the others.
     table.push(
         (0..candidates)
             .map(|c| if c == 0 { largest } else { 0 })
@@ -526,7 +525,7 @@ fn table(rng: &mut PublicRng, candidates: usize, largest: u8) -> Vec<Vec<u8>> {
     table
 }
 
-/// The levels that the code gives documents over a table of scores.
+/// The levels of the code for documents over a table of scores.
 fn documents_over(parts: &ScoreParts) -> impl Fn(&[usize]) -> Vec<u8> {
     let (parts, bytes) = (parts.clone(), parts.to_pack());
     move |kinds| {
@@ -547,8 +546,8 @@ fn tables_of_scores_are_attained() {
     }
 }
 
-/// The theorem, end to end and without tolerance: pack, sentences, levels, and the exact laws of
-/// the releases of all neighbours.
+/// The theorem, end to end and without tolerance: from pack, sentences and levels to the exact laws
+/// of the releases of all neighbours.
 #[test]
 fn no_neighbour_exceeds_epsilon() {
     let mut rng = PublicRng::new(0x7e57_3002);
@@ -556,7 +555,7 @@ fn no_neighbour_exceeds_epsilon() {
     let mut documents = 0;
     for largest in LARGEST {
         for round in 0..rounds {
-            // Permute-and-flip enumerates the coins, so few instances are wide.
+            // Permute-and-flip enumerates the coins, so few instances have many candidates.
             let candidates = if round == 0 {
                 2
             } else {
@@ -591,7 +590,7 @@ fn no_neighbour_exceeds_epsilon() {
     println!("{documents} documents with all their neighbours");
 }
 
-/// Every document of two sentences and every table, for the least sizes.
+/// Every document of two sentences and every table, for the smallest sizes.
 #[test]
 fn no_neighbour_exceeds_epsilon_over_all_scores() {
     for (candidates, largest) in [(2usize, 3u8), (3, 2), (3, 1)] {
@@ -606,7 +605,7 @@ fn no_neighbour_exceeds_epsilon_over_all_scores() {
         let all: Vec<usize> = (0..table.len()).collect();
         let parts = ScoreParts::of_table(&table, largest);
         let coded = documents_over(&parts);
-        // Parsed once a kind, then summed.
+        // Each kind is parsed once, then summed.
         for kind in &all {
             let sums: Vec<u64> = table[*kind].iter().map(|q| u64::from(*q)).collect();
             assert_eq!(coded(&[*kind]), levels_below(LEVELS, &sums));
@@ -630,7 +629,7 @@ fn no_neighbour_exceeds_epsilon_over_all_scores() {
     }
 }
 
-/// The test can fail: a release that took the ratio for ε a level, and not ε/Q, is found out.
+/// The test can fail: it finds a release that uses the ratio for ε a level instead of ε/Q.
 #[test]
 fn an_epsilon_that_is_not_divided_is_caught() {
     let mut rng = PublicRng::new(0x7e57_3003);
@@ -651,7 +650,7 @@ fn an_epsilon_that_is_not_divided_is_caught() {
     }
 }
 
-/// And so is one that divides by a Q that is too small by one.
+/// It also finds a division by a Q that is too small by one.
 #[test]
 fn an_epsilon_that_is_divided_by_too_little_is_caught() {
     for largest in [2u8, 5, 16, 255] {
@@ -664,13 +663,13 @@ fn an_epsilon_that_is_divided_by_too_little_is_caught() {
             // Far from the cap, and where the first candidate leads by less than the cap.
             let found = claim.violations(&mut laws, &levels, &[], &[0, 1])
                 + claim.violations(&mut laws, &levels, &[0], &[0, 1]);
-            // With 255 scores a step crosses the cap of levels, and the loss stays below ε.
+            // With 255 scores a step reaches the cap of levels, and the loss stays below ε.
             assert_eq!(found > 0, largest < 200, "{rule:?} Q = {largest}");
         }
     }
 }
 
-/// One candidate rises while the other falls: the loss of documents comes near the bounds.
+/// One candidate rises while the other falls, so the loss of documents comes near the bounds.
 #[test]
 fn the_bounds_are_nearly_attained_by_documents() {
     for largest in [1u8, 2, 8, 16] {
@@ -694,7 +693,7 @@ fn the_bounds_are_nearly_attained_by_documents() {
 proptest! {
     #![proptest_config(config(25))]
 
-    /// End to end for packs of any numbers, with and without recoder.
+    /// End to end for packs of arbitrary numbers, with and without a recoder.
     #[test]
     fn neighbouring_documents_release_alike(
         (parts, document, pool) in documents(1usize..=5, 0..=4),
@@ -724,7 +723,7 @@ proptest! {
     }
 }
 
-/// ε/steps is rounded down to micro-units; below one, all levels but the best weigh the same.
+/// ε/steps is rounded down to micro-units; below one, all levels except the best weigh the same.
 #[test]
 fn a_step_gets_its_share_of_epsilon() {
     for steps in 1..=255u8 {
@@ -745,8 +744,8 @@ fn a_step_gets_its_share_of_epsilon() {
     }
 }
 
-/// Then any two lists of levels are within (1 − 2⁻⁶⁴)⁻² of each other, but for the draws, and with
-/// the draws within e^(2⁻⁶⁰), which is within e^(ε/2) for the least ε.
+/// Then any two lists of levels are within (1 − 2⁻⁶⁴)⁻² of each other without the draws, and within
+/// e^(2⁻⁶⁰) with them, which is within e^(ε/2) for the least ε.
 #[test]
 fn shares_below_a_micro_unit_cost_next_to_nothing() {
     let mut rng = PublicRng::new(0x7e57_3004);
@@ -781,11 +780,11 @@ fn shares_below_a_micro_unit_cost_next_to_nothing() {
             }
         }
     }
-    // Next to nothing is not nothing: the best is still the likeliest.
+    // The smallest ε still favours the best candidate.
     assert_ne!(law(&[0, 1], RULES[0], ratio), law(&[1, 0], RULES[0], ratio));
 }
 
-/// A cluster first, then a candidate inside it, from the same sentences: what the two cost adds up.
+/// A cluster, then a candidate in it, from the same sentences: the two costs add up.
 #[test]
 fn two_stages_cost_the_sum() {
     let mut rng = PublicRng::new(0x7e57_3005);
@@ -827,7 +826,7 @@ fn two_stages_cost_the_sum() {
                         assert!(joint(&changed).within_factor(&base, &claim.half));
                     }
                 }
-                // Not the larger of the two: both are spent.
+                // The cost is the sum, not the larger of the two.
                 if (micro, first, second) == (200_000, 1, 1) {
                     let alone = f64::from(micro_inside) * 1e-6;
                     println!("{rule:?}: {largest} of 1.2");
@@ -838,7 +837,7 @@ fn two_stages_cost_the_sum() {
     }
 }
 
-/// 255 sentences of 255 each: the sums are as large as they get, and levels are capped.
+/// 255 sentences of 255 each: the sums are at their maximum, and levels are capped.
 #[test]
 fn sums_hold_up_to_every_limit() {
     let table = [
@@ -876,8 +875,8 @@ fn sums_hold_up_to_every_limit() {
     assert_eq!(levels_of(&document), [0; 6]);
 }
 
-/// Votes of equal heads go to the first; thresholds count in any order, and repeated ones
-/// repeatedly.
+/// Votes of equal heads go to the first; the order of thresholds does not matter, and a repeated
+/// threshold counts repeatedly.
 #[test]
 fn ties_and_repeated_thresholds() {
     let mut parts = ScoreParts {
@@ -900,7 +899,7 @@ fn ties_and_repeated_thresholds() {
     assert_eq!(scores(&parts, [15.0, -5.0]), [0, 1, 1, 1]);
     assert_eq!(scores(&parts, [14.0, -5.0]), [1, 0, 1, 1]);
     assert_eq!(scores(&parts, [f32::NAN, -20.0]), [1, 1, 1, 0]);
-    // At the centre the biases decide.
+    // The biases decide at the centre.
     assert_eq!(scores(&parts, [10.0, -10.0]), [0, 1, 1, 1]);
     parts.bias = vec![-1, 0, 3, 3];
     assert_eq!(scores(&parts, [10.0, -10.0]), [1, 1, 0, 1]);
@@ -930,7 +929,7 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
         let pack = Pack::parse(&bytes).expect("a pack");
         assert!(pack.depth().is_some() && pack.scores().is_some());
         assert_eq!(pack.candidate_count(), 3);
-        // Room for one direction would do for three candidates, not for the two directions.
+        // Memory for one direction would do for three candidates, but not for the two directions.
         let mut document: Document<'_, 3, 1> = Document::with_limits(&pack).expect("room");
         document.push(&[1.0]).expect("room");
         assert_eq!(levels_of(&document), [0, 2, 1]);
@@ -1029,8 +1028,8 @@ fn exponent_error(found: i32) -> PackError {
     }
 }
 
-/// Checks that a section is refused if it is cut, too long, there twice, or has a byte other than 0 at
-/// `padding`. Its head has `head` bytes.
+/// Checks that a section with a head of `head` bytes is refused if it is cut, too long, repeated,
+/// or has a byte other than 0 at `padding`.
 fn check_lengths(section: &Section, head: usize, padding: usize) {
     let expect = |sections: &[Section], reason| {
         let tag = section.0;
@@ -1077,7 +1076,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
                 field("number of candidates", m.into(), 1, 65_536)
             );
         }
-        // Allowed, but not there.
+        // Allowed, but missing.
         assert_eq!(
             error(&with(0, &65_536u32.to_le_bytes())),
             short("is too short for its arrays")
@@ -1118,7 +1117,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
             field("largest score", largest.into(), 1, 255)
         );
     }
-    // One threshold less than there are, and one more.
+    // One threshold less than the section has, and one more.
     assert_eq!(
         error(&with_field(2, &[], &graded, 6, &[1])),
         short("is longer than its arrays")
@@ -1133,7 +1132,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
             field("largest score", largest.into(), 1, 1)
         );
     }
-    // As wide as may be, and wider.
+    // As wide as allowed, and wider.
     let wide = |d: usize| {
         ScoreParts {
             levels: 160,
@@ -1156,7 +1155,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
     }
 }
 
-/// A recoder of 2 coordinates to 3 to 1.
+/// A recoder from 2 coordinates through 3 to 1.
 fn small_recoder() -> RecoderParts {
     RecoderParts {
         dimension: 2,
@@ -1246,7 +1245,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
         field("reserved recoder field", 1, 0, 0)
     );
     check_lengths(&section, 44, 44);
-    // As wide as may be on either side, and wider.
+    // As wide as allowed on either side, and wider.
     let wide = |d: usize, outputs: usize| {
         RecoderParts {
             dimension: d,
@@ -1268,7 +1267,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
     }
 }
 
-/// A recoder stands before its candidates, whose exponents are 0.
+/// A recoder precedes its candidates, whose exponents are 0.
 #[test]
 fn sections_and_recoders_stand_in_order() {
     let recoder = small_recoder().to_section();
@@ -1311,12 +1310,12 @@ fn sections_and_recoders_stand_in_order() {
         assert_eq!(parse(&[recoder.clone(), scores(1, found)]), refused);
         assert_eq!(parse(&[recoder.clone(), depth(1, found)]), refused);
     }
-    // Sized for the embedding, not for what the recoder gives.
+    // The size is that of the embedding, not of the recoder's output.
     for section in [scores(2, 0), depth(2, 0)] {
         let refused = parse(&[recoder.clone(), section.clone()]);
         assert!(matches!(refused, Err(PackError::Section { tag, .. }) if tag == section.0));
     }
-    // A recoder alone is no selector.
+    // A recoder alone selects nothing.
     let bytes = pack(2, &[recoder]);
     let alone = Pack::parse(&bytes).expect("a pack");
     assert_eq!(alone.candidate_count(), 0);
@@ -1326,8 +1325,8 @@ fn sections_and_recoders_stand_in_order() {
     );
 }
 
-/// Sums are kept in full: a candidate that falls behind by more than levels tell apart catches up
-/// as if no level were capped. (Capping after each sentence would cost more than ε/2 for one.)
+/// Sums are stored in full: a candidate that is beyond the range of levels catches up as if no
+/// level were capped. (Capping after each sentence would cost more than ε/2 a sentence.)
 #[test]
 fn levels_are_capped_when_they_are_read() {
     for levels in [2, 5, LEVELS] {

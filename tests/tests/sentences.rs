@@ -1,15 +1,15 @@
-//! The sentence splitter on typed text, and on anything.
+//! The sentence splitter, on typed text and on arbitrary bytes.
 //!
-//! Chance: false alarm none, miss none. Processor time is limited to a hundred times what it takes; what is not linear
-//! takes hours.
+//! Chance: false alarm none, miss none. The limit of processor time is a hundred times the expected
+//! time; a quadratic rule takes hours.
 
 use proptest::prelude::*;
 use undertone_core::sentences::{MAX_SENTENCE_BYTES, next, next_finished, sentences};
 
-/// Texts with marks where their sentences end; the file says how.
+/// Texts with marks at their sentence ends; the file describes them.
 const TYPED: &str = include_str!("../sentences/typed.txt");
 
-/// Reads the escapes of a line.
+/// Decodes the escapes of a line.
 fn unescaped(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
@@ -68,7 +68,7 @@ fn run_ons_are_cut_between_words() {
         assert!(sentence.len() <= MAX_SENTENCE_BYTES && sentence.len() > MAX_SENTENCE_BYTES / 2);
         assert!(sentence.starts_with(b"word") && sentence.ends_with(b"word"));
     }
-    // Without a space between characters, never inside of one.
+    // Without a space the cut is between characters, never inside one.
     for text in ["語".repeat(1000), "x".repeat(5000), "ä\u{301}".repeat(999)] {
         let found: Vec<&str> = sentences(text.as_bytes())
             .map(|sentence| str::from_utf8(sentence).unwrap())
@@ -109,11 +109,11 @@ fn sentences_finish_while_they_are_typed() {
     );
 }
 
-/// The processor time of this thread, in seconds: what else the machine does is not in it.
+/// Processor time of this thread in seconds, so other programs do not count.
 #[cfg(target_os = "linux")]
 fn processor_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
-    // Behind the name, which stands in parentheses: user and system time, in hundredths of a second.
+    // After the name in parentheses: user and system time, in hundredths of a second.
     let (_, behind) = stat.rsplit_once(')').expect("a name");
     let fields = behind.split_whitespace().skip(11).take(2);
     fields
@@ -124,7 +124,7 @@ fn processor_time() -> f64 {
 #[cfg(target_os = "linux")]
 #[test]
 fn time_is_linear() {
-    // Each would take minutes if some rule looked over the rest of the text at every place.
+    // Each text would take minutes if a rule scanned the rest of the text at every position.
     for unit in [
         ".",
         "!",
@@ -167,7 +167,7 @@ fn time_is_linear() {
     }
 }
 
-/// Bytes made of what the rules look at, valid or not.
+/// Bytes out of the marks that the rules test, valid UTF-8 or not.
 fn marked_text() -> impl Strategy<Value = Vec<u8>> {
     let valid = prop_oneof![
         any::<char>().prop_map(String::from),
@@ -211,7 +211,7 @@ fn every_letter_and_digit_speaks() {
 }
 
 proptest! {
-    // Unoptimised, a thousand take a quarter of a minute.
+    // In a debug build a thousand take 15 seconds.
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 400 } else { 4000 }))]
 
     #[test]
@@ -220,7 +220,7 @@ proptest! {
         let mut between = Vec::new();
         while let Some(range) = next(&text, start) {
             prop_assert!(start <= range.start && range.start < range.end && range.end <= text.len());
-            // What may stand behind the limit: the rest of a character, stops, emoticons.
+            // Bytes that may follow the limit: the rest of a character, stops, emoticons.
             let behind = text[range.clone()].get(MAX_SENTENCE_BYTES + 3..).unwrap_or_default();
             let mouths = |c: char| !c.is_alphanumeric() || "DPp3oO".contains(c);
             prop_assert!(String::from_utf8_lossy(behind).chars().all(mouths));

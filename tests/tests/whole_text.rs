@@ -1,5 +1,5 @@
 //! The whole text as the unit: the law of the whole-text rule over all outcomes, on the code's own
-//! integers and random words, and the worst that the sentence rules lose where the whole text is
+//! integers and random words, and the largest loss of the sentence rules when the whole text is
 //! exchanged. No tolerance.
 
 use chacha20::ChaCha12Rng;
@@ -63,14 +63,14 @@ fn one_best(best: usize, outcomes: usize) -> Vec<u8> {
 
 // --- The law
 
-/// Laws of all texts: one for each outcome that may be best.
+/// The laws of all texts: one for each best outcome.
 fn laws(outcomes: usize, rule: Rule, ratio: Ratio) -> Vec<Law> {
     let of = |best| law(&one_best(best, outcomes), rule, ratio);
     (0..outcomes).map(of).collect()
 }
 
-/// The theorem: whatever two texts are, what is released of them has probabilities within e^ε. A
-/// text counts by its best outcome alone, and here is every one.
+/// The theorem: the probabilities of a release are within e^ε for any two texts. A text matters by
+/// its best outcome only, and every best outcome is tried.
 #[test]
 fn no_two_texts_exceed_epsilon() {
     let mut pairs = 0;
@@ -92,7 +92,7 @@ fn no_two_texts_exceed_epsilon() {
     println!("{pairs} pairs of texts");
 }
 
-/// The promise is used up, as far as whole weights up to 2⁴⁸ can.
+/// The promise is attained, up to the rounding of weights to integers of at most 2⁴⁸.
 #[test]
 fn the_promise_is_nearly_attained() {
     for n in CANDIDATES {
@@ -100,7 +100,7 @@ fn the_promise_is_nearly_attained() {
             let laws = laws(n + 1, Rule::Exponential, whole_ratio(micro));
             let most = (f64::from(micro) * 1e-6).min(48.0 * std::f64::consts::LN_2);
             let loss = laws[0].loss(&laws[n]);
-            // Of ε = 10^-6, 2^-31 is in the rounding of weights.
+            // For ε = 10^-6, 2^-31 is lost to the rounding of weights.
             assert!(
                 (0.999 * most..=most + 1e-12).contains(&loss),
                 "{n} {micro}: {loss}"
@@ -109,9 +109,9 @@ fn the_promise_is_nearly_attained() {
     }
 }
 
-/// The check can fail. By permute-and-flip the normaliser moves, and the same weights exceed ε; so
-/// they do if every outcome that ties for the best gets the weight of the best; and so does a ratio
-/// that is too small by 2⁻⁵⁰.
+/// The check can fail. The same weights exceed ε with permute-and-flip, whose normaliser moves; if
+/// every outcome that ties for the best gets the weight of the best; and with a ratio that is too
+/// small by 2⁻⁵⁰.
 #[test]
 fn a_normaliser_that_moves_is_caught() {
     for micro in [1, 500_000, 1_000_000, 3_000_000, 10_000_000] {
@@ -134,7 +134,7 @@ fn a_normaliser_that_moves_is_caught() {
 
 // --- Packs and texts
 
-/// Texts as people write them, and as nobody does.
+/// Texts as people write them, and texts that nobody writes.
 fn texts() -> Vec<(&'static str, String)> {
     let utterance = "can u move my dentist to thurs";
     let letter = "Dear Ann, the garden is green again. We walked along the river on Sunday! \
@@ -175,7 +175,7 @@ fn texts() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The words that packs know.
+/// The words of the packs.
 const WORDS: [&str; 24] = [
     "ann", "bread", "can", "come", "dear", "dentist", "dog", "garden", "green", "heute", "move",
     "my", "nedrag", "now", "old", "river", "sunday", "the", "thurs", "tieall", "tieone", "tietwo",
@@ -194,7 +194,7 @@ fn hash_of(word: &str) -> u32 {
     hash
 }
 
-/// A pack and what it is made of.
+/// A pack and its parts.
 struct Parts {
     name: String,
     scores: ScoreParts,
@@ -243,7 +243,7 @@ fn word_weights(rng: &mut PublicRng, n: usize) -> Vec<Vec<i8>> {
             "tieall" => row = vec![3; n],
             "tieone" => (0..n).for_each(|c| row[c] = if c < 2 { 100 } else { -100 }),
             "tietwo" => (0..n).for_each(|c| row[c] = if c + 2 >= n { 100 } else { -100 }),
-            // The garden again with opposite sign: together they cancel.
+            // "garden" again with opposite sign, so that the two cancel.
             "nedrag" => row = rows[7].iter().map(|w| w.saturating_neg()).collect(),
             _ => {}
         }
@@ -323,8 +323,8 @@ fn packs(n: usize) -> Vec<Parts> {
     .into()
 }
 
-/// The law of the code for a document as it is, from its answers to the first and the last random
-/// words of every interval.
+/// The law of the code for a document, from its outcomes for the first and the last random words of
+/// every interval.
 fn walked(document: &Document<'_>, best: usize, n: usize, micro: u32) -> Law {
     let weights: Vec<u128> = whole_ratio(micro)
         .weights(Rule::Exponential)
@@ -372,7 +372,7 @@ fn releases_have_their_law_exactly() {
                 assert_eq!(best, parts.best(&text), "{what}");
                 nothing += usize::from(best as usize == n);
                 seen.insert((n, best));
-                // All ε for few candidates; for many each text has one of them.
+                // Every ε for few candidates; one ε a text for many.
                 let some = EPSILONS.iter().skip(number % EPSILONS.len());
                 for micro in some.take(if n > 12 { 1 } else { EPSILONS.len() }) {
                     let expected = one_best(best as usize, n + 1);
@@ -405,8 +405,8 @@ fn releases_have_their_law_exactly() {
     assert!(seen.len() >= 40, "{} outcomes were best", seen.len());
 }
 
-/// Sentences without a known word have no effect: neither the biases of the sentence rule nor their
-/// number.
+/// Sentences without a known word have no effect: neither the biases of the sentence rule nor the
+/// number of sentences counts.
 #[test]
 fn what_is_unknown_counts_for_nothing() {
     for parts in packs(12) {
@@ -443,7 +443,7 @@ fn packs_without_the_rule_are_refused() {
     assert_eq!(refused, Err(DocumentError::NoScores));
     assert_eq!(document.sentence_count(), 1);
 
-    // Two rows hold 64 candidates with their values, and 256 without.
+    // Two rows fit 64 candidates with their values, and 256 without.
     for n in [64, 65, 256] {
         let bytes = ScoreParts::of_table(&[vec![1; n]], 1).to_pack();
         let pack = Pack::parse(&bytes).expect("a pack");
@@ -463,7 +463,7 @@ fn packs_without_the_rule_are_refused() {
     }
 }
 
-// --- What the sentence rules lose for the whole text
+// --- Loss of the sentence rules for the whole text
 
 /// One sentence lifts the first candidate alone, another one all others, and the third none.
 fn opposed(n: usize, largest: u8, levels: usize) -> ScoreParts {
@@ -479,7 +479,7 @@ fn opposed(n: usize, largest: u8, levels: usize) -> ScoreParts {
     }
 }
 
-/// The levels of the largest number of sentences of one kind.
+/// The levels for the maximum number of sentences of one kind.
 fn opposed_levels(parts: &ScoreParts, kind: usize) -> Vec<u8> {
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
@@ -489,8 +489,8 @@ fn opposed_levels(parts: &ScoreParts, kind: usize) -> Vec<u8> {
     levels_of(&document)
 }
 
-/// The bound is never exceeded, and one of the two worst documents that a pack can be built for
-/// uses it up, for any number of levels, steps and candidates, by both rules.
+/// The bound is never exceeded, and one of the two worst documents of any pack attains it, for any
+/// number of levels, steps and candidates, by both rules.
 #[test]
 fn whole_text_bounds_of_scores_hold_and_are_attained() {
     let mut least: f64 = 1.0;
@@ -510,7 +510,7 @@ fn whole_text_bounds_of_scores_hold_and_are_attained() {
             let pack = Pack::parse(&bytes).expect("a pack");
             let document = Document::<'_>::new(&pack).expect("candidates");
             let [alone, behind, tied] = [0, 1, 2].map(|kind| opposed_levels(&parts, kind));
-            // 128 sentences: votes do not reach the last levels.
+            // 128 sentences with votes do not reach the last levels.
             let cap = (levels - 1).min(128 * usize::from(largest));
             assert_eq!(alone.iter().any(|l| usize::from(*l) == cap), n > 1);
             for (micro, rule) in EPSILONS.iter().flat_map(|e| RULES.map(|rule| (*e, rule))) {
@@ -527,7 +527,7 @@ fn whole_text_bounds_of_scores_hold_and_are_attained() {
                     assert!(a.within_factor(b, &factor), "{what}");
                 }
                 let found = alone.loss(&behind);
-                // Bounds are rounded up, by two micro-units at most.
+                // Bounds are rounded up, by at most two micro-units.
                 let share = (found * 1e6 + 2.0) / bound.max(2) as f64;
                 assert!(share >= 0.999, "{what}: {found} of {bound}");
                 least = least.min(share);
@@ -537,7 +537,7 @@ fn whole_text_bounds_of_scores_hold_and_are_attained() {
     println!("{least} of the bound at least");
 }
 
-/// The same for realistic numbers of candidates; laws are sums of floats here, right to ten digits.
+/// Realistic numbers of candidates, with laws that are sums of floats, correct to ten digits.
 #[test]
 fn whole_text_bounds_hold_for_many_candidates() {
     for n in [12, 150, 1000] {
@@ -561,7 +561,7 @@ fn whole_text_bounds_hold_for_many_candidates() {
     }
 }
 
-/// Whoever climbs from any documents of any pack ends below the bound.
+/// A search that climbs from arbitrary documents of arbitrary packs stays below the bound.
 #[test]
 fn climbers_do_not_exceed_the_bound() {
     let mut rng = PublicRng::new(0x7e57_7002);
@@ -633,8 +633,7 @@ fn climbers_do_not_exceed_the_bound() {
     assert!(highest > 0.9, "{highest}");
 }
 
-/// The check can fail: a cap that is one too large, and a bound without what all other candidates
-/// add.
+/// The check can fail: a cap that is one too large, and a bound that ignores the other candidates.
 #[test]
 fn a_cap_off_by_one_is_caught() {
     for (n, largest, levels) in [(2, 8, 2), (3, 8, 40), (6, 255, 160)] {
@@ -690,7 +689,7 @@ fn depth_bound_is_attained<const K: usize>() {
             document.clear();
             levels
         };
-        // Around the first, all to the left of the others; and around those.
+        // Around the first; then all to the left of the others, and around those.
         let alone = levels([50.0, 150.0]);
         let behind = levels([150.0, 250.0]);
         assert_eq!(usize::from(alone[1].abs_diff(alone[0])), K / 2);
@@ -720,7 +719,7 @@ fn whole_text_bounds_of_depth_hold_and_are_attained() {
     assert_eq!(document.whole_text_epsilon(Epsilon::MAX, RULES[0]).0, 0);
 }
 
-/// Runs of one character are looked up once a sentence and count once for each occurrence, on every
+/// A run of one character is looked up once a sentence and counts for each occurrence, on every
 /// backend.
 #[test]
 fn runs_of_one_character_count_as_often_as_they_occur() {
@@ -739,7 +738,7 @@ fn runs_of_one_character_count_as_often_as_they_occur() {
             (0..length).map(letter).collect()
         })
         .collect();
-    // Around the number that is added up together, and a text that is too long for that.
+    // Around the number of rows that are added together, and a text that is too long for that.
     texts.extend([254, 255, 256, 511, 3000].map(|times| format!("{} odd", "a".repeat(times))));
     texts.push("ante seta ".repeat(9000));
     for n in [3, 20, 33, 70] {

@@ -1,4 +1,5 @@
-//! What tests of programs in other languages share: compilers, the library built by `ffi/build-lib.sh`.
+//! Shared by the tests of programs in other languages: compilers, and the library built by
+//! `ffi/build-lib.sh`.
 //!
 //! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
 
@@ -10,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs, io};
 
-/// Warnings that programs of users are compiled with.
+/// Warnings that the users' programs are compiled with.
 pub(crate) const STRICT: [&str; 6] = [
     "-Wall",
     "-Wextra",
@@ -30,7 +31,7 @@ pub(crate) fn output_dir() -> PathBuf {
     dir
 }
 
-/// Whether a program can be started.
+/// Returns whether a program can be started.
 pub(crate) fn have(program: &str, package: &str) -> bool {
     let started = Command::new(program)
         .arg("--version")
@@ -64,8 +65,8 @@ pub(crate) fn run(command: &mut Command) -> Output {
     output
 }
 
-/// Builds as a user would, in a target folder of its own: the one in use is locked, and the flags
-/// of a coverage run do not fit a library without `std`.
+/// Builds as a user would, in a separate target folder: the current one is locked, and the flags of
+/// a coverage run do not fit a library without `std`.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command
         .env("CARGO_TARGET_DIR", output_dir().join("target"))
@@ -74,8 +75,8 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
         .env_remove("RUSTFLAGS")
 }
 
-/// One build at a time, of other test programs too: two that make the same kind of library would overwrite each
-/// other's file.
+/// Serialises builds, those of other test programs included: two that make the same kind of library
+/// would overwrite each other's file.
 pub(crate) static BUILD: Build = Build(Mutex::new(()));
 
 pub(crate) struct Build(Mutex<()>);
@@ -94,7 +95,7 @@ pub(crate) fn build_library(kind: &str) -> PathBuf {
     build_library_with(kind, "lib", &[])
 }
 
-/// `folder` tells libraries with other arguments for cargo apart.
+/// `folder` separates libraries that are built with different arguments of cargo.
 pub(crate) fn build_library_with(kind: &str, folder: &str, arguments: &[&str]) -> PathBuf {
     let _alone = BUILD.lock();
     let output = run(clean(
@@ -114,14 +115,14 @@ pub(crate) fn static_library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("static"))
 }
 
-/// Where Java finds the native library, and where our classes.
+/// Folders of the native library and of our classes, for Java.
 pub(crate) struct Java {
     pub(crate) library: PathBuf,
     pub(crate) classes: PathBuf,
 }
 
-/// As `ffi/java/build-jar.sh` makes the classes, with its warnings. In a folder for each test program: they run at the same
-/// time.
+/// Compiles the classes with the warnings of `ffi/java/build-jar.sh`, in one folder for each test
+/// program, because the programs run at the same time.
 pub(crate) fn java() -> &'static Java {
     static BUILT: OnceLock<Java> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -139,7 +140,7 @@ pub(crate) fn java() -> &'static Java {
     })
 }
 
-/// The sanitizers are in the program: without a check they could be missing unnoticed.
+/// Checks that the program contains the sanitizers, which could be missing unnoticed.
 pub(crate) fn assert_sanitized(program: &Path) {
     let binary = fs::read(program).expect("the program was just built");
     for symbol in ["__asan_init", "__ubsan_handle_"] {
