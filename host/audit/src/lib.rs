@@ -145,7 +145,7 @@ pub enum Method {
     Exact,
     /// Estimated from releases, with a confidence bound.
     Sampled,
-    /// Result of an attacker's attempt to distinguish inputs.
+    /// Found by an attacker who tries to distinguish inputs.
     Attack,
     /// Measured by a clock or a counter.
     Timed,

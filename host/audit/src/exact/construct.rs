@@ -5,8 +5,8 @@
 //! candidates as far as possible and no others, and its neighbour lifts the others. With depth, a
 //! candidate counts if it lies between sentences. The context and both neighbours lie on opposite
 //! sides of the candidates along all directions but one. Along that direction the context lies in
-//! the middle with a neighbour on each side, so each neighbour encloses another half of the
-//! candidates.
+//! the middle with a neighbour on each side, so the context and each neighbour enclose different
+//! halves of the candidates.
 //!
 //! A search from arbitrary sentences hardly finds such neighbours, and only they show much of the
 //! promise in a few thousand releases.

@@ -17,7 +17,7 @@ use crate::{Check, Method, Options, label};
 /// Fractional bits of e^x.
 pub(crate) const PRECISION: u32 = 320;
 
-/// The finite randomness of draws costs at most 2^-62.
+/// The finite randomness of draws costs at most 2^-`SLACK`.
 const SLACK: u32 = 62;
 
 /// A rational number x ≥ 0.

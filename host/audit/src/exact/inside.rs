@@ -288,7 +288,7 @@ impl<'p> CoreSentences<'p> {
     }
 }
 
-/// Panics unless the document is full, the only valid reason to refuse a sentence.
+/// Panics if a sentence was refused although the document is not full.
 fn refused_if_full(pushed: Result<(), DocumentError>, document: &HostDocument<'_>) {
     let full = document.sentence_count() == document::MAX_SENTENCES;
     match pushed {

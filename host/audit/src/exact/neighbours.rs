@@ -39,7 +39,7 @@ const LENGTHS: [usize; 12] = [0, 1, 1, 2, 2, 3, 4, 7, 12, 2, 31, MAX_SENTENCES -
 /// no more.
 const SHORT: usize = 8;
 
-/// Largest counted move of a level, which exceeds the grading of our scores.
+/// Larger moves of a level count as this. Our scores have coarser grades.
 const MOST_MOVED: usize = 32;
 
 /// The difference between two neighbouring documents.

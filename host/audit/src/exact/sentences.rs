@@ -107,8 +107,8 @@ pub(crate) fn search(
 /// Sentences of the pool to repeat up to 128 times.
 const CHAINS: usize = 12;
 
-/// Documents of one sentence, 0 to 128 times, each paired with the next longer one. A distance
-/// between candidates that is capped reaches its cap within such a chain.
+/// Documents of one sentence, 0 to 128 times, each paired with the next longer one. A cap on the
+/// distance between candidates takes effect within such a chain.
 fn chains(pool: &[Vec<f32>]) -> Vec<Pair> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(CHAINS).max(1));
     let chain = |sentence: &Vec<f32>| {

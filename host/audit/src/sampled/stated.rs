@@ -1,5 +1,5 @@
-//! Checks the statements of releases by the documented format, not by the functions of the library,
-//! because they would not show a mistake that writing and reading share.
+//! Checks the fields that releases state, by the documented format. The functions of the library
+//! would not show a mistake that writing and reading share.
 
 use std::collections::BTreeMap;
 
@@ -180,7 +180,7 @@ mod tests {
     use undertone_core::rng::PublicRng;
     use undertone_core::rng::rand_core::Rng;
 
-    /// Every bit of every field that is checked counts.
+    /// A wrong bit in any checked field fails the check.
     #[test]
     fn every_wrong_bit_is_noticed() {
         let path = concat!(

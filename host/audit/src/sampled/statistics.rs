@@ -28,7 +28,7 @@ pub fn threshold() -> f64 {
 /// The p-value of the G-test of `observed` counts against `expected` probabilities.
 ///
 /// Cells with fewer than 10 expected observations are pooled, so that the chi-square tail is
-/// accurate. An observation in a cell of probability 0 returns p = 0. Empty cells count.
+/// accurate. An observation in a cell of probability 0 makes p = 0. Empty cells count.
 pub fn g_test(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total = observed.iter().sum::<u64>() as f64;
@@ -87,8 +87,8 @@ pub fn chi_square_tail(x: f64, freedom: usize) -> f64 {
     tail
 }
 
-/// The p-value of the Kolmogorov–Smirnov test that `sample` is uniform on 0..=1. A sample of any
-/// continuous law is uniform after its distribution function. Sorts the sample.
+/// The p-value of the Kolmogorov–Smirnov test that `sample` is uniform on 0..=1. To test
+/// another continuous law, apply its distribution function to the sample first. Sorts the sample.
 pub fn uniform_test(sample: &mut [f64]) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -122,7 +122,7 @@ pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     inv_beta_reg(hits as f64, (trials - hits) as f64 + 1.0, alpha)
 }
 
-/// Clopper and Pearson's upper bound; see [`lower_bound`].
+/// Clopper and Pearson's upper bound; see `lower_bound`.
 pub fn upper_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     1.0 - lower_bound(trials - hits, trials, alpha)
 }
@@ -488,7 +488,7 @@ mod tests {
         assert_eq!(cells(&[0.5, 0.5], 1, 10.0, |i| i).1, [1.0]);
     }
 
-    /// The loss between (3/4, 1/4) and (1/4, 3/4) is ln 3: found from below, never exceeded.
+    /// Bounds approach the loss between (3/4, 1/4) and (1/4, 3/4), ln 3, and never exceed it.
     #[test]
     fn losses_are_bounded_from_below() {
         let sample =
