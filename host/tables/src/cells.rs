@@ -273,7 +273,7 @@ impl Cells {
     }
 
     /// Writes the last record of a file that ends inside quotation marks as a rejected line, at the
-    /// line of the opening mark.
+    /// line of the opening mark. Fails if bad records end the file.
     fn cut_off(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         self.go_to(self.read.unclosed.load(Ordering::Relaxed), out);
         let start = out.len();

@@ -6,13 +6,13 @@
 //!
 //! | in a table | in the line |
 //! | --- | --- |
-//! | a string, a whole number, a decimal, a truth value | the same |
-//! | a number with a fraction | the same; null if it is not finite |
+//! | a string, a whole number, a decimal, a truth value | the same value |
+//! | a number with a fraction | the same value; null if it is not finite |
 //! | an identifier (UUID) | a string, as in `0c2f7a52-8f5c-4a0e-9d6b-0d6f1f2f7a11` |
 //! | a date, a time of day, a time stamp | a string, as in `2026-11-30`, `12:00:00.000` and `2026-11-30T12:00:00.000000Z` |
-//! | bytes | the string, if they are one, else hexadecimal digits; in the column `release` always hexadecimal digits; in the column of the text of a corpus always a string |
-//! | a struct, a list | an object, a list; of a map, a list of objects with `key` and `value` |
-//! | a cell of CSV | a string; nothing if it is empty |
+//! | bytes | a string if they are UTF-8, else hexadecimal digits; always hexadecimal digits in the column `release`, always a string in the text column of a corpus |
+//! | a struct, a list, a map | an object, a list, a list of objects with `key` and `value` |
+//! | a cell of CSV | a string; no field if it is empty |
 //!
 //! Memory holds a few rows at a time, and one page of each column. Errors and rejects name a row by
 //! its number and quote none of its contents.
@@ -39,9 +39,9 @@ pub use write::{Kind, Table, unwritten};
 /// `names`; `keep` is as in [`Corpus::keep`].
 ///
 /// # Errors
-/// Errors of [`Corpus::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a file that is
-/// not a table, has a column name twice, or has an unsupported type in one of these columns.
-/// Iterating returns the errors of a corpus.
+/// Errors of [`Corpus::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a file
+/// that is not a table, has a column name twice, or has an unsupported type in one of these
+/// columns. Iterating returns the errors of a corpus.
 pub fn corpus(path: &Path, names: &FieldNames, keep: Option<&[String]>) -> Result<Corpus> {
     open(path, names, keep, false)
 }
@@ -100,7 +100,8 @@ const RELEASE: &str = "release";
 /// A row that cannot be read becomes a rejected line and does not stop the others.
 ///
 /// # Errors
-/// Errors of [`Lines::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) as for [`corpus`].
+/// Errors of [`Lines::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) as for
+/// [`corpus`].
 pub fn releases(path: &Path) -> Result<Lines> {
     releases_of(path, Form::of(path).unwrap_or(Form::JsonLines), None)
 }

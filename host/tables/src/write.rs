@@ -26,7 +26,7 @@ use undertone_core::release::Release;
 const ROWS: usize = 1 << 16;
 const BYTES: usize = 1 << 24;
 
-/// Most columns. A client can make up fields.
+/// Maximum number of columns, because a client can make up fields.
 const COLUMNS: usize = 1000;
 
 /// Digits of an epsilon after the point, and in all.

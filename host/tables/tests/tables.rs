@@ -141,7 +141,7 @@ fn rows_of_parquet_become_lines() {
             assert_eq!(lines(&path), expected);
         }
     }
-    // As a corpus with nested fields. The second row has no text.
+    // Read as a corpus with nested fields. The second row has no text.
     let path = folder.path().join("n.parquet");
     let names = FieldNames {
         text: "body.text".to_owned(),

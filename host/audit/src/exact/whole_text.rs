@@ -211,8 +211,8 @@ fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     })
 }
 
-/// Pairs of documents for a device, if they exist: two documents with different outcomes, and one of
-/// them with a document in which the pack recognises nothing.
+/// Pairs of documents for a device, if they exist: two documents with different outcomes, and one
+/// of them with a document in which the pack recognises nothing.
 pub(crate) fn shown(
     mechanism: &dyn WholeText,
     documents: &[Document],
