@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Whether the bytes of the C library depend on who builds it: from two folders of different names, with two homes of
-# cargo and rustup, they must be the same. Prints the digests, which anyone with this compiler gets.
+# Checks that the bytes of the C library do not depend on who builds it: two folders with different
+# names and two homes of cargo and rustup must give the same. Prints the digests, which are the same
+# for everybody with this compiler.
 #
 #     tests/reproducible.sh                                                    for this machine, static and shared
 #     RUSTUP_TOOLCHAIN=nightly tests/reproducible.sh --target T -Zbuild-std=core     static, for a target
@@ -16,7 +17,7 @@ for copy in "$one" "$two"; do
     git ls-files -z -- Cargo.toml Cargo.lock rust-toolchain.toml core ffi host include tests |
         tar --null -T - -cf - | tar -xf - -C "$copy"
 done
-# The same files under other names: cargo and rustup put the names they are given into paths.
+# The same files under other names, because cargo and rustup put their paths into the library.
 ln -s "${CARGO_HOME:-$HOME/.cargo}" "$work/cargo"
 ln -s "${RUSTUP_HOME:-$HOME/.rustup}" "$work/rustup"
 
@@ -52,7 +53,7 @@ for library in "${libraries[@]}"; do
     (cd "$one/built" && sha256sum "$library")
 done
 
-# A library that names its folder: if that is not seen, the comparison is worth nothing.
+# A library that contains its path must be noticed, or the comparison is worth nothing.
 for copy in "$one" "$two"; do
     cat >>"$copy/ffi/src/lib.rs" <<'RUST'
 /// Planted.

@@ -4,7 +4,8 @@
 #
 #     tests/sbom.sh FOLDER        writes libundertone.cdx.json and undertone.cdx.json
 #
-# Wants cargo-cyclonedx and Python with venv. Not in .ci/run, because that tool takes minutes to compile.
+# Requires cargo-cyclonedx and Python with venv. Not in .ci/run, because that tool takes minutes to
+# compile.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 mkdir -p "$1"
@@ -17,15 +18,15 @@ command -v cargo-cyclonedx >/dev/null || {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# It writes beside every Cargo.toml, so into a copy.
+# It writes next to every Cargo.toml, so run it in a copy.
 git ls-files -z -- Cargo.toml Cargo.lock rust-toolchain.toml core ffi host include tests |
     tar --null -T - -cf - | tar -xf - -C "$work"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 bill() {
-    # Not by way of cargo, which looks for it elsewhere first.
+    # Not through cargo, which searches elsewhere first.
     (cd "$work" && cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 "${@:3}" --manifest-path "$1/Cargo.toml")
-    # Where it was made is nobody's business, and differs.
+    # The path of the build differs between machines and is private.
     sed "s|$work||g" "$work/$1"/*.cdx.json >"$folder/$2"
     find "$work" -name '*.cdx.json' -delete
 }
@@ -51,7 +52,7 @@ def checked(name):
         sys.exit(f"{name} is not CycloneDX 1.5: {problem}")
     bill = json.loads(text)
     for part in bill["components"]:
-        # What comes from the registry has its digest there.
+        # Crates from the registry have their digest there.
         own = part["bom-ref"].startswith("path+")
         if not own and not part.get("hashes"):
             sys.exit(f"{name}: {part['name']} has no digest")
@@ -60,7 +61,7 @@ def checked(name):
     return names
 
 
-# A bill that is empty, or of something else, would be valid.
+# An empty bill, or one of another library, would be valid.
 if validator.validate_str('{"bomFormat": "CycloneDX", "specVersion": "1.5", "components": [{}]}') is None:
     sys.exit("the validator takes anything")
 page = pathlib.Path("core/DEPENDENCIES.md").read_text()

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Licences, sources and known vulnerabilities of everything in Cargo.lock, by cargo-deny: deny.toml says what
-# is allowed.
+# Checks licences, sources and known vulnerabilities of everything in Cargo.lock with cargo-deny;
+# deny.toml has the rules.
 #
 #     tests/supply-chain.sh                                 the advisories of RustSec, if they can be fetched
 #     RUSTSEC_DATABASE=FOLDER tests/supply-chain.sh         from a clone of theirs
 #
-# Says NOT CHECKED where the advisories are out of reach, and fails only for what it found.
+# Prints NOT CHECKED if the advisories are out of reach, and fails only for findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -33,7 +33,7 @@ awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
     $0 == "exceptions = [" { print "    { allow = [\"BSD-2-Clause\"], crate = \"numpy\" }," }' deny.toml >"$work/python.toml"
 "$deny" --manifest-path ffi/python/Cargo.toml --config "$work/python.toml" check licenses bans sources
 
-# A database of its own, so that an old one is not taken for today's.
+# A new database, so that an old one is not mistaken for today's.
 awk -v path="$work/advisories" '{ print } $0 == "[advisories]" { print "db-path = \"" path "\"" }' \
     deny.toml >"$work/deny.toml"
 if [ -n "${RUSTSEC_DATABASE:-}" ]; then

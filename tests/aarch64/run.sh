@@ -1,5 +1,5 @@
 #!/bin/sh
-# An aarch64 machine under QEMU releases what every other one does: the golden vectors, to the byte.
+# An aarch64 machine under QEMU gives the golden vectors, to the byte.
 #
 #     tests/aarch64/run.sh FOLDER     builds there
 set -eu

@@ -107,7 +107,7 @@ static void release_file(const uint8_t *bytes, size_t len)
 }
 #endif
 
-/* The next line without its end, NULL behind the last one. The caller frees it. */
+/* The next line without its end, NULL after the last one. The caller frees it. */
 static char *read_line(FILE *file, size_t *len)
 {
     size_t capacity = 256;
@@ -140,7 +140,7 @@ static int32_t system_entropy(void *context, uint8_t *out, size_t len)
     if (file == NULL) {
         return 1;
     }
-    /* No buffer: it would keep bytes that nobody wipes. */
+    /* Unbuffered, because nobody would wipe the buffer. */
     setvbuf(file, NULL, _IONBF, 0);
     const size_t got = fread(out, 1, len, file);
     fclose(file);
@@ -183,7 +183,7 @@ static int32_t push_bytes(undertone_document *document, const uint8_t *bytes, si
     return status;
 }
 
-/* A document takes a limited number of sentences; an app leaves the rest out. */
+/* A document has a limited number of sentences; an app leaves the rest out. */
 static int is_room(int32_t status)
 {
     if (status == UNDERTONE_STATUS_DOCUMENT_FULL) {
@@ -222,7 +222,7 @@ static void push_embeddings(undertone_document *document, const char *path, size
     release_file(bytes, len);
 }
 
-/* What the golden vectors prescribe instead of entropy. A real program never does this. */
+/* Entropy of the golden vectors. A real program never does this. */
 struct prescribed {
     uint8_t bytes[32];
     int calls;
@@ -250,7 +250,7 @@ static uint8_t hex_digit(char digit)
     return (uint8_t)(found - digits);
 }
 
-/* The bytes of a hexadecimal number. The caller frees them. */
+/* The bytes of a hexadecimal string. The caller frees them. */
 static uint8_t *from_hex(const char *text, size_t *len)
 {
     *len = strlen(text) / 2;
@@ -264,7 +264,7 @@ static uint8_t *from_hex(const char *text, size_t *len)
     return bytes;
 }
 
-/* Everything behind `key` and a blank, or NULL if the line has another key. */
+/* The text after `key` and a blank, or NULL if the line has another key. */
 static const char *field(const char *line, const char *key)
 {
     const size_t len = strlen(key);
@@ -274,7 +274,7 @@ static const char *field(const char *line, const char *key)
     return line[len] == ' ' ? line + len + 1 : line + len;
 }
 
-/* A grant in memory that the next one uses again. */
+/* A grant, in memory that the next one reuses. */
 static undertone_grant *grant_of(int32_t unit, unsigned long epsilon, const char *what)
 {
     static union {
@@ -286,7 +286,7 @@ static undertone_grant *grant_of(int32_t unit, unsigned long epsilon, const char
     return grant;
 }
 
-/* What the lines of a case have said so far. */
+/* The values of a case read so far. */
 struct test_case {
     char name[128];
     unsigned long epsilon, size;
@@ -295,7 +295,7 @@ struct test_case {
     struct prescribed entropy;
     float *vector;
     size_t vector_len;
-    /* Those pushed so far, and whether a sentence was pushed as text. */
+    /* Number of pushed embeddings, and whether a sentence was pushed as text. */
     float *embeddings;
     size_t embeddings_len;
     int texts;
@@ -317,7 +317,7 @@ static void append(struct test_case *test, const uint8_t *bytes, size_t len)
     test->embeddings_len = before + len;
 }
 
-/* What a pack offers; what it does not is NULL. */
+/* The sections of a pack; NULL if it lacks one. */
 struct handles {
     undertone_pack *pack;
     undertone_document *document;
@@ -574,7 +574,7 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
     return cases;
 }
 
-/* Checks the vectors that the lexicon of a pack gives sentences. */
+/* Checks the sentence vectors of a pack's lexicon. */
 static unsigned long check_sentences(const undertone_pack *pack, const char *path)
 {
     FILE *file = fopen(path, "r");

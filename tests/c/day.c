@@ -1,9 +1,11 @@
 /*
- * The day of a keyboard that every face goes through (tests/faces/keyboard-day.md), with a ledger in a POSIX file:
+ * The day of a keyboard that every face runs (tests/faces/keyboard-day.md), with a ledger in a
+ * POSIX file:
  *
- *     day PACK LEDGER     golden-scores.pack, and where the ledger is to be
+ *     day PACK LEDGER     golden-scores.pack, and the path of a new ledger
  *
- * It prints the name of each step that came out as it must, and stops at the first that did not.
+ * It prints the name of each step that gave the expected result, and stops at the first that did
+ * not.
  */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
@@ -127,7 +129,7 @@ int main(int argc, char **argv)
     STEP(refused_spend);
     STATUS(LEDGER_EXHAUSTED, spend(4, 20000));
     HOLD(left(20000) == 3000000);
-    /* Here nothing is open between two calls. */
+    /* In C nothing stays open between two calls. */
     STEP(reopened);
     HOLD(left(20000) == 3000000);
 

@@ -292,7 +292,7 @@ static const struct {
     const char *name;
     void (*run)(void);
     int pack;
-    /* The document still exists, so something must be found. */
+    /* Something must be found, because the document still exists. */
     int there;
 } runs[] = {
 #ifdef PLANTED

@@ -699,7 +699,7 @@ static void promises_are_checked(const struct fixture *f)
         EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
         HOLD(i < 2 ? sentence == epsilons[i] : sentence <= epsilons[i] && sentence <= whole_text);
         HOLD(whole_text > 0);
-        /* The promise is not that of the document's content. */
+        /* The promise does not depend on the document's content. */
         const uint64_t empty = whole_text;
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));

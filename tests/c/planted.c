@@ -7,7 +7,7 @@
 
 #include "undertone.h"
 
-/* What a release says of itself: core/FORMAT.md. */
+/* Offsets in a release: core/FORMAT.md. */
 #define RULE_AT 5
 #define EPSILON_AT 8
 #define PACK_AT 16
@@ -49,14 +49,14 @@ static void say_epsilon(uint8_t *release, uint32_t epsilon_micro)
     for (i = 0; i < 4; i++) release[EPSILON_AT + i] = (uint8_t)(epsilon_micro >> 8 * i);
 }
 
-/* Twice the epsilon that was asked for is spent, ... */
+/* Spends twice the requested epsilon, ... */
 int32_t planted_doubled_grant(void *memory, size_t memory_len, int32_t unit, uint32_t epsilon_micro,
                               undertone_grant **out_grant)
 {
     return undertone_grant_init_unrecorded(memory, memory_len, unit, 2 * epsilon_micro, out_grant);
 }
 
-/* ... and nobody is told. */
+/* ... and reports the requested one. */
 int32_t planted_quiet_release(undertone_document *document, undertone_grant *grant, int32_t rule,
                               undertone_entropy_fn entropy, void *context, uint8_t *out, size_t out_capacity,
                               size_t *out_written)
@@ -67,7 +67,7 @@ int32_t planted_quiet_release(undertone_document *document, undertone_grant *gra
     return status;
 }
 
-/* Who wants to know that exactly? */
+/* Returns a coarse value. */
 int32_t planted_rounded_release(undertone_document *document, undertone_grant *grant, int32_t rule,
                                 undertone_entropy_fn entropy, void *context, uint8_t *out, size_t out_capacity,
                                 size_t *out_written)
@@ -98,7 +98,7 @@ int32_t planted_other_pack_release(undertone_document *document, undertone_grant
     return status;
 }
 
-/* A generator that somebody seeded. */
+/* A seeded generator. */
 static int32_t seeded(void *context, uint8_t *out, size_t len)
 {
     static uint64_t state = 1;
@@ -119,7 +119,7 @@ int32_t planted_seeded_release(undertone_document *document, undertone_grant *gr
     return undertone_document_release(document, grant, rule, seeded, context, out, out_capacity, out_written);
 }
 
-/* What is zero need not be added, it seems. */
+/* Skips zeroes, as if they never mattered. */
 int32_t planted_lazy_push_all(undertone_document *document, const float *embeddings, size_t len, size_t *out_pushed)
 {
     size_t i = 0;
@@ -128,7 +128,7 @@ int32_t planted_lazy_push_all(undertone_document *document, const float *embeddi
     return i == len ? UNDERTONE_STATUS_OK : undertone_document_push_all(document, embeddings, len, out_pushed);
 }
 
-/* Nobody writes more than a hundred sentences. */
+/* Drops sentences after the hundredth. */
 int32_t planted_late_push(undertone_document *document, const float *embedding, size_t len)
 {
     if (undertone_document_sentence_count(document) >= 100) return UNDERTONE_STATUS_OK;
@@ -141,7 +141,7 @@ int32_t planted_late_push_sentence(undertone_document *document, const char *sen
     return undertone_document_push_sentence(document, sentence, len);
 }
 
-/* Where nothing is known there is nothing to release, it seems. */
+/* Releases nothing if nothing is known. */
 int32_t planted_silent_whole_text(undertone_document *document, undertone_grant *grant, undertone_entropy_fn entropy,
                                   void *context, uint8_t *out, size_t out_capacity, size_t *out_written)
 {

@@ -1,7 +1,7 @@
 /*
- * How much stack the library takes: a thread makes each call on a stack that was painted before.
+ * Measures the stack of each call, in a thread whose stack was painted before.
  *
- *     stack PACK VECTORS     fails if a call takes more than the header promises; POSIX
+ *     stack PACK VECTORS     fails if a call uses more than the header promises; POSIX
  *
  * PACK has candidates and a lexicon, VECTORS a projection.
  */
@@ -15,7 +15,7 @@
 
 enum { STACK = 256 * 1024, PAINT = 0xa5, LARGEST_PACK = 1 << 20 };
 
-/* What the header promises. */
+/* Limits that the header promises. */
 #ifdef __x86_64__
 enum { MOST = 16 * 1024, MOST_OF_WORDS_AND_VECTORS = 20 * 1024 };
 #else
@@ -28,7 +28,7 @@ enum { MOST = 8 * 1024, MOST_OF_WORDS_AND_VECTORS = 16 * 1024 };
         long double aligned;                                                                       \
     } name
 
-/* As on a device without an allocator. */
+/* Static memory, as on a device without an allocator. */
 MEMORY(pack_memory, UNDERTONE_PACK_HANDLE_SIZE);
 MEMORY(projection_memory, UNDERTONE_PACK_HANDLE_SIZE);
 MEMORY(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE);
@@ -59,7 +59,7 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-/* A grant is for once. */
+/* A grant is used once. */
 static int32_t grant_for(int32_t unit)
 {
     return undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, unit, 1000000, &grant);

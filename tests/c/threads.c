@@ -1,6 +1,7 @@
 /*
- * Many threads over one pack: each has its own document and bag, all share the pack, its vocabulary and a mechanism
- * for vectors, and every one must release what one alone does. And two threads that share a ledger.
+ * Many threads over one pack. Each has a document and a bag; all share the pack, its vocabulary and
+ * a mechanism for vectors. Every thread must release what a single thread does. Also two threads
+ * that share a ledger.
  *
  *     threads PACK VECTORS           a pack with candidates and a lexicon, another with a projection; POSIX
  *     threads PACK VECTORS --race    two threads push to one document: a thread sanitizer must find it
@@ -26,7 +27,7 @@ struct results {
     float sentence[4096];
 };
 
-/* What each round gives, drawn by one thread alone. */
+/* The results of each round, drawn by one thread alone. */
 static struct results expected[ROUNDS];
 
 static void check(int32_t status, const char *what)
@@ -54,7 +55,7 @@ static int32_t replay(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-/* A grant of 3, in memory of the thread's own. */
+/* A grant of 3, in the thread's memory. */
 static undertone_grant *new_grant(void *memory, int32_t unit)
 {
     undertone_grant *grant;
@@ -119,7 +120,7 @@ static void *run(void *argument)
 
 static void *race(void *document)
 {
-    /* May be refused, and may be lost: that is what is wrong with it. */
+    /* It may be refused and may be lost, which is the planted bug. */
     for (int i = 0; i < 20; i++) {
         const int32_t status = undertone_document_push_sentence(document, "good food", 9);
         (void)status;
@@ -153,7 +154,7 @@ struct spender {
     int grants;
 };
 
-/* Spends 1 until nothing is left. While the other is in a call, the ledger is in use. */
+/* Spends 1 until nothing is left. While the other thread is in a call, the ledger is in use. */
 static void *spend_all(void *own)
 {
     struct spender *spender = own;
@@ -170,7 +171,7 @@ static void *spend_all(void *own)
     return NULL;
 }
 
-/* Threads that share an undertone_posix_ledger get what is in it, and no more. */
+/* Threads that share an undertone_posix_ledger get its budget, and no more. */
 static void ledger_from_two_threads(void)
 {
     char folder[] = "/tmp/undertone-threads-XXXXXX", path[64];

@@ -21,7 +21,7 @@ enum { LARGEST_PACK = 4 << 20 };
 static int by_steps;
 static const char *pack_name = "";
 
-/* Where steps.c looks: the call begins or ends. */
+/* Traps for steps.c: the call begins or ends. */
 __attribute__((noinline)) static void trap(const char *name)
 {
     __asm__ volatile("int3" ::"D"(name) : "memory");
@@ -57,7 +57,7 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-/* One branch, that costs an instruction or two, for one coordinate. */
+/* A branch that costs an instruction or two for one coordinate. */
 static int32_t branch(void)
 {
     static volatile int seen;
@@ -68,7 +68,7 @@ static int32_t branch(void)
     return status;
 }
 
-/* A sentence that says nothing is left out. */
+/* Leaves out sentences of zeroes. */
 static int32_t early_exit(void)
 {
     for (uint32_t i = 0; i < dimension; i++) {

@@ -1,12 +1,12 @@
 /*
- * Counts the instructions of calls on the processor itself, one by one, where an emulator does not know them
- * (AVX-512), and remembers which they were.
+ * Counts the instructions of calls on the processor itself, one by one, if no emulator supports
+ * them (AVX-512), and hashes their addresses.
  *
  *     steps PROGRAM ARGUMENT...     Linux, x86-64
  *
- * The program traps before and after a call, then with the call's name (desktop.c). For each call one line: the
- * name, the number of instructions, a digest of their addresses in order. Two calls with one digest took the
- * same way through the same instructions.
+ * The program traps before and after a call, then with the call's name (desktop.c). Each call gives
+ * one line: the name, the number of instructions, a digest of their addresses in order. Two calls
+ * with the same digest executed the same instructions in the same order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static void need(int holds, const char *what)
     }
 }
 
-/* Runs the child to its next stop; whether it is still there. */
+/* Runs the child to its next stop; returns whether it still exists. */
 static int go_on(enum __ptrace_request how)
 {
     int status;
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 {
     int status;
     need(argc > 1, "usage: steps PROGRAM ARGUMENT...");
-    /* The child writes to the same pipe: by whole lines, or it writes into one of ours. */
+    /* The child writes to the same pipe: write whole lines, or it writes into one of ours. */
     need(setvbuf(stdout, NULL, _IOLBF, 0) == 0, "stdout");
     child = fork();
     need(child >= 0, "fork");

@@ -1,6 +1,6 @@
-/* The paths of ../constant-work/paths.h on the device: exit status 0 if every call of a path takes as many
- * instructions, counted by QEMU with `-icount shift=10`. Doubles are emulated here, so the random bytes of Laplace
- * noise are the same each time: how long it takes depends on them. */
+/* The paths of ../constant-work/paths.h on the device: exit status 0 if all calls of a path take
+ * the same number of instructions, counted by QEMU with `-icount shift=10`. Doubles are emulated
+ * here, so the time of Laplace noise depends on its random bytes, which are the same each time. */
 #include "startup.h"
 
 #define EMULATED_DOUBLES
@@ -72,7 +72,7 @@ static int32_t million_instructions(void)
     return UNDERTONE_STATUS_OK;
 }
 
-/* One instruction more where a document says so. */
+/* One extra instruction for some documents. */
 static int32_t planted(void)
 {
     const int32_t status = push();

@@ -1,5 +1,5 @@
-/* Every case of the golden vectors on the device: exit status 0 if all releases are as they must
- * be, to the byte. With WITHOUT_ANY_LANGUAGE, for a library without that feature: packs that need it are refused. */
+/* The golden vectors on the device: exit status 0 if all releases agree to the byte. With
+ * WITHOUT_ANY_LANGUAGE, for a library without that feature: packs that need it are refused. */
 #include "startup.h"
 #include "undertone.h"
 
@@ -8,7 +8,7 @@
 
 #define ALIGNED __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)))
 
-/* In the place of a rule for sentences. */
+/* Used in place of a sentence rule. */
 enum { WHOLE_TEXT = -1, PROJECTIVE = -2 };
 
 enum kind { INPUT_SENTENCE, INPUT_EMBEDDING, INPUT_WORD, INPUT_TEXT, INPUT_VECTOR };
@@ -106,7 +106,7 @@ static int32_t release_vector(const struct test_case *test, undertone_grant *gra
                                               sizeof release, written);
 }
 
-/* Whether the release of a case is the one it must be. */
+/* Returns whether a release is the expected one. */
 static int passes(const struct test_case *test)
 {
     for (size_t i = test->first_input; i < test->end_of_inputs; i++) {
@@ -154,7 +154,7 @@ static int passes(const struct test_case *test)
     return 1;
 }
 
-/* Makes handles for all that a pack offers. */
+/* Makes handles for all sections of a pack. */
 static int open_pack(const struct golden *golden)
 {
     undertone_vocabulary *vocabulary;
@@ -173,7 +173,7 @@ static int open_pack(const struct golden *golden)
             undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag) == UNDERTONE_STATUS_OK);
 }
 
-/* Whether all cases of a pack pass. */
+/* Returns whether all cases of a pack pass. */
 static int all_pass(const struct golden *golden)
 {
 #ifdef WITHOUT_ANY_LANGUAGE
@@ -192,7 +192,7 @@ static int all_pass(const struct golden *golden)
             print("wrong: ");
             print(cases[i].name);
             all = 0;
-            /* What was pushed must not reach the next case. */
+            /* Pushed sentences must not reach the next case. */
             if (!open_pack(golden)) {
                 return 0;
             }

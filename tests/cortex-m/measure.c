@@ -1,6 +1,6 @@
-/* What a call takes on the device: instructions, counted by QEMU with `-icount shift=0`, and stack.
- * Exit status 0 if the stack is within what undertone.h promises and does not grow with the number of
- * candidates, and the state of a document is below 32 KiB. */
+/* Instructions (counted by QEMU with `-icount shift=0`) and stack of each call on the device.
+ * Exit status 0 if the stack is within the limit of undertone.h and does not grow with the
+ * number of candidates, and the state of a document is below 32 KiB. */
 #include "startup.h"
 #include "undertone.h"
 
@@ -12,7 +12,7 @@
 enum {
     PAINTED = 64 * 1024,
     PAINT = 0xa5,
-    /* What the header promises. */
+    /* The limit in the header. */
     MOST = 8 * 1024,
     MOST_OF_WORDS_AND_VECTORS = 16 * 1024,
     STATE = 32 * 1024,
@@ -92,7 +92,7 @@ static int32_t push(void)
     return undertone_document_push(document, embedding, undertone_pack_dimension(pack));
 }
 
-/* As many as are taken together. */
+/* The number of sentences that are pushed together. */
 static float embeddings[4 * 768];
 
 static int32_t push_all(void)
@@ -210,7 +210,7 @@ static int32_t release_vector(void)
                                               not_entropy, NULL, release, sizeof release, &written);
 }
 
-/* --- How they are measured --- */
+/* --- Measurement --- */
 
 struct cost {
     int32_t status;
@@ -225,7 +225,7 @@ static __attribute__((noinline)) struct cost cost_of(int32_t (*call)(void))
     struct cost cost;
     uint8_t *const here = __builtin_frame_address(0);
     volatile uint8_t *const lowest = here - PAINTED;
-    /* Not what lies above: this function's own. */
+    /* Not the bytes above, which are this function's. */
     for (volatile uint8_t *byte = lowest; byte < here - 256; byte++) {
         *byte = PAINT;
     }
@@ -271,7 +271,7 @@ static void print_right(uint32_t number, int width)
     print_number(number);
 }
 
-/* Prints what a call takes, and returns its stack. */
+/* Prints the cost of a call, and returns its stack. */
 static size_t measure(const char *name, int32_t (*call)(void), size_t most)
 {
     const int32_t unit = call == release_vector                              ? UNDERTONE_UNIT_VECTOR

@@ -1,11 +1,11 @@
-/* The least that a device without an encoder calls, so that the size of this program is what undertone costs
- * it: a pack in flash, text, one release. Linked, never run. */
+/* The calls of a device without an encoder, so that the size of this program is the cost of
+ * undertone: a pack in flash, text, one release. Linked, never run. */
 #include "undertone.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Somewhere in flash, as long as they are here. */
+/* Any addresses in flash will do. */
 static const uint8_t pack_bytes[1];
 static const char text[] = "It works. Does it?";
 
@@ -29,7 +29,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 volatile uint8_t radio;
 
 #ifdef WITH_WHAT_IS_FORBIDDEN
-/* What run.sh looks for, to show that it finds it. */
+/* Patterns that run.sh must find. */
 void *malloc(size_t len);
 void core_panicking_panic(void);
 void _Unwind_Resume(void);

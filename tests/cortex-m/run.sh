@@ -2,13 +2,13 @@
 # The library on a Cortex-M4, in QEMU:
 #
 # - the golden vectors, to the byte;
-# - every release path takes as many instructions whatever the documents say;
-# - instructions and stack of each call, the stack within what the header promises and the same for any
-#   number of candidates; the state of a document below 32 KiB;
-# - the least program that makes a release of text: code and constants within 70 KiB, no allocator, no panic
-#   and no unwinding in it; without the feature any-language within 55 KiB, the golden vectors the same, and packs that
-#   need the feature are refused;
-# - a pack as 20 Newsgroups has it (depth, d = 384, p = 50, m = 5000) within 1 MiB.
+# - every release path takes the same number of instructions for all documents;
+# - instructions and stack of each call, the stack within the limit of the header and the same for
+#   any number of candidates; the state of a document below 32 KiB;
+# - the smallest program that releases a text: code and constants within 70 KiB, no allocator, no
+#   panic and no unwinding in it; without the feature any-language within 55 KiB, with the same
+#   golden vectors, and packs that need the feature are refused;
+# - a pack as for 20 Newsgroups (depth, d = 384, p = 50, m = 5000) within 1 MiB.
 #
 #     tests/cortex-m/run.sh FOLDER     builds there
 set -euo pipefail
@@ -69,7 +69,7 @@ python3 "$here/packs.py" "$folder"
 link measure measure
 run measure
 
-# Names in the program and in what the linker kept, as far as they should not be there.
+# Forbidden names in the program and in what the linker kept.
 forbidden() {
     {
         arm-none-eabi-nm "$folder/$1.elf"
@@ -77,7 +77,7 @@ forbidden() {
     } | grep -iE 'malloc|calloc|free|__rust_|_alloc|panic|unwind|eh_personality|unwrap_failed|abort' || true
 }
 
-# least OUTPUT KIB: the least program, as small as it has to be.
+# least OUTPUT KIB: the smallest program, and its limit.
 least() {
     local size found
     link minimal "$1"
@@ -88,9 +88,10 @@ least() {
     [ -z "$found" ] || { echo "in the least program: $found" >&2; exit 1; }
 }
 
-# The tables and the code that compose characters take 5.8 kB of `any-language`; without that feature nothing grew.
+# The tables and the code that compose characters take 5.8 kB of `any-language`, and nothing without
+# that feature.
 least minimal 70
-# The check finds what it looks for.
+# The check finds a planted name.
 link minimal forbidden -DWITH_WHAT_IS_FORBIDDEN
 found=$(forbidden forbidden)
 for name in malloc panic _Unwind_Resume; do

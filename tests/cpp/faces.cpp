@@ -1,8 +1,8 @@
-// The cases of misuse and the day of a keyboard that every face goes through (tests/faces):
+// The cases of misuse and the day of a keyboard that every face runs (tests/faces):
 //
 //     faces misuse|day GOLDEN FOLDER     the folder with the golden packs, and an empty one for ledgers
 //
-// It prints the name of each case, and stops at the first that did not come out as it must.
+// It prints the name of each case, and stops at the first with an unexpected result.
 
 #include "undertone.hpp"
 

@@ -2,7 +2,7 @@
 //
 //     golden FOLDER [PACK VECTORS]...     files in tests/golden
 //
-// It prints how many agree, a line for each file, and stops at the first that does not.
+// It prints the number that agree, a line for each file, and stops at the first that does not.
 
 #include "undertone.hpp"
 

@@ -402,7 +402,7 @@ def words_of_text(text):
 def composed_word(word, link):
     """A word as NFC has it, without the dot of an i, with sigmas by their places."""
     word = unicodedata.normalize("NFD", word).replace("ς", "σ")
-    # The dot may follow marks that stand elsewhere.
+    # The dot may follow marks of other classes.
     word = re.sub("i([^\u0307]*?)\u0307", lambda found: "i" + found[1] if all(
         0 < unicodedata.combining(c) < 230 for c in found[1]) else found[0], word)
     base = max(i for i, c in enumerate(word) if i == 0 or unicodedata.category(c)[0] != "M")
@@ -432,7 +432,7 @@ def features_of_text(text, kinds):
         characters = [end] + [ord(c) for c in word] + [end]
         for last in range(len(characters)):
             for length in range(least, min(most, last + 1) + 1):
-                # A run is hashed from its end; the mark of an end alone is none.
+                # A run is hashed from its end; the end mark alone is no run.
                 run = characters[last - length + 1:last + 1][::-1]
                 if run != [end]:
                     yield hash_finish(functools.reduce(hash_step, run, 3))
@@ -586,7 +586,7 @@ def sum_of_exponentials(words, count):
     """2^-g u for each: the u multiplied in eight lanes, the g as zeroes before the count-th one."""
     lanes = [1.0] * 8
     for i, word in enumerate(take(words, count)):
-        # Lanes start again with each 96 words, a multiple of 8.
+        # Lanes restart every 96 words, a multiple of 8.
         lanes[i % 8] *= 1.0 - float(word) * 2.0**-65
     product = 1.0
     for lane in lanes:
@@ -661,7 +661,7 @@ def noisy(noise, point, bound_exponent, epsilon_micro, units, words, projection=
             else grid_exponent(m, 3, epsilon_micro, units))
     fixed = [to_grid_fixed(x, grid, bound_exponent) for x in point]
     if projection:
-        # A bound on what comes out: |Phi x| <= Delta B sqrt(d), as far as the grid goes.
+        # A bound on the output: |Phi x| <= Delta B sqrt(d), within the grid.
         while 4 ** (bound_exponent - projection["bound_exponent"]) * 2**64 < units**2 * len(point) \
                 and bound_exponent < grid + 21:
             bound_exponent += 1
@@ -907,7 +907,7 @@ def golden_pack():
         [round(pattern.coordinate(1) * 256 * r / M) for _ in range(D)] for r in range(M)
     ]
     depth["codes"] = [[code(depth, j, x) for x in candidates] for j in range(P)]
-    # Two that every sentence lies on one side of.
+    # Two that have every sentence on one side.
     for j in range(P):
         depth["codes"][j][17] = 0
         depth["codes"][j][42] = 255
@@ -916,7 +916,7 @@ def golden_pack():
         vector = [pattern.between(-127, 127) for _ in range(D)]
         weight = [0, 65535, 1][i] if i < 3 else pattern.between(500, 65535)
         lexicon["words"][word] = (weight, vector)
-    # A section that no reader knows, to be skipped.
+    # A section with an unknown tag, to be skipped.
     extra = (b"XTRA", b"skip me")
     return {
         "depth": depth,
@@ -942,7 +942,7 @@ def golden_recoder():
     ]
     layers[0]["bias"][3], layers[0]["bias"][4] = -(2**63), 2**63 - 1
     layers[1]["bias"][7] = -(2**40)
-    # What is as large as it gets must not drown the rest.
+    # Saturated outputs must not hide the rest.
     for row in layers[1]["weights"]:
         row[4] = row[4] // 100
     return {"exponent": 8, "layers": layers}
@@ -1013,7 +1013,7 @@ def lexicon_with_phrases(lexicon):
     pattern = Pattern(29)
     phrases = {}
     for i, phrase in enumerate(PHRASES):
-        # The third as far out as phrases get, so that the clamp is reached.
+        # The third as far out as phrases can be, so that the clamp is reached.
         size = 128 if i == 2 else 127
         vector = [-size if i == 2 else pattern.between(-size, size) for _ in range(D)]
         weight = [0, 1, 65535][i] if i < 3 else pattern.between(500, 65535)
@@ -1045,7 +1045,7 @@ def recoded_pack(lexicon):
     }
 
 
-# Every feature of these texts that the pack below knows is one of every third.
+# Of the features of these texts, the pack below recognises every third.
 SCRIPTS = [
     "Der Zug nach München fährt heute nicht, oder?",
     "Сегодня идёт дождь; собака спит.",
@@ -1084,7 +1084,7 @@ def features_pack(lexicon):
                        for _ in range(candidates)]
             if i % 3 == 0:
                 features["rows"].setdefault(feature_place(features, value), weights)
-    # A row without weights says nothing, but is known. So does one with all of them.
+    # A row without weights adds nothing but makes the text known. So does one with all of them.
     places = sorted(features["rows"])
     features["rows"][places[5]] = [0] * candidates
     features["rows"][places[7]] = [-128] * candidates
@@ -1144,7 +1144,7 @@ def golden_cases():
         name = f"k{k}_{'pf' if rule == pf else 'em'}_{epsilon}"
         sentences = vectors(1000 + k, k)
         if k == 2:
-            # Opposite to each other, or hardly a candidate would lie between them.
+            # Opposite to each other, or hardly any candidate would be between them.
             sentences[1] = [-x for x in sentences[0]]
         cases.append((name, epsilon, rule, sentences))
 
@@ -1214,7 +1214,7 @@ def more_cases(first_seed):
         if k < 128:
             sentences = vectors(first_seed + k, k)
         else:
-            # The same again and again: sums, or depths, as far apart as they get.
+            # The same sentence repeatedly: sums, or depths, as far apart as possible.
             sentences = vectors(first_seed, 1) * k
         cases.append((name, epsilon, rule, sentences))
     golden = {name: document for name, _, _, document in golden_cases()}
@@ -1305,7 +1305,7 @@ def release(pack, epsilon_micro, rule, entropy, sentences):
         mechanism, rule = 7, EXPONENTIAL
         best = best_outcome(pack["scores"], sentences, known)
         levels = [int(outcome != best) for outcome in range(len(pack["scores"]["bias"]) + 1)]
-        # A level is worth e^-epsilon, twice what a step of a sentence is.
+        # A level is worth e^-epsilon, twice a step of a sentence.
         share = min(2 * epsilon_micro, 1_000_000_000)
     else:
         mechanism = 2 if "scores" in pack else 1
@@ -1334,7 +1334,7 @@ def word_cases():
         long = [("text", " ".join(WORDS[:WORDS.index("οδοσ")]))] * 30
         cases.append((f"long_{kind}", 20 * micro, mechanism, 30, long))
     for mechanism, kind in [(PERMUTE_AND_FLIP, "pf"), (EXPONENTIAL, "em")]:
-        # A share of epsilon that is none, and more than there is.
+        # A share of epsilon of zero, and more than the maximum.
         cases.append((f"hardly_{kind}", 1, mechanism, 4, letter))
         cases.append((f"certainly_{kind}", 1000 * micro, mechanism, 256, letter))
     return cases

@@ -15,9 +15,10 @@ import java.security.Security;
 /**
  * A program with a ledger, for tests/tests/ledger_lock.rs: java LedgerProgram hold|spend|anew PATH.
  *
- * <p>The first two open or make a ledger of epsilon 9 a window, and exit with 3 if it is in use.
- * "spend" spends 1 in window 1. "hold" tries to open the file a second time, says "open", and waits
- * for the end of its input. "anew" recreates it in window 1; meanwhile another one makes the ledger.
+ * <p>"hold" and "spend" open or make a ledger of epsilon 9 a window, and exit with 3 if it is in
+ * use. "spend" spends 1 in window 1. "hold" tries to open the file a second time, prints "open",
+ * and waits for the end of its input. "anew" recreates the ledger in window 1 while another program
+ * makes it.
  */
 public final class LedgerProgram {
     private static final long BUDGET = 9_000_000;

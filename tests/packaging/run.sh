@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The library as those meet it who link it: from an installed copy, and from the folder for phones, firmware
-# and browsers.
+# The library as used by those who link it: from an installed copy, and from the folder for phones,
+# firmware and browsers.
 #
 #     tests/packaging/run.sh
 #
-# Wants cc, pkg-config, CMake, clang, lld, a JDK, Node, Python, aarch64-linux-gnu-gcc and qemu-aarch64 beside
-# nightly Rust.
+# Requires cc, pkg-config, CMake, clang, lld, a JDK, Node, Python, aarch64-linux-gnu-gcc,
+# qemu-aarch64 and nightly Rust.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -18,7 +18,7 @@ fail() {
     exit 1
 }
 
-# What must fail, so that a check that passes says something.
+# A command that must fail, to show that the check can fail.
 refused() {
     if "$@" >"$work/refused.log" 2>&1; then
         cat "$work/refused.log" >&2
@@ -38,7 +38,7 @@ releases=$work/releases.jsonl
 
 install=$work/installed
 ffi/install.sh "$work/first" >/dev/null
-# Again over the first, then moved: nothing may know where it was.
+# Install again over the first copy, then move it: no file may contain the old path.
 ffi/install.sh "$work/first" >"$work/installed.txt"
 mv "$work/first" "$install"
 while read -r file; do
@@ -128,7 +128,7 @@ for unavailable in "0.$((minor + 1))" 1.0 "${version%.*}.99" "$version EXACT" "$
     refused find_undertone $unavailable
 done
 
-# The example is a project that knows nothing of this repository but the installed copy.
+# The example finds nothing of this repository except the installed copy.
 undertone candidates "$work/demo.candidates.safetensors" >"$work/candidates.tsv"
 cmake -S ffi/examples/keyboard -B "$work/keyboard" -DCMAKE_PREFIX_PATH="$install" >"$work/cmake.log"
 cmake --build "$work/keyboard" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
@@ -138,7 +138,7 @@ cmake --build "$work/keyboard" >>"$work/cmake.log" || { cat "$work/cmake.log" >&
 [ "$(wc -l <"$work/keyboard.jsonl")" = 3 ] || fail "the keyboard released something else than its daily budget allows"
 cat "$work/keyboard.jsonl" >>"$releases"
 
-# --- Swift's view: the module map, with clang in Swift's place
+# --- The module map, with clang in place of Swift
 
 module() {
     clang -fmodules -fmodules-cache-path="$work/modules" -x objective-c -fsyntax-only -Wall -Werror "$@" "$here/modules.m"
@@ -161,7 +161,7 @@ java_with() {
 }
 java_with "$install/lib" Quickstart "$pack" >>"$releases"
 java_with "$install/lib" Checks "$pack" "$install/include/undertone.h" | tee "$work/checks.log"
-# What -Xcheck:jni finds does not end the program.
+# Problems that -Xcheck:jni finds do not end the program.
 ! grep -qE "^(WARNING in native|Warning:)" "$work/checks.log" || fail "the virtual machine warns"
 refused java_with "$work" Quickstart "$pack"
 
@@ -171,7 +171,7 @@ targets=$work/targets
 ffi/build-targets.sh "$targets" >"$work/targets.log"
 grep '^|' "$work/targets.log"
 
-# Every processor's linker takes the archive, with nothing else, and drops what is not called.
+# Every processor's linker accepts the archive alone, and drops unused code.
 linker=$(rustc +nightly --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-lld
 link() {
     target=$1 triple=$2 flavor=$3
@@ -194,7 +194,7 @@ link wasm32-unknown-unknown wasm32-unknown-unknown "-flavor wasm --no-entry --gc
     --export=pack_start --export=text_start --export=release_start"
 node "$here/wasm.mjs" "$work/wasm32-unknown-unknown.out" "$pack" >>"$releases"
 
-# Android's libraries, on this system: the C library has the name that they want.
+# Android's libraries, on this system: the C library has the name that they link to.
 for abi in arm64-v8a armeabi-v7a x86_64; do
     library=$targets/android/jniLibs/$abi/libundertone.so
     [ "$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')" = libc.so ] || fail "$abi needs other libraries"
@@ -237,7 +237,7 @@ for name, library in libraries.items():
     assert library["BinaryPath"] == library["LibraryPath"], library
     assert (framework / name / library["LibraryPath"]).is_file(), library
     headers = framework / name / library["HeadersPath"]
-    # Nothing at the top, where the files of another framework would have the same name.
+    # No files at the top, where another framework's would have the same name.
     assert [path.name for path in headers.iterdir()] == ["CUndertone"], list(headers.iterdir())
     assert (headers / "CUndertone" / "module.modulemap").is_file()
 PYTHON
@@ -247,7 +247,7 @@ for file in Package.swift Sources/Undertone/Document.swift undertone.xcframework
 done
 ! grep -q testTarget "$targets/swift/Package.swift" || fail "the Swift package names tests that it lacks"
 
-# --- What all of them released is what the server reads
+# --- The server reads all releases made above
 
 undertone decode --candidates "$work/demo.candidates.safetensors" --in "$releases" --out "$work/decoded.jsonl"
 count=$(wc -l <"$releases")

@@ -24,7 +24,7 @@ ROWS = 20_000
 def release(random):
     """A release, or something that a client could send instead."""
     mechanism, rule = random.choice([(1, 1), (1, 2), (2, 1), (2, 2), (7, 2), (7, 2)])
-    # The largest, and one that no binary fraction is equal to.
+    # The largest, and one that is not a binary fraction.
     micro = random.choice([500_000, 1_000_000, 1_000_001, 1_000_000_000])
     outcome = random.choice([random.randrange(20), random.randrange(2**32)])
     pack = random.choice([b"newpack\xff", b"oldpack\0"])
@@ -108,13 +108,13 @@ def duck(expected):
         f"FROM read_blob('{FOLDER}/releases.raw'), range(0, size // 24) AS r(n)"
     )
     same("DuckDB, raw", counts([]), expected[False])
-    # What it writes is a file of counts, too.
+    # Its output is also a file of counts.
     for ending in ["parquet", "csv"]:
         text = recipe("duckdb.sql", []).strip().rstrip(";")
         database.execute(f"COPY ({text}) TO '{FOLDER}/theirs.{ending}'")
         undertone("--in", f"{FOLDER}/theirs.{ending}", "--out", f"{FOLDER}/back.csv")
         same(f"DuckDB's counts as {ending}", own(FOLDER / "back.csv", []), expected[False])
-    # And it reads ours.
+    # It also reads our output.
     rows = database.execute(
         f"SELECT pack, mechanism, rule, epsilon, \"order\", outcome, count FROM '{FOLDER}/counts.parquet'"
     )

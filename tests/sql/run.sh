@@ -2,7 +2,7 @@
 # The recipes of host/estimate/sql against `undertone count`: DuckDB, and Spark with two executor processes.
 #
 #     tests/sql/run.sh              DuckDB
-#     tests/sql/run.sh --spark      Spark, too: half a gigabyte of packages, and Java
+#     tests/sql/run.sh --spark      also Spark: half a gigabyte of packages, and Java
 #
 # UNDERTONE names the command, if it is built already.
 set -euo pipefail

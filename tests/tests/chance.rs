@@ -6,16 +6,15 @@
 //! // Chance: false alarm 10⁻¹², miss none. Why.
 //! ```
 //!
-//! A false alarm is a test that fails where nothing is wrong, a miss one that does not find what it
-//! is there to find. `none` means that the outcome does not depend on what is drawn, nor on how
-//! long anything takes.
+//! A false alarm is a test that fails although nothing is wrong; a miss is a test that does not
+//! find its bug. `none` means that the outcome depends neither on a draw nor on time.
 //!
-//! Chance: false alarm none, miss none. (This file has the words that it looks for.)
+//! Chance: false alarm none, miss none. (This file contains the words that it searches for.)
 
 use std::fs;
 use std::path::Path;
 
-/// Words in tests whose outcome could be a matter of chance.
+/// Words that show that the outcome of a test may depend on chance.
 const WORDS: [&str; 14] = [
     "OsEntropy",
     "SysRng",
@@ -38,7 +37,7 @@ const WORDS: [&str; 14] = [
 const FALSE_ALARMS: f64 = 1e-9;
 const MISS: f64 = 1e-6;
 
-/// The part of a source that is compiled for tests alone.
+/// The part of a source that is compiled for tests only.
 fn tests_of<'t>(path: &str, text: &'t str) -> &'t str {
     if path.split(['/', '.']).any(|part| part == "tests") {
         text
@@ -47,7 +46,7 @@ fn tests_of<'t>(path: &str, text: &'t str) -> &'t str {
     }
 }
 
-/// `none`, or a power of ten as people write it: 10⁻¹².
+/// Parses `none`, or a power of ten such as 10⁻¹².
 fn probability(text: &str) -> Option<f64> {
     if text == "none" {
         return Some(0.0);
@@ -58,7 +57,7 @@ fn probability(text: &str) -> Option<f64> {
     (exponent > 0).then(|| 10f64.powi(-exponent))
 }
 
-/// The probabilities of a false alarm and of a miss that a line states, if it states any.
+/// The probabilities of a false alarm and of a miss that a line states.
 fn stated(line: &str) -> Option<Result<[f64; 2], String>> {
     let comment = line.trim_start().strip_prefix("//")?;
     let text = comment.trim_start_matches(['/', '!', ' ']);

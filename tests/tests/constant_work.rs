@@ -2,9 +2,9 @@
 //! instructions of the released C library in the programs of `tests/constant-work`, with the same
 //! random bytes each time.
 //!
-//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` adds packs as large as
-//! real ones, and what valgrind does not know, the AVX-512 kernels, step by step; it takes some
-//! minutes and writes the table to `tests/notes/constant-work.md`.
+//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` also measures packs of
+//! realistic size and, step by step, the AVX-512 kernels, which valgrind does not support. It takes
+//! some minutes and writes the table to `tests/notes/constant-work.md`.
 //!
 //! Chance: false alarm none, miss none. Random bytes are replayed; callgrind counts instructions,
 //! not time.
@@ -22,10 +22,11 @@ use std::{env, fs};
 use common::{BUILD, clean, have, output_dir, root, run, static_library};
 use undertone_tests::soak;
 
-/// A path, and what a call of it may show, such as the quarter that the released candidate lies in.
+/// A path, and what the work of its calls may depend on, such as the quarter that the released
+/// candidate lies in.
 type Shown = (String, String);
 
-/// How many instructions each call of a path took, and which ones if that is known.
+/// The number of instructions of each call of a path and, if known, a digest of them.
 type Counts = BTreeMap<Shown, Vec<(u64, String)>>;
 
 fn source(name: &str) -> PathBuf {
@@ -46,7 +47,7 @@ fn golden(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Compiles a program; everything is linked before it starts.
+/// Compiles a program, with all symbols bound at its start.
 fn compile(name: &str, file: &str, library: Option<&Path>) -> PathBuf {
     let program = output_dir().join(name);
     run(Command::new("gcc")
@@ -84,10 +85,10 @@ fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Count
     (backend.trim().to_owned(), counts)
 }
 
-/// The same, by the processor itself.
+/// The same, counted by the processor itself.
 fn by_steps(program: &Path, packs: &[PathBuf]) -> (String, Counts) {
     let steps = compile("constant-steps", "steps.c", None);
-    // Without randomised addresses two runs can be compared.
+    // Two runs can be compared only without randomised addresses.
     let output = run(Command::new(steps).arg(program).arg("steps").args(packs));
     let output = String::from_utf8(output.stdout).expect("text");
     let (mut counts, mut backend) = (Counts::new(), String::new());
@@ -116,7 +117,7 @@ fn spread(calls: &[(u64, String)]) -> u64 {
     counts().max().unwrap_or(0) - counts().min().unwrap_or(0)
 }
 
-/// The table, and whether all calls of each path are the same.
+/// The table, and whether all calls of each path are equal.
 fn judge(title: &str, counts: &Counts, table: &mut String) -> bool {
     let mut same = true;
     writeln!(table, "\n{title}\n").expect("memory");
@@ -160,7 +161,7 @@ fn instructions_do_not_depend_on_documents() {
     let (backend, counts) = by_callgrind(&program, "callgrind", &golden(&GOLDEN));
     let same = judge(&format!("`{backend}`, golden packs:"), &counts, &mut table);
     println!("{table}");
-    // Every path is there: 6 in each of 5 packs, for rules 2 of 3; whole texts; words; vectors; a
+    // Every path exists: 6 in each of 5 packs, 2 of 3 for each rule; whole texts; words; vectors; a
     // ledger.
     let calls: usize = counts.values().map(Vec::len).sum();
     assert!(
@@ -174,8 +175,8 @@ fn instructions_do_not_depend_on_documents() {
     );
 }
 
-/// The check can fail: a branch on one coordinate and an early exit for sentences of zeroes are
-/// found.
+/// The check can fail: it finds a branch on one coordinate and an early exit for sentences of
+/// zeroes.
 #[test]
 fn planted_branches_are_found() {
     if !tools() {
@@ -264,7 +265,7 @@ any bits, one sentence repeated, sentences that cancel. The random bytes are the
 On a Cortex-M4: `tests/cortex-m/run.sh`.
 ";
 
-/// The library with the portable kernels alone.
+/// The library with the portable kernels only.
 fn portable_library() -> PathBuf {
     let _alone = BUILD.lock();
     let mut build = Command::new("sh");

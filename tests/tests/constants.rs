@@ -13,12 +13,12 @@ fn ratio(micro: u32) -> Ratio {
     Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
 }
 
-/// C ≥ 2⁶⁴·e^(−ε/2) + 4, and no more than it has to be.
+/// C ≥ 2⁶⁴·e^(−ε/2) + 4, and C is the least such integer or close to it.
 fn check(micro: u32) {
     let constant = ratio(micro).constant();
     let bounds = exp(micro.into(), 2 * MICRO);
     let whole = BigUint::from(1u32) << (64 + PRECISION);
-    // C − 4 ≥ 2⁶⁴ / e^(ε/2): certainly, if already with the lower bound on the exponential.
+    // C − 4 ≥ 2⁶⁴ / e^(ε/2) holds if it holds for the lower bound on the exponential.
     assert!(
         (constant - 4) * &bounds.lower >= whole,
         "C is too small for {micro}: {constant:#x}"
@@ -45,7 +45,7 @@ fn constants_are_upper_bounds_for_every_bit() {
 fn constants_are_upper_bounds_for_ten_thousand_epsilons() {
     let mut rng = PublicRng::new(0x7e57_0003);
     for i in 0..10_000u32 {
-        // Half where C is not yet at its least value 5, a quarter anywhere, a quarter small.
+        // Half where C exceeds its least value 5, a quarter anywhere, a quarter small.
         let micro = match i % 4 {
             0 | 1 => 1 + below(&mut rng, 180 * u128::from(MICRO)),
             2 => 1 + below(&mut rng, 1000 * u128::from(MICRO)),
@@ -66,8 +66,7 @@ fn the_checker_rejects_a_constant_without_its_four() {
     assert!((constant - 8) * &bounds.lower < whole);
 }
 
-/// The table itself, which C shows only the upper half of: each entry is ⌈2¹²⁷·exp(−2^b/2 000
-/// 000)⌉.
+/// The table itself, of which C uses the upper half only: each entry is ⌈2¹²⁷·exp(−2^b/2 000 000)⌉.
 #[test]
 fn table_entries_are_exact() {
     const SOURCE: &str = include_str!("../../core/src/select.rs");
@@ -126,9 +125,9 @@ fn grid() -> Vec<u32> {
         .collect()
 }
 
-/// The properties of the table that the proof of privacy uses: 1 ≤ W_{i+1} ≤ W_i ≤ ρ·W_{i+1} with
-/// ρ = 2⁶⁴/C, for all possible levels, both first weights, and the ratio of an ε that is rounded
-/// down to 0.
+/// The properties of the table that the proof of privacy uses: 1 ≤ W_{i+1} ≤ W_i ≤ ρ·W_{i+1} with ρ
+/// = 2⁶⁴/C, for all possible levels, for both first weights, and for the ratio of an ε that is
+/// rounded down to 0.
 #[test]
 fn weights_fall_by_no_more_than_the_ratio() {
     let nothing = Ratio::per_step(
@@ -142,7 +141,7 @@ fn weights_fall_by_no_more_than_the_ratio() {
             let mut before = rule.first_weight();
             for (level, weight) in ratio.weights(rule).take(MAX_LEVELS).enumerate() {
                 assert!(1 <= weight && weight <= before, "{c} {level}");
-                // W_i·C ≤ 2⁶⁴·W_{i+1}: the left is below 2¹²⁸, and so is the right but for W = 2⁶⁴.
+                // W_i·C ≤ 2⁶⁴·W_{i+1}: both sides are below 2¹²⁸, except the right one for W = 2⁶⁴.
                 assert!(
                     weight == 1 << 64 || before * c <= weight << 64 || level == 0,
                     "{c} {level}"
@@ -153,7 +152,7 @@ fn weights_fall_by_no_more_than_the_ratio() {
     }
 }
 
-/// ε·2^k to whole micro-units, never up and never above the largest; nothing at all is C = 2⁶⁴ − 1.
+/// ε·2^k is rounded down to micro-units and capped at the largest; zero gives C = 2⁶⁴ − 1.
 #[test]
 fn a_unit_gets_its_share_rounded_down() {
     for micro in [1, 3, 999_999, 2_500_000, 999_999_999, 1_000_000_000] {

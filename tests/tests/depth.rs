@@ -1,5 +1,5 @@
-//! Depth: the levels of a document against their definition, and how they and the release move when
-//! one sentence does.
+//! Depth: the levels of a document against their definition, and the effect of one changed sentence
+//! on levels and releases.
 
 use chacha20::ChaCha12Rng;
 use proptest::collection::vec;
@@ -23,10 +23,10 @@ use undertone_tests::{FixedEntropy, golden};
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 const MAX_DIRECTIONS: usize = 4;
 
-/// Few sentences, so that documents are cut; few directions, so that states are small.
+/// Few sentences, so that documents exceed the limit; few directions, so that states are small.
 type Small<'p> = Document<'p, 7, MAX_DIRECTIONS>;
 
-/// Packs at the scale of the coordinates above (most of them), and packs of any values at all.
+/// Packs at the scale of the coordinates above (most of them), and packs of arbitrary values.
 fn parts(candidates: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = DepthParts> {
     let dimension = prop_oneof![9 => 1usize..=5, 1 => 60usize..=140];
     let sizes = (dimension, 1usize..=MAX_DIRECTIONS, candidates);
@@ -59,7 +59,7 @@ fn parts(candidates: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = D
     })
 }
 
-/// A pack, a document for it, and sentences to exchange for those in the document.
+/// A pack, a document for it, and replacements for its sentences.
 fn documents(
     candidates: std::ops::RangeInclusive<usize>,
     sentences: std::ops::RangeInclusive<usize>,
@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// A direction of weight 1 shows a coordinate as it enters.
+    /// A direction of weight 1 returns a coordinate as it is converted.
     #[test]
     fn coordinates_enter_rounded_to_even_and_clamped(
         exponent in -24i32..=24,
@@ -174,8 +174,8 @@ proptest! {
         prop_assert_eq!(levels(&pack, &document), levels(&pack, &shuffled));
     }
 
-    /// What `Document::release` does is `select` on these levels with the words of ChaCha12: so the
-    /// exact law of the levels is the law of the release.
+    /// `Document::release` is `select` on these levels with the words of ChaCha12, so the exact law
+    /// of the levels is the law of the release.
     #[test]
     fn a_release_is_the_selection_from_its_levels(
         (parts, document, _) in documents(1..=9, 0..=7),
@@ -238,8 +238,8 @@ proptest! {
     }
 }
 
-/// One candidate rises while the other falls: the loss of documents, not only of levels, comes near
-/// the bounds, so the tests above could fail.
+/// One candidate rises while the other falls, so the loss of documents, not only of levels, comes
+/// near the bounds: the tests above can fail.
 #[test]
 fn the_bounds_are_nearly_attained_by_documents() {
     // Candidate 0 has three of six sentences above it and candidate 1 none.
@@ -294,7 +294,7 @@ fn a_full_document_refuses_and_keeps_its_state() {
     );
 }
 
-/// The largest and the smallest document types count correctly up to their limits.
+/// The largest and the smallest type of document count correctly up to their limits.
 #[test]
 fn counts_hold_up_to_every_limit() {
     let parts = DepthParts {
@@ -310,7 +310,7 @@ fn counts_hold_up_to_every_limit() {
     let mut largest: Document<'_, 255, 2> = Document::with_limits(&pack).expect("candidates");
     let mut sentences = SentenceList::new();
     for k in 1..=255u8 {
-        // All at the top first, so that a count reaches 255, then anywhere.
+        // First every sentence at the top, so that a count reaches 255, then anywhere.
         let value = if k <= 200 { 255 } else { k.wrapping_mul(37) };
         sentences.push(vec![f32::from(value)]);
         largest.push(&sentences[sentences.len() - 1]).expect("room");
@@ -350,7 +350,7 @@ fn counts_hold_up_to_every_limit() {
     }
 }
 
-/// Codes that a pack's writer computes are those that a document uses.
+/// The codes that a pack's writer computes equal those of a document.
 #[test]
 fn surplus_coordinates_count_as_zero() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");

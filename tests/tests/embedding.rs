@@ -1,5 +1,5 @@
 //! `core::embedding` and the exact parts of `core::laplace`: sensitivities of projections, the law
-//! of discrete noise, the noise of a whole release to the last bit, and what comes in and goes out.
+//! of discrete noise, the noise of a whole release to the last bit, and inputs and outputs.
 
 use num_bigint::{BigInt, BigUint};
 use undertone_core::epsilon::Epsilon;
@@ -69,8 +69,8 @@ fn expected_units(rows: &[Vec<i16>], exponent: i32) -> BigUint {
     up.max(BigUint::from(1u32 << 20))
 }
 
-/// Whether Δ²·‖v‖² ≥ ‖Φv‖² for the vector that power iteration finds, rounded to integers: no
-/// tolerance.
+/// Returns whether Δ²·‖v‖² ≥ ‖Φv‖² for the vector that power iteration finds, rounded to integers:
+/// no tolerance.
 fn covers_power_iteration(rows: &[Vec<i16>], exponent: i32, units: u64, seed: u64) -> (bool, f64) {
     let d = rows[0].len();
     let mut rng = PublicRng::new(seed);
@@ -119,7 +119,7 @@ fn orthonormal(m: usize, d: usize, scale: f64, rng: &mut PublicRng) -> Vec<Vec<i
     let mut rows: Vec<Vec<f64>> = Vec::new();
     while rows.len() < m {
         let mut row: Vec<f64> = (0..d).map(|_| normal(rng)).collect();
-        // Twice is enough.
+        // Two passes are enough.
         for _ in 0..2 {
             for other in &rows {
                 let dot: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
@@ -205,7 +205,7 @@ fn sensitivities_are_upper_bounds() {
                     covers_power_iteration(&rows, exponent, units, round as u64);
                 assert!(covered, "{round}: {rows:?}");
                 tight = tight.max(tightness);
-                // The check can fail: half of the row sum of a rank-one matrix is too little.
+                // The check can fail: half the row sum of a rank-one matrix is too small.
                 if round % 9 == 2 && units > 1 << 24 {
                     assert!(
                         !covers_power_iteration(&rows, exponent, units / 3, round as u64).0
@@ -269,7 +269,7 @@ fn sensitivities_are_above_the_norm_without_rounding() {
             assert!(semidefinite(&rows, exponent, units), "{rows:?}");
         }
     }
-    // Where Gershgorin's bound is attained one unit less is too little: two equal rows of norm 5.
+    // If Gershgorin's bound is attained, one unit less is too small: two equal rows of norm 5.
     let rows = [vec![3, 4], vec![3, 4]];
     let units = sensitivity(&rows, 0).expect("in range");
     assert!(semidefinite(&rows, 0, units) && !semidefinite(&rows, 0, units - 1));
@@ -290,7 +290,7 @@ fn orthonormal_rows_have_a_sensitivity_of_about_one() {
     }
 }
 
-/// The largest sums there are.
+/// The largest possible sums.
 #[test]
 fn no_sensitivity_overflows() {
     let sizes = if soak() {
@@ -325,10 +325,10 @@ fn no_sensitivity_overflows() {
 
 // --- The noise of a release
 
-/// Reads all 55 bits of the integer of noise for given words: a projection (1 1) adds any integer
-/// to a coordinate, and the place where the output steps up gives the rest. The distance to the
-/// exact noise is below η for words of all kinds: the coupling of computed and ideal noise in the
-/// proof.
+/// Reads all 55 bits of the noise integer for given words: a projection (1 1) adds any integer to a
+/// coordinate, and the point at which the output steps up gives the rest. The distance to the exact
+/// noise is below η for words of all kinds, which is the coupling of computed and ideal noise in
+/// the proof.
 #[test]
 fn the_computed_noise_is_within_eta_of_the_ideal_one() {
     let mut rng = PublicRng::new(0x7e57_9004);
@@ -459,7 +459,7 @@ fn projected_vectors_get_the_noise_of_their_sensitivity() {
     }
 }
 
-/// The engine and the release are the same draw, in the bytes that are documented.
+/// The engine and the release are the same draw, in the documented bytes.
 #[test]
 fn releases_hold_what_was_drawn() {
     use chacha20::ChaCha12Rng;
@@ -518,7 +518,7 @@ struct Discrete {
     starts: Vec<u128>,
 }
 
-/// The last weight that is computed and not copied.
+/// The last weight that is computed; later ones are copies.
 const LAST_STEP: usize = 704;
 
 impl Discrete {
@@ -527,7 +527,7 @@ impl Discrete {
     }
 
     fn rate(laplace: &Laplace) -> u64 {
-        // The largest A with A² ≤ (ε·h/(Δ√m))²·2⁶⁴, a unit less at most.
+        // The largest A with A² ≤ (ε·h/(Δ√m))²·2⁶⁴, or one unit less.
         let (micro, units) = (laplace.epsilon().micro(), laplace.sensitivity().units());
         let numerator =
             BigUint::from(micro).pow(2) << (64 + 64 + 2 * (laplace.grid_exponent() + 40) as u32);
@@ -606,8 +606,8 @@ fn discrete() -> Vec<Laplace> {
     .to_vec()
 }
 
-/// The code has exactly this law: every magnitude starts at the draw at which it should, to the
-/// last of 128 bits.
+/// The code has exactly this law: every magnitude starts at the expected draw, to the last of 128
+/// bits.
 #[test]
 fn discrete_noise_changes_at_the_exact_draw() {
     // The smallest box, 2^12 steps to either side.
@@ -655,8 +655,8 @@ fn discrete_noise_changes_at_the_exact_draw() {
     }
 }
 
-/// The same at a few magnitudes for many parameters: the rate, from which all weights follow, is
-/// the largest allowed or one unit less, never more.
+/// The same at a few magnitudes for many parameters: the rate, which determines all weights, is the
+/// largest allowed or one unit less, never more.
 #[test]
 fn discrete_noise_has_the_rate_of_its_parameters() {
     const R: usize = 1 << 12;
@@ -745,7 +745,7 @@ fn fractions_round_up_as_often_as_they_say() {
 /// fraction of 40 bits.
 fn law_of_output(law: &Discrete, r: i64, x: i64, fraction: u64, y: i64) -> BigUint {
     let n = law.counts.len() as i64 - 1;
-    // Twice a magnitude's share on either side, four times that of 0 over both.
+    // Twice a magnitude's share on either side, and four times that of 0, over both.
     let at = |k: i64| -> BigUint {
         match k.abs() {
             0 => &law.counts[0] * 2u32,
@@ -809,15 +809,15 @@ fn discrete_noise_is_private_step_by_step() {
             }
             tail = longer;
         }
-        // A weight less at the end, and the edge gives it away.
+        // One weight less at the end, and the edge reveals it.
         let last = &law.counts[2 * R] / 2u32;
         assert!(!within(&(last.clone() + at(2 * R - 1)), &last, &one_plus));
     }
 }
 
 /// All inputs and outputs of a row of points through the edge and the middle, between grid points
-/// too: no ratio above e^(ε_h·|x − x'|), ε_h = a in steps; with a lower bound on the exponential,
-/// so without tolerance.
+/// as well: no ratio exceeds e^(ε_h·|x − x'|), ε_h = a in steps. The comparison uses a lower bound
+/// on the exponential, so there is no tolerance.
 #[test]
 fn discrete_noise_is_private_between_grid_points() {
     const R: i64 = 1 << 12;
@@ -881,7 +881,7 @@ fn discrete_noise_is_private_between_grid_points() {
     }
 }
 
-// --- What comes in
+// --- Inputs
 
 #[test]
 fn any_bits_are_a_vector() {
@@ -999,7 +999,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 assert_eq!(refused, Err(VectorError::Buffer { needed, found }));
                 assert!(source.left() == 32 && bytes.iter().all(|b| *b == 9));
             }
-            // A source that fails, or that has nothing but zeroes.
+            // A source that fails, or that returns only zeroes.
             for key in [&[][..], &[1; 31], &[0; 32]] {
                 let mut bytes = vec![9; needed];
                 let refused = mechanism.release(

@@ -1,4 +1,4 @@
-//! Every face runs the lists of `tests/faces` by their names, and the lists name statuses that
+//! Every face runs the lists of `tests/faces` by name, and the lists contain only statuses that
 //! exist.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use undertone_tests::faces::{
     FACES, cases, columns, golden_files, golden_vectors, quoted, read, rows,
 };
 
-/// Outcomes that are no status of the header; `tests/faces/misuse.md` explains each.
+/// Outcomes that are not statuses of the header; `tests/faces/misuse.md` explains each.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];
 const OF_LANGUAGES: [&str; 4] = [
     "STATUS_MOVED",
@@ -48,20 +48,20 @@ fn without_comments(path: &str, file: &str) -> String {
         .collect()
 }
 
-/// The words of a file: names, and what strings have.
+/// The words of a file: names, and the contents of strings.
 fn words(file: &str) -> BTreeSet<&str> {
     file.split(|c: char| !c.is_alphanumeric() && c != '_')
         .collect()
 }
 
-/// The code of the files that a cell names.
+/// The code of the files named in a cell.
 fn code(cell: &str) -> String {
     quoted(cell)
         .map(|path| without_comments(path, &read(path)))
         .collect()
 }
 
-/// Cases that a file of a face lacks, and cases it has although the list rules them out.
+/// Cases that a face's file lacks, and cases it contains although the list rules them out.
 fn wrong(file: &str, face: &str, cases: &[(&str, BTreeSet<&'static str>)]) -> Vec<String> {
     let words = words(file);
     let cases = cases.iter().filter_map(|(name, faces)| {
@@ -116,7 +116,7 @@ fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, Strin
             if cell.strip_prefix("none: ").is_some_and(explained) {
                 continue;
             }
-            // The missing parts of a feature, after the names of those it has.
+            // The missing parts of a feature, after the names of the parts it has.
             let (has, lacks) = cell
                 .split_once("; none for ")
                 .unwrap_or((cell, "a: reason"));
@@ -154,7 +154,7 @@ fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, Strin
     found
 }
 
-/// The tests of every face, by the table of `tests/faces/README.md`.
+/// The tests of every face, from the table of `tests/faces/README.md`.
 fn tests_of_faces(readme: &str) -> BTreeMap<&str, String> {
     let tests = |row: &[&str]| {
         row[1..]
@@ -237,7 +237,7 @@ fn ran(folder: &Path, face: &str, printed: &str) -> Output {
         .spawn()
         .expect("there is a shell");
     let mut pipe = child.stdin.take().expect("it is a pipe");
-    // It does not read what it refuses.
+    // It does not read files that it refuses.
     let _ = pipe.write_all(printed.as_bytes());
     drop(pipe);
     child.wait_with_output().expect("it ends")
@@ -260,7 +260,7 @@ fn the_script_knows_faces_and_cases() {
         };
         let printed: Vec<String> = all.into_iter().filter_map(has).collect();
         assert!(ran(&folder, face, &printed.concat()).status.success());
-        // Without the last of misuse.md, and with what the list does not have.
+        // Without the last case of misuse.md, and with one that the list lacks.
         let lacks = printed.concat().replace("case close_2_times\n", "");
         assert_eq!(ran(&folder, face, &lacks).status.success(), face == "C++");
         let more = printed.concat() + "case open_3_times\n";
@@ -274,7 +274,7 @@ fn the_script_knows_faces_and_cases() {
     }
 }
 
-/// Files of golden vectors that somebody adds are run by every face.
+/// Every face runs the golden vector files, including new ones.
 #[test]
 fn every_face_runs_the_golden_vectors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
@@ -285,7 +285,7 @@ fn every_face_runs_the_golden_vectors() {
             .into_string()
             .expect("a name")
     });
-    // Features that the library finds in a text, which no face shows.
+    // Features that the library finds in a text, which no face returns.
     let files: BTreeSet<String> = files
         .filter(|name| name.ends_with(".txt") && name != "features.txt" && name != "list.txt")
         .collect();
@@ -294,7 +294,7 @@ fn every_face_runs_the_golden_vectors() {
         .map(|(_, vectors)| vectors.to_owned())
         .collect();
     assert_eq!(files, listed, "tests/golden/list.txt");
-    // A shell does not read a last line without its end.
+    // A shell ignores a last line without a line end.
     let is_whole = read("tests/golden/list.txt").ends_with('\n');
     assert!(
         is_whole,
@@ -306,7 +306,7 @@ fn every_face_runs_the_golden_vectors() {
         .filter(|row| !row[3].starts_with("none: "))
     {
         let code = code(row[3]);
-        // C, C++ and Java get the list from the tests in Rust that start them.
+        // C, C++ and Java get the list from the Rust tests that start them.
         let own = !["C", "C++", "Java"].contains(&row[0]);
         assert!(code.contains("golden"), "{row:?}");
         if row[0] == "Rust" {
@@ -323,8 +323,8 @@ fn every_face_runs_the_golden_vectors() {
     }
 }
 
-/// Python has no calls for some golden vectors. Its test has their number in each file; the table
-/// of the faces has the number of the others.
+/// Python has no calls for some golden vectors. Its test contains their number for each file; the
+/// table of the faces has the number of the others.
 #[test]
 fn the_table_says_how_many_golden_vectors_python_runs() {
     let test = read("ffi/python/tests/test_golden.py");

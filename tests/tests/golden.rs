@@ -1,4 +1,4 @@
-//! Releases are those of an independent implementation, byte for byte.
+//! Releases equal those of an independent implementation, byte for byte.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn push_each(document: &mut Document<'_>, sentences: &[Sentence]) {
     }
 }
 
-/// All embeddings at once; the order of sentences does not matter.
+/// All embeddings in one call; the order of sentences does not matter.
 fn push_together(document: &mut Document<'_>, sentences: &[Sentence]) {
     let mut embeddings = Vec::new();
     for sentence in sentences {
@@ -69,7 +69,7 @@ fn releases_match_the_reference() {
         let mut document = Document::new(&pack).expect("candidates");
         let cases = golden.cases();
         assert!(cases.len() >= 20, "{} cases", cases.len());
-        // Packs with features take no embedding alone.
+        // Packs with features accept no embedding alone.
         let both = [push_each, push_together];
         let ways = if pack.features().is_some() { 1 } else { 2 };
         for case in cases {
@@ -105,7 +105,7 @@ fn features_match_the_reference() {
     }
 }
 
-/// The packs are of different kinds, and their cases of more than one outcome.
+/// The packs are of different kinds, and their cases have more than one outcome.
 #[test]
 fn golden_packs_cover_what_there_is() {
     let facts = golden::ALL.map(|golden| {
@@ -139,7 +139,7 @@ fn golden_packs_cover_what_there_is() {
     let features = pack.features().expect("features");
     assert!(features.feature_count() > 100 && !features.is_alone());
     assert_eq!(pack.scores().expect("scores").level_count(), 40);
-    // "Nothing known" is released, where nothing is known and by chance.
+    // "Nothing known" is released both because nothing is known and by chance.
     for golden in golden::ALL[4..].iter().chain(&golden::WHOLE_TEXTS) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         let cases = golden.cases();

@@ -1,9 +1,9 @@
-//! The library as Java and Kotlin see it: all functions of C are there, and the programs in
-//! `tests/java` and `tests/kotlin`, which use it rightly and wrongly, hold.
+//! The Java and Kotlin classes: they cover all functions of C, and the programs in `tests/java` and
+//! `tests/kotlin`, which use them correctly and wrongly, pass.
 //!
 //! Chance: false alarm 10⁻¹², miss none. A bag, a vector and whole texts are released at the
 //! largest epsilon, where any other outcome has a chance below 2⁻⁵⁰ for a word, e⁻²⁰⁰ for a
-//! coordinate and 2⁻⁴⁷ for a whole text; of other releases nothing is looked at but their form.
+//! coordinate and 2⁻⁴⁷ for a whole text; other releases are only checked for their form.
 
 #![cfg(unix)]
 
@@ -34,8 +34,8 @@ fn every_function_of_c_has_a_face() {
     let native = read("ffi/src/jni.rs");
     let native = native.split("#[cfg(test)]").next().unwrap_or_default();
     for function in read("tests/c/symbols.txt").lines() {
-        // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a
-        // thread of Java waits.
+        // The steps of `undertone_ledger_spend`, for storage that answers later; in Java a thread
+        // waits.
         let needless = [
             "undertone_ledger_grant",
             "undertone_ledger_handle_size",
@@ -54,7 +54,7 @@ fn every_function_of_c_has_a_face() {
     }
 }
 
-/// A line of a `native!` block of `jni.rs` that exports a method: its name.
+/// The name of the method that a line of a `native!` block of `jni.rs` exports.
 fn exported(line: &str) -> Option<&str> {
     let line = line.strip_prefix("    ")?;
     match line.strip_prefix("fn ") {
@@ -90,9 +90,9 @@ fn native_methods_are_declared_exported_and_called() {
     }
 }
 
-/// A pack, and what was made from one, reads the bytes of the pack where they are. A collector that
-/// took them during a call would free them, so every call gets them. The calls of a document and a
-/// bag hold a monitor, which holds the rest.
+/// A pack, and every object made from it, reads the bytes of the pack in place. Garbage collection
+/// during a call would free them, so every call is passed them. The calls of a document and a bag
+/// hold a monitor, which keeps the rest alive.
 #[test]
 fn what_a_call_reads_outlives_it() {
     let mut checked = 0;
@@ -127,8 +127,7 @@ fn compiled(name: &str, compiler: &str, sources: &[PathBuf], options: &[&str]) -
     folder
 }
 
-/// Runs a program with the checks of the virtual machine for native code, which print what they
-/// find, and returns what it printed.
+/// Runs a program with `-Xcheck:jni`, which prints what it finds, and returns the output.
 fn printed<A: AsRef<OsStr>>(classes: &Path, program: &str, arguments: &[A]) -> String {
     let Java {
         library,
@@ -228,7 +227,7 @@ fn kotlin_holds() {
     ran("MisuseKt", "misuse.md");
 }
 
-/// Of `ffi/examples/android-keyboard` all that needs no Android.
+/// Compiles every part of `ffi/examples/android-keyboard` that does not need Android.
 #[test]
 fn the_keyboard_of_android_keeps_its_promises() {
     let app = root().join("ffi/examples/android-keyboard/app/src");
@@ -246,7 +245,7 @@ fn the_keyboard_of_android_keeps_its_promises() {
     runs(&programs, "DiaryTestKt", &[&pack]);
 }
 
-/// No permission but the one that Android asks of every keyboard, no backup, no log.
+/// No permission except the one that Android requires of every keyboard, no backup, no log.
 #[test]
 fn the_keyboard_of_android_asks_for_nothing() {
     let folder = "ffi/examples/android-keyboard/app/src/main";

@@ -1,20 +1,20 @@
-//! Mutants of data flow: buffers that keep what was in them, words and noise that are used twice,
-//! what is read one place off, sentences that look at others. `cargo mutants` changes operators and
-//! makes none of these.
+//! Mutants of data flow: buffers that are not cleared, words and noise that are used twice, indices
+//! that are off by one, sentences that affect others. `cargo mutants` changes operators and makes
+//! none of these.
 //!
-//! The cheap test sees that every mutant is still one of the code as it is. To run them all, which
-//! takes about half an hour:
+//! The quick test checks that every mutant still matches the code. To run them all, which takes
+//! about half an hour:
 //!
 //! ```sh
 //! cargo test -p undertone-tests --test mutants -- --ignored --nocapture
 //! ```
 //!
-//! `UNDERTONE_MUTANTS=coins,norm` runs those whose names have one of these parts. All are built
-//! together, in a copy of the sources: a number chooses which one runs. Results:
+//! `UNDERTONE_MUTANTS=coins,norm` runs those whose names contain one of these parts. All are built
+//! together, in a copy of the sources: a number selects the one that runs. Results:
 //! `tests/notes/mutants.md`.
 //!
-//! Chance: false alarm none, miss none. The long test is not among those of every day: on a machine
-//! that is so busy that one takes five minutes a mutant counts as noticed.
+//! Chance: false alarm none, miss none. The long test does not run every day: a mutant counts as
+//! noticed if its test takes five minutes, even because the machine is busy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A part of a file in `core/src`, which is there once, and what takes its place.
+/// A part of a file in `core/src`, which occurs once, and its replacement.
 ///
-/// Both are statements, or both expressions of one type. `mutant::swap` keeps a number and gives
-/// the one before.
+/// Both are statements, or both are expressions of one type. `mutant::swap` stores a number and
+/// returns the previous one.
 struct Mutant {
     name: &'static str,
     file: &'static str,
@@ -47,7 +47,7 @@ const fn mutant(
     }
 }
 
-/// Those that no test can notice, and why.
+/// Mutants that no test can notice, and why.
 const EQUIVALENT: [(&str, &str); 0] = [];
 
 const MUTANTS: &[Mutant] = &[
@@ -703,10 +703,10 @@ const TESTS: [&str; 18] = [
     "planted",
 ];
 
-/// A test that has not ended by then does not end.
+/// A test that takes longer counts as one that does not end.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Crates that mutants are in: one test has a part of the mechanism in itself.
+/// Crates with mutants: one test contains a part of the mechanism.
 const SWITCHED: [&str; 2] = ["core/src/lib.rs", "tests/tests/laplace.rs"];
 
 /// Says which mutant runs, and keeps a number for those that need one.
@@ -740,7 +740,7 @@ fn source(mutant: &Mutant) -> PathBuf {
     Path::new("core/src").join(mutant.file)
 }
 
-/// The texts that mutants take the place of, each once.
+/// The texts that mutants replace, each once.
 fn places() -> Vec<&'static Mutant> {
     let mut places: Vec<&Mutant> = Vec::new();
     for mutant in MUTANTS {
@@ -752,7 +752,7 @@ fn places() -> Vec<&'static Mutant> {
     places
 }
 
-/// The text of a place in the common build: selects a mutant by its number, or the original.
+/// The code of a place in the common build: selects a mutant by its number, or the original.
 fn switched(place: &Mutant) -> String {
     let mut text = format!("{{ {} }}", place.old);
     for (number, mutant) in (1..).zip(MUTANTS) {
@@ -788,8 +788,8 @@ fn every_mutant_is_one_of_the_code() {
     }
 }
 
-/// Copies the files in git to a folder, with the mutants. An equal file is not written, so that it
-/// is not built again.
+/// Copies the files in git, with the mutants, to a folder. An unchanged file is not written, so
+/// that it is not built again.
 fn copy(to: &Path) {
     let listed = Command::new("git")
         .args(["ls-files", "-z"])
@@ -839,7 +839,7 @@ fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
                 "--message-format=json",
             ])
             .arg("--target-dir")
-            // Not the common one: cargo takes a copy for what it is a copy of.
+            // A separate target folder, because cargo confuses a copy with its original.
             .arg(source.join("target"))
             .args(arguments)
             .env("CARGO_INCREMENTAL", "0")
@@ -866,7 +866,7 @@ fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
     programs
 }
 
-/// Whether a test passes with this mutant, 0 for none.
+/// Returns whether a test passes with this mutant; 0 is none.
 fn passes(program: &Path, number: usize) -> bool {
     let mut child = Command::new(program)
         .env("UNDERTONE_MUTANT", number.to_string())

@@ -37,7 +37,7 @@ fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
 }
 
-/// Compares `release` with `draw` on both sides of a step, for those of `keys` keys that have one.
+/// Compares `release` with `draw` on both sides of a step, for each of `keys` keys that has one.
 fn compare<T: PartialEq + Debug>(
     name: &str,
     keys: usize,
@@ -73,7 +73,7 @@ fn compare<T: PartialEq + Debug>(
     assert!(steps * 30 >= keys, "{name}: {steps} steps for {keys} keys");
 }
 
-/// The outcome of a release, whose header is checked.
+/// Returns the outcome of a release after checking its header.
 fn outcome(release: &Release, epsilon: Epsilon, drawn_by: impl Fn(DrawnBy) -> bool) -> u32 {
     assert_eq!(release.epsilon(), epsilon);
     assert!(drawn_by(release.drawn_by()), "{release:?}");

@@ -1,8 +1,7 @@
-//! The cases of misuse and the day of a keyboard that every face goes through (`tests/faces`), in
-//! Rust.
+//! The cases of misuse and the day of a keyboard that every face runs (`tests/faces`), in Rust.
 //!
-//! Chance: false alarm 10⁻¹⁹, miss none. Of releases nothing is looked at but their form. A record
-//! of a ledger that was torn has a checksum of 64 bits that is right by chance.
+//! Chance: false alarm 10⁻¹⁹, miss none. Releases are only checked for their form. A torn ledger
+//! record has a 64-bit checksum that may be right by chance.
 
 use std::fs;
 use std::num::NonZero;
@@ -45,7 +44,7 @@ fn release(document: &mut Document<'_>, grant: Grant) -> Result<Release, Documen
     document.release(grant, Rule::PermuteAndFlip, &mut OsEntropy)
 }
 
-/// A folder that did not exist before.
+/// Creates an empty folder.
 fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("rust-face")
@@ -172,7 +171,7 @@ fn grant_of_another_unit() {
     assert!(matches!(error, Some(DocumentError::Unit(_))), "{error:?}");
 }
 
-/// Never the same, and never there.
+/// Never the same path, and never an existing one.
 struct Failing;
 
 impl TryRng for Failing {
@@ -278,7 +277,7 @@ fn ledger_of_another_unit() {
     assert!(matches!(why(other), LedgerError::Unit(_)));
 }
 
-/// Opens what `change` makes of the bytes of a ledger.
+/// Opens the bytes of a ledger after `change`.
 fn changed(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> LedgerError {
     let path = fresh(name).join("ledger");
     drop(open(&path).expect("a new ledger"));
@@ -330,7 +329,7 @@ fn clock_set_back() {
     assert_eq!(why(ledger.spend(epsilon(1), given)), error);
 }
 
-/// Stands for a platform's counter; there is one, because the ledger takes it.
+/// A platform's counter, as every ledger requires one.
 #[derive(Debug)]
 struct Counted;
 
@@ -412,7 +411,7 @@ fn pack_from_many_threads() {
 #[test]
 fn a_day_of_a_keyboard() {
     let path = fresh("day").join("ledger");
-    // Printed if it fails.
+    // Printed on failure.
     let step = |name: &str| println!("{name}");
     let ten = 10_000_000;
 

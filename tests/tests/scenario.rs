@@ -1,5 +1,5 @@
-//! From devices to an answer: releases of a program in C and of Rust, counted and estimated, beside
-//! the truth.
+//! From devices to an answer: releases of a C program and of Rust are counted, estimated and
+//! compared with the truth.
 
 #![cfg(unix)]
 
@@ -31,10 +31,10 @@ use undertone_estimate::shares::{Confidence, pooled};
 /// Devices of each kind.
 const DEVICES: usize = 2500;
 
-/// Sentences of a text.
+/// Sentences in a text.
 const SENTENCES: usize = 3;
 
-/// Public texts of a topic.
+/// Public texts on a topic.
 const PUBLIC: usize = 15;
 
 /// Texts by topic, the sentences of the demo corpus in their order.
@@ -99,14 +99,14 @@ fn build(topics: &[(String, Vec<Vec<String>>)]) -> pack::Built {
     pack::build(&mut encoded, Some(lexicon), &options).expect("the corpus is public and fine")
 }
 
-/// 2,500 devices in C and 2,500 in Rust have texts that the pack was not made from, of unequal
-/// topics.
+/// 2,500 devices in C and 2,500 in Rust have texts that were not used for the pack, on topics of
+/// unequal frequency.
 ///
-/// Chance: false alarm 10⁻¹⁰, miss none. Releases are random. Intervals of which one misses with a
-/// probability of at most 10⁻¹⁰ hold the true shares of candidates. The total variation of shares
-/// of labels is 0.13 with a standard deviation of 0.012 (15 public texts of a topic are few), one
-/// release moves it by less than 0.005, and less than 0.3 is asked for: by Bernstein's bound more
-/// comes up less than once in 10¹⁵ times.
+/// Chance: false alarm 10⁻¹⁰, miss none. Releases are random. The intervals contain the true shares
+/// of candidates except with a probability of 10⁻¹⁰. The total variation of the shares of labels is
+/// 0.13 with a standard deviation of 0.012 (15 public texts on a topic are few), and one release
+/// moves it by less than 0.005. The limit is 0.3; by Bernstein's bound, it is exceeded less than
+/// once in 10¹⁵ times.
 #[test]
 fn the_truth_lies_in_the_intervals() {
     if !have("cc", "gcc") {
@@ -128,7 +128,7 @@ fn the_truth_lies_in_the_intervals() {
         .flat_map(|(topic, (_, texts))| texts.iter().skip(PUBLIC).map(move |text| (topic, text)))
         .collect();
     let texts_of_topic = private.len() / topics.len();
-    // The topic of number k is 1/(k + 1) times as frequent as the first one.
+    // Topic k is 1/(k + 1) times as frequent as topic 0.
     let weights: Vec<u128> = (1..=topics.len() as u128).map(|k| 27_720 / k).collect();
     let mut rng = PublicRng::new(7);
     let mut drawn = || -> Vec<usize> {
@@ -173,7 +173,7 @@ fn the_truth_lies_in_the_intervals() {
         .collect();
     fs::write(folder.join("c.raw"), raw).expect("the target folder can be written");
 
-    // Devices in Rust, as lines. Text that is no release is set aside.
+    // Devices in Rust, as lines. Text that is not a release is rejected.
     let mut best = vec![0.0; pack.candidate_count() as usize + 1];
     let mut of_topics = vec![0.0; topics.len()];
     let mut lines = String::from("{\"release\":\"forged\"}\n");

@@ -1,6 +1,7 @@
-//! The tables of scripts, against a crate that follows Unicode.
+//! The tables of scripts, compared with a crate that follows Unicode.
 //!
-//! Both are of Unicode 18.0.0. If a newer version of the crate fails here, Unicode has new characters: add them.
+//! Both are of Unicode 18.0.0. If a newer version of the crate fails here, Unicode has new
+//! characters: add them.
 
 use icu_normalizer::properties::{
     CanonicalCombiningClassMapBorrowed, CanonicalCompositionBorrowed,
@@ -17,7 +18,7 @@ use undertone_core::lexicon::words;
 #[path = "../../core/src/script.rs"]
 mod script;
 
-/// Their scripts have no spaces between words.
+/// Scripts without spaces between words.
 const UNSPACED: [Script; 15] = [
     Script::Ahom,
     Script::Balinese,
@@ -61,12 +62,12 @@ fn letters_of_unspaced_scripts_are_those_of_unicode() {
     assert!(('\0'..'\u{300}').all(|c| !script::is_unspaced(c)));
 }
 
-/// Unicode counts these, which are commas: of Burmese, of Balinese (two) and of Javanese.
+/// Unicode counts these marks, which are commas: of Burmese, of Balinese (two) and of Javanese.
 const COMMAS: &str = "\u{104a}\u{1b4e}\u{1b5e}\u{a9c8}";
 
-/// Unicode does not count these: the Greek question mark, which it takes for the semicolon that it looks like; the
-/// kunddaliya of Sinhala; two marks at the end of Thai verses and chapters; the shads of Tibetan, which also end parts
-/// of sentences, but nothing else ends a sentence there.
+/// Unicode does not count these marks: the Greek question mark, which it treats as the semicolon it
+/// looks like; the kunddaliya of Sinhala; two marks at the end of Thai verses and chapters; the
+/// shads of Tibetan, which also end parts of sentences but are the only ends there.
 const OWN: &str = "\u{37e}\u{df4}\u{e5a}\u{e5b}\u{f0d}\u{f0e}\u{f0f}\u{f10}\u{f11}";
 
 #[test]
@@ -89,12 +90,13 @@ fn ignorable_characters_have_the_property() {
     }
 }
 
-/// Whether a word has this character: a lower-case letter or a mark, of the Basic Multilingual Plane.
+/// Returns whether words may contain this character: a lower-case letter or a mark of the Basic
+/// Multilingual Plane.
 fn is_of_words(c: char) -> bool {
     c <= '\u{ffff}' && c.to_lowercase().eq([c]) && (c.is_alphanumeric() || script::is_mark(c))
 }
 
-/// Ideographs that Unicode has twice: each stands for one that looks the same.
+/// Ideographs with two code points: each stands for one of the same shape.
 fn is_compatibility_ideograph(c: char) -> bool {
     matches!(c, '\u{f900}'..='\u{faff}')
 }
@@ -130,7 +132,8 @@ fn composition_is_that_of_unicode() {
             composed == Some(c),
             "{c:?}"
         );
-        // The second character of a decomposition never decomposes, and those that compose are known.
+        // The second character of a decomposition never decomposes, and those that compose are
+        // listed.
         assert_eq!(script::decomposed(second), None, "{c:?}");
         let joins = script::combining_class(second) > 0 || script::is_trailing_jamo(second);
         assert!(joins || composed.is_none(), "{c:?}");
@@ -140,7 +143,7 @@ fn composition_is_that_of_unicode() {
     assert_eq!(script::composed('i', '\u{307}'), Some('i'));
 }
 
-/// The words of a text, those in normal forms, and those of other bytes that are equal.
+/// The words of a text, its normal forms, and equal texts in other bytes.
 #[test]
 fn words_are_the_same_in_all_normal_forms() {
     let composing = ComposingNormalizerBorrowed::new_nfc();
@@ -152,7 +155,7 @@ fn words_are_the_same_in_all_normal_forms() {
             assert_eq!(words(&other), expected, "{text:?} {other:?}");
         }
         for word in &expected {
-            // İ is an i; a dot on an i is no mark of its own.
+            // İ becomes i; a dot on an i is no separate mark.
             assert_eq!(composing.normalize(word), word.as_str(), "{text:?}");
             assert_eq!(words(word), std::slice::from_ref(word), "{text:?}");
         }

@@ -16,7 +16,7 @@ const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 /// Millionths, as ε is held.
 const MICRO: u64 = 1_000_000;
 
-/// ε in millionths: the corners, and where a release would be.
+/// ε in millionths: extremes, and values of real releases.
 const EPSILONS: [u32; 8] = [
     1,
     100_000,
@@ -32,7 +32,7 @@ fn ratio(micro: u32) -> Ratio {
     Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
 }
 
-/// Laws by their sorted relative levels: far fewer than neighbours.
+/// Laws by their sorted relative levels, of which there are far fewer than neighbours.
 struct Laws<'a> {
     rule: Rule,
     weights: &'a dyn Fn(usize) -> Vec<u128>,
@@ -50,7 +50,7 @@ impl<'a> Laws<'a> {
 
     fn of(&mut self, levels: &[u8]) -> Law {
         let best = *levels.iter().min().expect("a level");
-        // Stable: candidates of one level keep their order, and so their rank.
+        // Stable: candidates of one level keep their order, and therefore their rank.
         let mut order: Vec<usize> = (0..levels.len()).collect();
         order.sort_by_key(|r| levels[*r]);
         let sorted: Vec<u8> = order.iter().map(|r| levels[*r] - best).collect();
@@ -69,7 +69,7 @@ impl<'a> Laws<'a> {
     }
 }
 
-/// All ways to move each level by one of `steps`, levels kept at 0 or above.
+/// All ways to move each level by one of `steps`, with levels at 0 or above.
 fn neighbours(levels: &[u8], steps: &[i32]) -> Vec<Vec<u8>> {
     let mut all = vec![vec![]];
     for level in levels {
@@ -115,7 +115,7 @@ fn check(laws: &mut Laws<'_>, levels: &[u8], claimed_micro: u32, found: &mut Fin
     }
 }
 
-/// Instances at which the bounds are nearly attained, and a few random ones.
+/// Instances that nearly attain the bounds, and a few random ones.
 fn instances(rng: &mut PublicRng, random: usize) -> Vec<Vec<u8>> {
     let mut all = vec![
         vec![3],
@@ -142,7 +142,7 @@ fn no_neighbour_exceeds_epsilon() {
     let mut rng = PublicRng::new(0x7e57_0001);
     let random = if undertone_tests::soak() { 200 } else { 6 };
     let mut epsilons = EPSILONS.to_vec();
-    // And some in between, uniform in the exponent.
+    // Values in between, uniform in the exponent.
     for _ in 0..4 {
         epsilons
             .push(((1u64 << below(&mut rng, 30)) + below(&mut rng, 1 << 29) as u64 % MICRO) as u32);
@@ -186,7 +186,7 @@ fn the_bounds_are_nearly_attained() {
     }
 }
 
-/// The test can fail: a selection that spends twice what it claims is found out.
+/// The test can fail: it finds a selection that spends twice its claim.
 #[test]
 fn a_doubled_epsilon_is_caught() {
     let mut rng = PublicRng::new(0x7e57_0002);
@@ -203,7 +203,7 @@ fn a_doubled_epsilon_is_caught() {
     }
 }
 
-/// The test is sharp: a constant that is smaller by a few units of 2⁻⁶⁴ is found out.
+/// The test is sharp: it finds a constant that is smaller by a few units of 2⁻⁶⁴.
 #[test]
 fn a_slightly_small_constant_is_caught() {
     for micro in [1_000, 100_000, 1_000_000] {
@@ -234,8 +234,8 @@ fn only_relative_levels_matter() {
     }
 }
 
-/// The streaming form (a level by its heads, then a rank in that level) is permute-and-flip as
-/// published (a uniformly random head), up to the 128-bit draws.
+/// The streaming form (a level by its heads, then a rank in that level) has the law of
+/// permute-and-flip as published (a uniformly random head), up to the 128-bit draws.
 #[test]
 fn streaming_form_is_a_uniformly_random_head() {
     // Divisible by every number of heads.

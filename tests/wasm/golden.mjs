@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 
 const GOLDEN = new URL("../golden/", import.meta.url);
 
-// A pack and its cases. What a sentence becomes has a call of its own, which `consumer.c` makes.
+// A pack and its cases. `consumer.c` checks the vectors of sentences, which have a separate call.
 const FILES = readFileSync(new URL("list.txt", GOLDEN), "ascii").trim().split("\n")
     .map((line) => line.split(" ")).filter(([, vectors]) => !vectors.startsWith("sentences"));
 
@@ -26,7 +26,7 @@ const { memory, __indirect_function_table: table } = wasm;
 const functions = Object.keys(wasm).filter((name) => wasm[name] instanceof Function);
 assert.deepEqual(functions.sort(), readFileSync(process.argv[3], "ascii").trim().split("\n"));
 
-// What the module has at first is its own. Nothing is ever freed.
+// Initial memory belongs to the module. Nothing is ever freed.
 let free = memory.buffer.byteLength;
 
 function allocate(length) {
@@ -38,7 +38,7 @@ function allocate(length) {
     return address;
 }
 
-// The memory grows, so views of it are made anew.
+// The memory grows, so views of it are created again.
 const bytes = (address, length) => new Uint8Array(memory.buffer, address, length);
 const number = (address) => new DataView(memory.buffer).getUint32(address, true);
 
@@ -58,7 +58,7 @@ function check(status, what) {
 
 const out = allocate(4);
 
-// The handle that an `_init` function makes.
+// The handle that an `_init` function returns.
 function init(kind, ...inputs) {
     const size = wasm[`undertone_${kind.replace(/_projected$/, "")}_handle_size`]();
     const name = kind.endsWith("_projected") ? "undertone_vector_mechanism_init_projected" : `undertone_${kind}_init`;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A WebAssembly module releases what every other machine does: the golden vectors, to the byte.
+# A WebAssembly module gives the golden vectors, to the byte.
 #
 #     tests/wasm/run.sh FOLDER     builds there
 set -eu
