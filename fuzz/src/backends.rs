@@ -17,8 +17,8 @@ use crate::assemble::{
 };
 use crate::double::Repeated;
 
-/// Products of a coordinate and a weight for a document, at most, comparisons with a threshold,
-/// counts, and codes of candidates, so that an input takes milliseconds.
+/// Limits on the work for a document, so that an input takes milliseconds: products of a coordinate
+/// and a weight, comparisons with a threshold, counts, and codes of candidates.
 const WORK: usize = 1 << 17;
 
 /// Draws a pack of arbitrary sizes and a document, and releases it on every backend.

@@ -1,7 +1,7 @@
-//! Sequences of calls of the C interface on live handles, against a model of what each handle is.
+//! Sequences of calls of the C interface on live handles, against a model of each handle.
 //!
-//! Arguments are right, because `ffi_any_args` has the wrong ones. The order of the calls is
-//! arbitrary, and so is what happens to handles between them: their memory is reused for another
+//! Arguments are valid, because `ffi_any_args` covers invalid ones. The order of the calls is
+//! arbitrary, and so are the changes of handles between them: their memory is reused for another
 //! kind, zeroed, copied elsewhere and back.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
@@ -28,7 +28,7 @@ use crate::ffi::{PACKS, SLOT_BYTES, Slot};
 const SLOTS: usize = 6;
 const DIMENSION: usize = 2;
 
-/// The content of a slot, and its original slot: a copied handle is no handle.
+/// The content of a slot, and its original slot: a copied handle is invalid.
 #[derive(Clone)]
 struct Held {
     home: usize,
@@ -43,7 +43,7 @@ enum Value {
         pack: usize,
         pushed: Vec<Pushed>,
     },
-    /// ε in micro-units, as long as it is not spent.
+    /// ε in micro-units, until it is spent.
     Grant(Option<(Unit, u32)>),
     Vocabulary(usize),
     Bag {
@@ -123,11 +123,9 @@ struct World {
 }
 
 /// Makes calls until the data ends.
-///
 /// Checked: the status of every call; the number of sentences; every release, against `core` given
-/// the same pushes and the same entropy; that a grant is spent once, that a document is empty after
-/// its release and as it was after one that failed, and that nothing can be done with it while its
-/// release asks for entropy.
+/// the same pushes and the same entropy; a grant is spent once; a document is empty after its
+/// release, unchanged after one that failed, and unusable while its release asks for entropy.
 pub fn ffi_calls_match_a_model(data: &[u8]) {
     let mut world = World {
         slots: Box::new([Slot([0; SLOT_BYTES]); SLOTS]),
@@ -247,13 +245,13 @@ impl World {
 /// The state of memory after a call.
 enum Made {
     Whole(Value),
-    /// Refused with this status, and whatever was there is gone.
+    /// Refused with this status, and the earlier handle is gone.
     Wiped(i32),
 }
 
 fn context(u: &mut Unstructured<'_>) -> Result<Context> {
     let [mut a, b, c, d]: [u8; 4] = u.arbitrary()?;
-    // Seldom nothing but zeroes.
+    // Seldom only zeroes.
     a |= u8::from(d & 7 != 0);
     Ok(Context {
         bytes: [a, b, c],
@@ -554,7 +552,7 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
     Ok(())
 }
 
-/// In the place of a rule: the other releases.
+/// Releases other than those of a rule.
 const BY_WHOLE_TEXT: i32 = 3;
 const BY_GEOMETRY: i32 = 4;
 
@@ -707,7 +705,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
                 Word::Text(text) => bag.push_text(text),
             }
         }
-        // Noise has a least ε, and a largest for these words; the grant is not spent for either.
+        // Noise has a least ε, and a largest for these words; neither spends the grant.
         match bag.check(mechanism, epsilon) {
             Ok(()) => {}
             Err(WordsError::Laplace(LaplaceError::Bound { .. })) => {

@@ -1,5 +1,5 @@
-//! The ledger in one call through the C interface, beside a platform's counter: files that are
-//! torn, set back or exchanged, storage and counters that fail at any step.
+//! The one-call ledger of the C interface with a platform's counter: files that are torn, set back
+//! or exchanged, and storage and counters that fail at any step.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
 
@@ -25,7 +25,7 @@ enum Fault {
     Raise,
     /// The counter is raised, and the caller dies before it gets the result.
     RaisedAndCut,
-    /// So many bytes arrive.
+    /// This number of bytes arrives.
     Write(usize),
 }
 
@@ -33,7 +33,7 @@ struct World {
     file: Vec<u8>,
     counter: u64,
     fault: Fault,
-    /// Whether the fault came up.
+    /// Returns whether the fault occurred.
     failed: bool,
     locked: bool,
 }
@@ -144,12 +144,12 @@ unsafe extern "C" fn raise_counter(context: *mut c_void, to: u64) -> i32 {
     0
 }
 
-/// Follows the input as what an app does with `undertone_ledger_spend`, and what befalls its
+/// Follows the input as the calls of an app to `undertone_ledger_spend`, and as failures of its
 /// storage.
 ///
-/// Checked: what is granted in a window never exceeds the budget, whatever fails at whatever step,
-/// and if there is a counter, whatever earlier file is put in place; as long as nothing went wrong,
-/// exactly what fits is granted; and the file is unlocked after every call.
+/// Checked: whatever fails at whatever step, the grants of a window never exceed the budget; with a
+/// counter, the same holds for every earlier file put in place; as long as nothing fails, exactly
+/// what fits is granted; and the file is unlocked after every call.
 pub fn counted_ledger_keeps_the_budget(data: &[u8]) {
     // Input that is too short for a schedule teaches nothing.
     let _ = schedule(&mut Unstructured::new(data));
@@ -185,7 +185,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
     let mut earlier = vec![world.file.clone()];
     let mut granted = HashMap::<u64, u64>::new();
     let mut newest = 0;
-    // Whether everything went well since the file was made.
+    // Everything succeeded since the file was made.
     let mut is_clean = true;
     let mut grant = Box::new(Slot([0; SLOT_BYTES]));
     while !u.is_empty() {
@@ -205,7 +205,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
         };
         let storage = world.storage(is_counted);
         if u.ratio(1, 8)? {
-            // The window of now counts as spent.
+            // The current window counts as spent.
             let mut image = vec![0; UNDERTONE_LEDGER_IMAGE_BYTES];
             // SAFETY: the arguments are Rust's own.
             let status = unsafe {
@@ -232,7 +232,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
             continue;
         }
         let window = match u.int_in_range(0..=7u8)? {
-            // Only the record that was lost could show that the clock was set back with the file.
+            // Only the lost record could show that the clock was set back with the file.
             0 if is_clean => newest.saturating_sub(1),
             1 => newest.saturating_add(u.int_in_range(1..=3)?),
             _ => newest,

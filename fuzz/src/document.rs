@@ -24,11 +24,10 @@ const ROWS: usize = 13;
 
 /// Builds a pack whose numbers are arbitrary, pushes arbitrary embeddings and releases.
 ///
-/// Checked: the order of the sentences does not matter; levels are those of the depth or the scores
-/// computed here from their definitions, after a recoder or not, with features of texts or not;
-/// with ε = 1000 the release is a candidate of the best level, unless there is little of it for a
-/// level. The best outcome for the whole text is that of its definition, and with ε = 1000 it is
-/// released.
+/// Checked: the order of the sentences does not matter. Levels are those of the depth or the scores
+/// computed here from their definitions, with and without a recoder and features. With ε = 1000 the
+/// release is a candidate of the best level, unless a level gets only a small part of ε. The best
+/// outcome for the whole text is that of its definition, and with ε = 1000 it is released.
 pub fn document_release_is_total(data: &[u8]) {
     // Input that is too short for a document teaches nothing.
     let _ = release(&mut Unstructured::new(data));
@@ -228,10 +227,10 @@ fn scores(
     })
 }
 
-/// Few words, so that texts have features; more than there are in a text.
+/// Few words, so that texts have features; more than a text contains.
 const WORDS: [&str; 6] = ["a", "dog", "isn't", "été", "東京", "สวัสดี"];
 
-/// Words, and what parts them, or any bytes.
+/// Words and separators, or arbitrary bytes.
 fn text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     if u.ratio(1, 4)? {
         return u.arbitrary();
@@ -405,8 +404,8 @@ fn score_levels(scores: &Scores, sentences: &[Outputs]) -> Vec<usize> {
     sums.iter().map(|sum| (best - sum).min(worst)).collect()
 }
 
-/// The first candidate with the largest sum of z/norm, within ±2²² a sentence; their number without
-/// a sentence.
+/// The first candidate with the largest sum of z/norm, limited to ±2²² a sentence; the number of
+/// candidates if there is no sentence.
 fn best_of<'a>(sentences: impl Iterator<Item = &'a Outputs>, candidates: usize) -> u32 {
     let mut sums = vec![0i128; candidates];
     let mut known = false;
@@ -426,8 +425,8 @@ fn best_of<'a>(sentences: impl Iterator<Item = &'a Outputs>, candidates: usize) 
     }
 }
 
-/// min over directions of min(h, k − h), h the number of sentences whose code is at least the
-/// candidate's.
+/// min over directions of min(h, k − h), where h is the number of sentences whose code is at least
+/// the candidate's.
 fn depth_of(depth: &Depth, inputs: &[Vec<i64>], candidate: usize) -> usize {
     (0..depth.directions.len())
         .map(|j| {
@@ -441,7 +440,7 @@ fn depth_of(depth: &Depth, inputs: &[Vec<i64>], candidate: usize) -> usize {
         .expect("at least one direction")
 }
 
-/// The code of a sentence on direction j, as `FORMAT.md` has it.
+/// The code of a sentence on direction j, from `FORMAT.md`.
 fn code(depth: &Depth, j: usize, input: &[i64]) -> u8 {
     let products = input.iter().zip(&depth.directions[j]);
     let projection: i64 = products.map(|(x, v)| x * i64::from(*v)).sum();

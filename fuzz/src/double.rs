@@ -10,7 +10,8 @@ use undertone_core::rng::{Entropy, PublicRng};
 pub(crate) struct Repeated<'a>(pub(crate) &'a [u8]);
 
 impl Repeated<'_> {
-    /// Whether a release can be drawn: not a failure, and a key that is not all zeroes.
+    /// Returns whether a release can be drawn: the source does not fail, and the key is not all
+    /// zeroes.
     pub(crate) fn works(&self) -> bool {
         self.0.iter().take(32).any(|byte| *byte != 0)
     }
@@ -72,7 +73,7 @@ impl TryRng for Counting {
         self.source.try_next_u64()
     }
 
-    /// Whole words, as if drawn one by one.
+    /// Words, as if drawn one by one.
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
         let (words, rest) = out.as_chunks_mut();
         assert!(rest.is_empty(), "selection draws whole words");

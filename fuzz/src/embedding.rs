@@ -14,9 +14,9 @@ use crate::double::Repeated;
 /// Releases arbitrary floats, through a projection of arbitrary bytes or none, and reads vectors
 /// from arbitrary bytes.
 ///
-/// Checked: what is refused, by the limits in the documentation; what is written is read back; the
-/// same key gives the same release; coordinates that are not finite count as 0; and with ε = 1000
-/// and the largest box, without a projection, values are near the embedding.
+/// Checked: inputs are refused by the limits in the documentation; written releases are read back;
+/// the same key gives the same release; coordinates that are not finite count as 0; and with ε =
+/// 1000 and the largest box, without a projection, values are near the embedding.
 pub fn embedding_is_total(data: &[u8]) {
     read(data);
     // Input that is too short for parameters teaches nothing.
@@ -134,8 +134,8 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(release.grid_exponent(), grid);
     if parsed.is_none() {
         let limit = 2f64.powi(bound);
-        // 2^7 steps are a deviation, at most 2^4 of the other noise; a key of few bits is no
-        // excuse.
+        // 2^7 steps are a deviation, and at most 2^4 of the other noise, even for a key of few
+        // bits.
         let slack = 2f64.powi(grid + 15);
         for (y, x) in release.values().zip(&finite) {
             let x = f64::from(*x).clamp(-limit, limit);

@@ -42,7 +42,7 @@ fn reference(text: &str) -> Result<u32, EpsilonError> {
     } else {
         magnitude
     };
-    // Digits in front of the point, counted in micro-units.
+    // Digits before the point, counted in micro-units.
     let kept = significant.len() as i64 - fraction.len() as i64 + exponent + 6;
     match kept {
         ..=0 => Err(EpsilonError::TooSmall),

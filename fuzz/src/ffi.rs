@@ -17,11 +17,11 @@ use crate::assemble::{
     Depth, Scores, depth_section, lexicon_section, pack, projection_section, scores_section,
 };
 
-/// Places for handles, whatever their kind.
+/// Slots for handles of any kind.
 const SLOTS: usize = 6;
 /// Enough for a document, and not a multiple of it.
 pub(crate) const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE + 48;
-/// Arrays for inputs and outputs; as much again for single outputs.
+/// Arrays for inputs and outputs; the same number of bytes for single outputs.
 const SCRATCH_BYTES: usize = 512;
 
 #[repr(align(16))]
@@ -32,7 +32,7 @@ pub(crate) struct Slot(pub(crate) [u8; SLOT_BYTES]);
 #[derive(Clone, Copy)]
 struct Scratch([u8; 2 * SCRATCH_BYTES]);
 
-/// The state of a random caller.
+/// A random caller.
 struct World {
     slots: Box<[Slot; SLOTS]>,
     scratch: Box<Scratch>,
@@ -43,7 +43,7 @@ struct World {
 /// The behaviour of the entropy function.
 struct Context {
     bytes: [u8; 4],
-    /// A handle that it uses although it must not.
+    /// A handle that it uses against the rules.
     handle: *mut c_void,
     calls: Cell<u32>,
 }
@@ -57,7 +57,7 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
         unsafe { out.add(index).write(context.bytes[index % 3]) };
     }
     if context.bytes[3] & 1 == 1 {
-        // SAFETY: a slot, whatever is in it. The output is not used.
+        // SAFETY: a slot, with any content. The output is not used.
         unsafe {
             let _ = undertone_document_push_sentence(context.handle.cast(), ptr::null(), 0);
             let _ = undertone_bag_push(context.handle.cast(), ptr::null(), 0);
@@ -125,7 +125,7 @@ impl World {
         })
     }
 
-    /// Room for a handle: a slot and a length that it has, or an impossible one.
+    /// Memory for a handle: a slot with its length, or an impossible one.
     fn room(&mut self, u: &mut Unstructured<'_>) -> Result<(*mut c_void, usize)> {
         let memory = self.slot(u)?;
         let len = match u.int_in_range(0..=9u8)? {
@@ -153,7 +153,7 @@ impl World {
 
     /// One value in the scratch memory, or a wrong address.
     fn one<T>(&mut self, u: &mut Unstructured<'_>) -> Result<*mut T> {
-        // Behind the arrays, so that it seldom overlaps one.
+        // After the arrays, so that it seldom overlaps one.
         let offset = SCRATCH_BYTES + 16 * u.int_in_range(0..=15usize)?;
         Ok(match u.int_in_range(0..=15u8)? {
             0 => ptr::null_mut(),
@@ -172,7 +172,7 @@ impl World {
         Ok((function, ptr::from_mut(&mut self.context).cast()))
     }
 
-    /// Whether the scratch memory is as it was, but for one value at `written`.
+    /// Returns whether the scratch memory is unchanged, except for one value at `written`.
     fn unchanged(&self, before: &Scratch, written: *mut usize) -> bool {
         let start = self.scratch.0.as_ptr().addr();
         let own = written.addr().wrapping_sub(start);
@@ -184,9 +184,9 @@ impl World {
 
 /// Makes calls until the data ends.
 ///
-/// Checked: every status has a message of its own; a call that fails writes no output, but for the
-/// length that a buffer needs; entropy is asked for once by a release that succeeds, and not at all
-/// by one that is refused for its arguments.
+/// Checked: every status has a separate message; a call that fails writes no output, except the
+/// length that a buffer needs; a successful release asks for entropy once, and one that is refused
+/// for its arguments never does.
 pub fn ffi_any_args(data: &[u8]) {
     let mut world = World::new();
     let mut u = Unstructured::new(data);
@@ -201,9 +201,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     let before = *world.scratch;
     let mut written = ptr::null_mut();
     let mut drawn = None;
-    // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that
-    // nothing but the library writes to; arrays are in the scratch memory or impossible; a pack's
-    // bytes stay for the world's life.
+    // SAFETY: of all calls: handles are slots, which exist with any content and are written by the
+    // library only; arrays are in the scratch memory or impossible; a pack's bytes live as long as
+    // the world.
     let status = unsafe {
         match u.int_in_range(0..=35u8)? {
             0..=1 => {
@@ -212,7 +212,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let (bytes, count) = if u.ratio(9, 10)? {
                     (world.packs[which].as_ptr(), world.packs[which].len())
                 } else {
-                    // Whatever the scratch memory holds, it is no pack: that would have to stay.
+                    // Scratch memory is never a pack, because a pack's bytes would have to stay.
                     let (bytes, count) = world.array::<u8>(u)?;
                     (bytes.cast_const(), count)
                 };

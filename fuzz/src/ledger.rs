@@ -11,12 +11,12 @@ use undertone_core::unit::Unit;
 
 use crate::double::Repeated;
 
-/// Opens the input as a ledger, spends from it, and then follows the input as a schedule on a
-/// ledger of its own.
+/// Opens the input as a ledger, spends from it, and then follows the input as a schedule on another
+/// ledger.
 ///
-/// Checked: no file gives more than the budget it names; on a ledger that began whole, what was
-/// granted in a window never exceeds the budget, whatever part of a write arrives and whatever
-/// bytes are damaged in one of the slots; a file that opens is opened again as the same.
+/// Checked: no file gives more than the budget it names; on a ledger that began intact, the grants
+/// of a window never exceed the budget, whatever part of a write arrives and whatever bytes are
+/// damaged in one of the slots; a file that opens is opened again as the same.
 pub fn ledger_image_is_total(data: &[u8]) {
     let contents = Contents::read(data, None);
     match Ledger::open(Unit::Word, data, &mut Repeated(&[1])) {

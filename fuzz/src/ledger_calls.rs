@@ -1,4 +1,4 @@
-//! The ledger as an app uses it through the C interface: two handles on one file, which power cuts
+//! The ledger in an app that uses the C interface: two handles on one file, whose writes power cuts
 //! may tear.
 
 #![expect(unsafe_code, reason = "C calls are unsafe")]
@@ -44,8 +44,8 @@ struct World {
     torn: bool,
 }
 
-/// Follows the input as what an app does with two handles, one at a time as with a lock, and what
-/// befalls it.
+/// Follows the input as the calls of an app with two handles, one at a time as under a lock, and as
+/// failures.
 ///
 /// Checked: what is granted in a window never exceeds the budget, whatever part of a write arrives
 /// before the power is cut; that no handle takes over what the other wrote, or grants without a
@@ -146,7 +146,7 @@ impl World {
         };
         match status {
             UNDERTONE_STATUS_OK => {}
-            // As the remaining budget implies, and the record is there.
+            // The status follows from the remaining budget, and the record is there.
             UNDERTONE_STATUS_LEDGER_RECORD_LOST => assert!(self.torn),
             UNDERTONE_STATUS_LEDGER_CHANGED => {
                 self.open(handle);
@@ -165,7 +165,7 @@ impl World {
         let mut given = 0;
         // The record may be written again until a call reports it as stored.
         loop {
-            // Refusals before have no effect on storage.
+            // Earlier errors have no effect on storage.
             let before = self.file;
             let arrives: u8 = u.arbitrary()?;
             let (count, cut) = match arrives {

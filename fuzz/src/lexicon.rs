@@ -1,4 +1,4 @@
-//! Any text as a sentence.
+//! Any text as a sentence, in a lexicon.
 
 use std::sync::LazyLock;
 
@@ -103,7 +103,7 @@ fn entries() -> Vec<Entry> {
     .into()
 }
 
-/// Two words, by their places among the entries, their weight and vector.
+/// Two words by their entries' indices, their weight and vector.
 type Phrase = ([u16; 2], (u16, Vec<i8>));
 
 fn phrases() -> Vec<Phrase> {
@@ -130,7 +130,7 @@ static PACK: LazyLock<Vec<u8>> = LazyLock::new(|| {
     pack(2, "fuzz", &sections)
 });
 
-/// Pieces of which some start others, with prefixes that stand for nothing.
+/// Pieces, some of which start others, with prefixes that are not pieces.
 static PIECES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let words = [
         "#", "##", "##b", "##ë", "##東", "a", "ab", "abé", "don", "i", "่", "東", "東京",

@@ -1,4 +1,4 @@
-//! Bytes as a pack, and then everything that can be done with it.
+//! Bytes as a pack, and every use of a pack.
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
@@ -15,7 +15,7 @@ use undertone_core::vector::{Noise, Projection, VectorMechanism};
 use crate::assemble::seal;
 use crate::double::Repeated;
 
-/// Parses the input as it is and again with a mended header, and uses what was parsed.
+/// Parses the input unchanged and with a corrected header, and uses the result.
 pub fn pack_parse_then_use(data: &[u8]) {
     parse_and_use(data, data);
     // At an odd address, because a pack may lie anywhere.
@@ -161,7 +161,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let too_large = match (pack.scores(), pack.depth()) {
         (Some(scores), _) => {
             let found = scores.candidate_count();
-            // Sums, 128 in a row; with features two numbers of 32 bits a candidate besides.
+            // Sums, 128 in a row; with features two more numbers of 32 bits for each candidate.
             let limit = if scores.has_features() {
                 P / 5 * 128 + P % 5 / 3 * 64
             } else {
@@ -285,7 +285,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     }
 }
 
-/// A release by projective geometry of a document whose best outcome is known, of `outcomes`.
+/// A projective release of a document with a known best outcome, out of `outcomes`.
 fn use_projective<const K: usize, const P: usize>(
     document: &mut Document<'_, K, P>,
     outcomes: u32,
@@ -310,7 +310,7 @@ fn use_projective<const K: usize, const P: usize>(
     assert_eq!(document.sentence_count(), 0);
 }
 
-/// A release by the whole text, where the pack has one; of a document that is empty otherwise.
+/// A whole-text release, if the pack has one; otherwise of an empty document.
 fn use_whole_text<const K: usize, const P: usize>(
     pack: &Pack<'_>,
     document: &mut Document<'_, K, P>,

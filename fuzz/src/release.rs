@@ -6,10 +6,10 @@ use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRel
 use undertone_core::select::Rule;
 use undertone_core::words::WordMechanism;
 
-/// Reads the input as a release of each kind, and again with the fixed fields in place.
+/// Reads the input as a release of each kind, and again with valid fixed fields.
 ///
-/// Checked: what is read, against readers of the tables in the documentation; a release of
-/// sentences is written back the same.
+/// Checked: the fields, against readers of the tables in the documentation; a sentence release is
+/// written back unchanged.
 pub fn release_from_bytes_is_total(data: &[u8]) {
     read(data);
     let Some((fields, rest)) = data.split_first_chunk::<18>() else {
@@ -22,14 +22,14 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
         read(&bytes);
-        // An order, which is one of a geometry now and then.
+        // An order, which now and then is one of a geometry.
         bytes[6..8].copy_from_slice(&numbers[12..14]);
         read(&bytes);
         bytes[6..8].copy_from_slice(&[0, 0]);
         let mut bytes = bytes.to_vec();
         bytes.extend(rest);
         read(&bytes);
-        // As much as follows.
+        // The number of bytes that follow.
         bytes[12..16].copy_from_slice(&(rest.len() as u32 / 2).to_le_bytes());
         bytes.truncate(24 + rest.len() / 2 * 2);
         read(&bytes);
@@ -41,7 +41,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     }
 }
 
-/// A vector release with a sensitivity, and with the grid that goes with it.
+/// A vector release with a sensitivity and the grid for it.
 fn vector(head: &[u8], rest: &[u8]) {
     let Some((units, rest)) = rest.split_first_chunk::<8>() else {
         return;
@@ -77,7 +77,7 @@ fn read(bytes: &[u8]) {
     let head = head(bytes);
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
-        // The whole-text rule draws in one way alone.
+        // The whole-text rule has only one way of drawing.
         let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7 | 8, 2));
         bytes.len() == 24 && drawn && (head.mechanism == 8) == is_order(head.order)
     });

@@ -14,7 +14,7 @@ use crate::double::Counting;
 
 /// Draws from arbitrary levels under any bound, share of ε and capacity.
 ///
-/// Checked: the index drawn and the words consumed, or the error and that nothing was drawn.
+/// Checked: the index drawn and the words consumed; for an error, that nothing was drawn.
 pub fn select_is_total(data: &[u8]) {
     // Input without parameters teaches nothing.
     let _ = draw(Unstructured::new(data));
@@ -55,7 +55,7 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
     let capacity: u8 = u.int_in_range(0..=3)?;
     let too_many = u.ratio(1, 200)?;
     let mut levels = u.take_rest().to_vec();
-    // Work grows with candidates times bound, so only under a small one.
+    // The work is candidates times bound, so only under a small one.
     if too_many && bound <= 8 {
         levels.resize(MAX_CANDIDATES as usize + 1, 0);
     }

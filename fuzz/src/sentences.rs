@@ -4,8 +4,8 @@ use undertone_core::sentences::{next, next_finished, sentences};
 
 /// Splits the input into sentences.
 ///
-/// Checked: sentences are in order, trimmed, and lose no letter or digit; those that are finished
-/// in a part of the input are the same in the whole.
+/// Checked: sentences are in order, trimmed, and lose no letter or digit; sentences that are
+/// finished in a part of the input are the same in the whole.
 pub fn sentences_are_total(data: &[u8]) {
     let speaks = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
@@ -29,7 +29,7 @@ pub fn sentences_are_total(data: &[u8]) {
         start..start + sentence.len()
     })));
 
-    // The first byte gives the typed part of the rest.
+    // The first byte gives the length of the typed part.
     let typed = data
         .first()
         .map_or(0, |share| data.len() * usize::from(*share) / 255);

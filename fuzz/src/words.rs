@@ -19,13 +19,13 @@ use crate::double::Repeated;
 /// Words that a bag keeps.
 const KEPT: usize = 5;
 
-/// Builds a vocabulary of arbitrary vectors, looks at its levels, and releases a bag of arbitrary
+/// Builds a vocabulary of arbitrary vectors, computes its levels, and releases a bag of arbitrary
 /// words.
 ///
-/// Checked: levels are those of the definition; the nearest word is one of least distance; a
-/// release has the expected fields, or nothing is written; releases are read as they were written.
+/// Checked: levels are those of the definition; the nearest word has the least distance; a release
+/// has the expected fields, or nothing is written; releases are read as they were written.
 pub fn words_are_total(data: &[u8]) {
-    // As it is, it is hardly ever a release.
+    // Unchanged input is hardly ever a release.
     let _ = BagRelease::from_bytes(data);
     let _ = use_words(&mut Unstructured::new(data));
 }
@@ -109,8 +109,8 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
             assert!(expected, "{error:?}");
         }
     }
-    // With an ε that leaves no other vector a chance, drawn words were pushed, up to equal
-    // vectors.
+    // With an ε that leaves no other vector a chance, the drawn words are the pushed ones, up to
+    // equal vectors.
     if exponent >= 0 && mechanism != WordMechanism::LaplaceNearest {
         let word = pushed[0];
         let drawn = hazmat::draw_word(

@@ -1,7 +1,7 @@
-//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K
+//! Times the work of a device. `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K
 //! [BACKEND]` reads little-endian f32 matrices, row-major, from FOLDER: `candidates` `[M][D]`,
 //! `sentences` `[K][D]` and `directions` `[P][D]`. For each line on standard input, the name of a
-//! step, it runs that step and prints one line of JSON. `../peers/peers.py` runs it beside other
+//! step, it runs that step and prints one line of JSON. `../peers/peers.py` compares it with other
 //! programs.
 
 use std::env;
@@ -25,16 +25,16 @@ use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, ScoreParts, Scoring};
 
-/// Calls that one sample is the mean of.
+/// A sample is the mean of this number of calls.
 const CALLS: u32 = 10;
 
-/// Bytes that are not zero; what they are does not matter for time.
+/// Bytes other than zero; their values do not affect the time.
 const KEY: [u8; 32] = [7; 32];
 
 /// The document of the C interface.
 type Doc<'p> = Document<'p, 128, 100>;
 
-/// Embeddings here are at most 2 long.
+/// Embeddings here have a length of at most 2.
 const EXPONENT: i32 = 14;
 
 fn main() -> ExitCode {
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         eprintln!("wanted: FOLDER D M P K; peers.py gives them");
         return ExitCode::SUCCESS;
     };
-    // Another set of kernels than the best one, if there is a fifth argument.
+    // A fifth argument selects other kernels than the best.
     let (sizes, named) = sizes.split_at(sizes.len().min(4));
     let backend = match named.first() {
         Some(name) => Backend::named(name).expect("kernels of this processor"),
@@ -71,13 +71,13 @@ fn main() -> ExitCode {
 
     let bytes = mapped(&scores_pack(&candidates));
     let scores = Pack::parse(bytes).expect("a pack");
-    // More candidates than it holds have no scores measured.
+    // Scores of more candidates than fit a document are not measured.
     let mut scored = Doc::new(&scores).ok();
     if let Some(scored) = &mut scored {
         hazmat::force_backend(scored, backend);
     }
 
-    // Levels as peers.py gives to others, under the bound of a document.
+    // The levels that peers.py passes to others, below the bound of a document.
     let some: Vec<_> = levels_of(&full).iter().map(|level| level % 9).collect();
     let some = SliceLevels {
         levels: &some,
@@ -167,7 +167,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Seconds of processor time of this thread for one call: other programs hardly show in it.
+/// Processor time of this thread for one call, in seconds, so other programs hardly matter.
 fn time(mut call: impl FnMut()) -> f64 {
     let now = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
@@ -186,8 +186,8 @@ fn push(document: &mut Doc<'_>, sentences: &[f32]) {
         .expect("whole sentences");
 }
 
-/// A direction as `undertone pack` writes it: so long that sums over 384 coordinates fit 32 bits in
-/// each of eight lanes.
+/// A direction as `undertone pack` writes it, scaled so that sums over 384 coordinates fit 32 bits
+/// in each of eight lanes.
 fn fixed(direction: &[f32]) -> Vec<i16> {
     let sums = direction.chunks(384).flat_map(|span| {
         let lane = |lane: usize| {
@@ -208,7 +208,7 @@ fn depth_pack(candidates: &[Vec<f32>], directions: &[Vec<f32>]) -> Vec<u8> {
     let mut parts = DepthParts {
         dimension: candidates[0].len(),
         exponent: EXPONENT,
-        // Projections of vectors at most 2 long are below 2^30 then.
+        // Then projections of vectors of length 2 or less are below 2^30.
         shift: 0,
         directions: directions.collect(),
         boundaries: Vec::new(),
@@ -243,7 +243,7 @@ fn depth_pack(candidates: &[Vec<f32>], directions: &[Vec<f32>]) -> Vec<u8> {
     parts.to_pack()
 }
 
-/// The pack where a mapped file would be: at the start of a line of the cache.
+/// The pack at the start of a cache line, like a mapped file.
 fn mapped(pack: &[u8]) -> &'static [u8] {
     let room = vec![0; pack.len() + 64].leak();
     let start = room.as_ptr().align_offset(64);
@@ -252,7 +252,7 @@ fn mapped(pack: &[u8]) -> &'static [u8] {
     place
 }
 
-/// The candidates themselves as heads, with scores from 0 to 8.
+/// The candidates as heads, with scores from 0 to 8.
 fn scores_pack(candidates: &[Vec<f32>]) -> Vec<u8> {
     let largest = candidates
         .iter()

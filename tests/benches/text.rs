@@ -1,8 +1,8 @@
-//! Times text → release on a device: `cargo bench -p undertone-tests --bench text -- PACK
-//! SENTENCES` reads sentences from a file, one on each line; a third argument names other kernels
-//! than the best ones. For each line on standard input, the name of a step, it runs that step and
-//! prints one line of JSON: seconds of processor time for a sentence. `../peers/text.py` runs it
-//! beside other programs.
+//! Times the way from text to release on a device. `cargo bench -p undertone-tests --bench text --
+//! PACK SENTENCES` reads sentences from a file, one on each line; a third argument selects other
+//! kernels than the best. For each line on standard input, the name of a step, it runs that step
+//! and prints one line of JSON: seconds of processor time for a sentence. `../peers/text.py`
+//! compares it with other programs.
 //!
 //! - `push`: a sentence to its scores.
 //! - `release`: a text of [`TEXT`] sentences to its release, splitting into sentences included.
@@ -24,10 +24,10 @@ use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
 
-/// Bytes that are not zero; what they are does not matter for time.
+/// Bytes other than zero; their values do not affect the time.
 const KEY: [u8; 32] = [7; 32];
 
-/// Sentences of a text.
+/// Sentences in a text.
 const TEXT: usize = 20;
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The processor time of the process.
+/// Processor time of the process.
 fn seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9

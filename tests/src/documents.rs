@@ -1,4 +1,4 @@
-//! Documents to try, and their neighbours.
+//! Test documents and their neighbours.
 
 use proptest::prelude::*;
 use undertone_core::document::Document;
@@ -7,7 +7,7 @@ use undertone_core::hazmat;
 /// The embeddings of the sentences of a document.
 pub type SentenceList = Vec<Vec<f32>>;
 
-/// Settings for `cases` cases, or forty times that in a long run.
+/// Settings for `cases` cases, or forty times that if `UNDERTONE_SOAK=1`.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: if crate::soak() { 40 * cases } else { cases },
@@ -16,7 +16,7 @@ pub fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Any floats, and the ones that make trouble more often than they would come up.
+/// Any floats, with a higher frequency of special values.
 pub fn coordinate() -> impl Strategy<Value = f32> {
     prop_oneof![
         6 => (-40i8..=40).prop_map(|n| f32::from(n) / 8.0),
@@ -46,7 +46,7 @@ pub fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) 
     levels
 }
 
-/// Every list with one element exchanged for one of the pool or of the list itself.
+/// Every list with one element exchanged for one of the pool or of the list.
 pub fn replacements<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> {
     let mut all = Vec::new();
     for i in 0..document.len() {
@@ -59,7 +59,7 @@ pub fn replacements<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> {
     all
 }
 
-/// Every list with one element more.
+/// Every list with one more element.
 pub fn insertions<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> {
     let longer = |other: &T| [document, std::slice::from_ref(other)].concat();
     pool.iter().chain(document).map(longer).collect()

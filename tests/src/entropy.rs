@@ -59,11 +59,11 @@ impl TryRng for FixedEntropy<'_> {
     }
 }
 
-// Neither is true. That is what makes it a test double.
+// Neither is true, because this is a test double.
 impl TryCryptoRng for FixedEntropy<'_> {}
 impl Entropy for FixedEntropy<'_> {}
 
-/// Fills `out` with whole words, little-endian.
+/// Fills `out` with words, little-endian.
 fn fill_words<R: Rng>(rng: &mut R, out: &mut [u8]) -> Result<(), Infallible> {
     assert!(
         out.len().is_multiple_of(8),

@@ -16,10 +16,10 @@ pub struct Bounds {
 
 /// Bounds on e^(numerator/denominator), relatively closer than 2⁻²⁸⁰ for exponents up to 1000.
 ///
-/// e^x = (e^(x/2^k))^(2^k) with x/2^k ≤ 1. The inner exponential is a Taylor sum of positive terms:
-/// cut off and with every term rounded down it is a lower bound; with every term rounded up, and
-/// the last one counted twice more, an upper bound (from a term below 1/2 of its predecessor on,
-/// the rest of the series is less than the last term).
+/// e^x = (e^(x/2^k))^(2^k) with x/2^k ≤ 1. The inner exponential is a Taylor sum of positive terms.
+/// Truncated and with every term rounded down it is a lower bound. With every term rounded up and
+/// the last one counted twice more it is an upper bound, because the rest of the series is less
+/// than the last term once a term is below 1/2 of its predecessor.
 pub fn exp(numerator: u64, denominator: u64) -> Bounds {
     exp_of(numerator.into(), denominator.into())
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn bounds_enclose_known_digits() {
-        // e, e^10 and e^(1/2) from published digits: floor(value·10^n) and one more.
+        // e, e^10 and e^(1/2) from published digits: floor(value·10^n), and that plus one.
         for (numerator, denominator, digits, n) in [
             (1, 1, "2718281828459045235360287471352662497757", 39),
             (10, 1, "220264657948067165169579006452842443663535", 37),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// All faces, by the names that the lists have for them.
+/// All faces, by their names in the lists.
 pub const FACES: [&str; 8] = [
     "C",
     "C++",
@@ -17,11 +17,12 @@ pub const FACES: [&str; 8] = [
     "Rust",
 ];
 
-/// The golden packs and the vectors that every face runs, files in `tests/golden`. Not
-/// `features.txt`, what the library finds in a text: that is inside, and `vectors-features.txt`
-/// releases it.
+/// The golden packs and the vectors that every face runs, files in `tests/golden`, without
+/// `features.txt`, which lists the features of texts: they are internal, and `vectors-features.txt`
+/// releases them.
 ///
 /// # Panics
+///
 /// If a line has no space.
 pub fn golden_files() -> Vec<(&'static str, &'static str)> {
     let list = include_str!("../golden/list.txt");
@@ -29,8 +30,7 @@ pub fn golden_files() -> Vec<(&'static str, &'static str)> {
     list.lines().map(pair).collect()
 }
 
-/// How many golden vectors a file has: lines with what must come out, a release or the vector of a
-/// sentence.
+/// The number of golden vectors in a file: lines with an expected release or sentence vector.
 pub fn golden_vectors(file: &str) -> usize {
     let text = read(&format!("tests/golden/{file}"));
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
@@ -42,8 +42,8 @@ pub fn golden_vectors(file: &str) -> usize {
     }
 }
 
-/// Compares what a face's program printed, a line for each of [`golden_files`], with how many
-/// vectors the files have.
+/// Compares the output of a face's program, a line for each of [`golden_files`], with the number of
+/// vectors in each file.
 ///
 /// # Panics
 /// If it ran fewer, or printed anything else.
@@ -87,12 +87,12 @@ pub fn rows(page: &str) -> Vec<Vec<&str>> {
     table(page).skip(2).collect()
 }
 
-/// The parts of a cell between backticks.
+/// The parts of a cell in backticks.
 pub fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The faces that have a case, from its last cell.
+/// The faces that have a case, according to its last cell.
 fn faces_of(cell: &str) -> BTreeSet<&'static str> {
     let named = |list: &str| {
         list.split(", ")
@@ -126,10 +126,10 @@ pub fn cases(page: &str) -> Vec<(&str, BTreeSet<&'static str>)> {
     cases
 }
 
-/// Compares what a face's programs printed, "case NAME" for each, with a list of `tests/faces`.
+/// Compares the output of a face's programs, "case NAME" for each, with a list of `tests/faces`.
 ///
 /// # Panics
-/// If a case did not run, or one ran that the list rules out.
+/// If a case did not run, or a case ran that the list rules out.
 pub fn assert_ran(face: &str, list: &str, printed: &str) {
     let ran: BTreeSet<&str> = printed
         .lines()

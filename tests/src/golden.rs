@@ -1,4 +1,4 @@
-//! The golden files, as any consumer reads them.
+//! The golden files.
 //!
 //! `golden/golden.py` wrote them and explains the format.
 
@@ -97,7 +97,7 @@ pub enum Sentence {
     Text(String),
 }
 
-/// How a case is released.
+/// The way a case is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// By the sentence.
@@ -129,7 +129,7 @@ impl Golden {
     /// All cases for this pack.
     ///
     /// # Panics
-    /// If the file is not as its generator explains.
+    /// If the file does not follow the format.
     pub fn cases(&self) -> Vec<Case> {
         blocks(self.vectors).map(|fields| case(&fields)).collect()
     }
@@ -138,7 +138,7 @@ impl Golden {
 /// All cases for the golden pack.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// If the file does not follow the format.
 pub fn cases() -> Vec<Case> {
     ALL[0].cases()
 }
@@ -168,13 +168,13 @@ fn sentences_of(file: &'static str) -> Vec<(String, Vec<f32>)> {
         .collect()
 }
 
-/// A text, what counts as a feature, and the hashes of its features in ascending order.
+/// A text, its kinds of features, and the hashes of its features in ascending order.
 pub type TextFeatures = (Vec<u8>, FeatureKinds, Vec<u32>);
 
 /// Texts in several scripts and their features.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// If the file does not follow the format.
 pub fn features() -> Vec<TextFeatures> {
     let case = |fields: Fields| {
         let kinds = one(&fields, "kinds").split(' ');
@@ -198,7 +198,7 @@ pub fn features() -> Vec<TextFeatures> {
     blocks(FEATURES).map(case).collect()
 }
 
-/// Words of one case.
+/// The words of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Words {
     /// One word.
@@ -214,9 +214,9 @@ pub struct BagCase {
     pub name: &'static str,
     /// The ε of a word.
     pub epsilon: Epsilon,
-    /// How words are made private.
+    /// The mechanism.
     pub mechanism: WordMechanism,
-    /// The words drawn.
+    /// The number of words drawn.
     pub size: u16,
     /// The bytes of the entropy source.
     pub entropy: Vec<u8>,
@@ -229,7 +229,7 @@ pub struct BagCase {
 /// All bags.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// If the file does not follow the format.
 pub fn bags() -> Vec<BagCase> {
     let text = |value| String::from_utf8(from_hex(value)).expect("UTF-8");
     let case = |fields: Fields| BagCase {
@@ -256,7 +256,7 @@ pub fn bags() -> Vec<BagCase> {
     blocks(WORDS).map(case).collect()
 }
 
-/// A private vector, as it is or by the projection of [`VECTORS_PACK`].
+/// A private vector, plain or after the projection of [`VECTORS_PACK`].
 #[derive(Clone, Debug)]
 pub struct VectorCase {
     /// A name for messages.
@@ -278,7 +278,7 @@ pub struct VectorCase {
 /// All private vectors.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// If the file does not follow the format.
 pub fn vectors() -> Vec<VectorCase> {
     let case = |fields: Fields| VectorCase {
         name: one(&fields, "case"),
@@ -309,7 +309,7 @@ fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
     blocks.filter(|fields| !fields.is_empty())
 }
 
-/// The value of a key that is there once.
+/// The value of a key that occurs once.
 fn one(fields: &[(&'static str, &'static str)], wanted: &str) -> &'static str {
     let mut values = fields.iter().filter(|(key, _)| *key == wanted);
     match (values.next(), values.next()) {

@@ -1,19 +1,19 @@
 //! The exact output distribution of `select::select`, 64-bit coins and 128-bit draws included.
 //!
-//! Written from the definition, for few candidates: all outcomes of the coins are enumerated, and a
-//! draw ⌊U·n / 2¹²⁸⌋ has probability (number of U)/2¹²⁸. Only the weights are the code's own.
+//! Computed from the definition, for few candidates: all outcomes of the coins are enumerated, and
+//! a draw ⌊U·n / 2¹²⁸⌋ has probability (number of U)/2¹²⁸. Only the weights come from the code.
 
 use num_bigint::BigUint;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::exponential::{Bounds, PRECISION};
 
-/// Probabilities `numerators[r] / 2^bits`, one a candidate. They sum to 1 exactly.
+/// Probabilities `numerators[r] / 2^bits`, one for each candidate. Their sum is exactly 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Law {
-    /// One numerator a candidate.
+    /// One numerator for each candidate.
     pub numerators: Vec<BigUint>,
-    /// The denominator is two to the power of this.
+    /// log₂ of the denominator.
     pub bits: u32,
 }
 
@@ -23,12 +23,12 @@ pub fn draws_below(value: u128, n: u128) -> BigUint {
     ((BigUint::from(value) << 128u32) + (n - 1)) / n
 }
 
-/// The values U for which a draw below `n` lands in `start..end`.
+/// The number of values U for which a draw below `n` is in `start..end`.
 pub fn draws_in(start: u128, end: u128, n: u128) -> BigUint {
     draws_below(end, n) - draws_below(start, n)
 }
 
-/// The law of one selection, with the code's own weights; by permute-and-flip of at most 16
+/// The law of one selection with the code's own weights; permute-and-flip allows at most 16
 /// candidates.
 pub fn law(levels: &[u8], rule: Rule, ratio: Ratio) -> Law {
     let worst = usize::from(*levels.iter().max().expect("a level"));
@@ -60,7 +60,7 @@ pub fn law_of_weights(levels: &[u8], rule: Rule, weights: &[u128]) -> Law {
             let mut sums = vec![BigUint::ZERO; distinct.len()];
             for outcome in 0u32..1 << m {
                 let is_head = |r: usize| outcome >> r & 1 == 1;
-                // Coins against 64-bit words: exactly weight of 2^64 words show heads.
+                // Coins against 64-bit words: exactly `weight` of 2^64 words show heads.
                 let mut probability = BigUint::from(1u32);
                 for (r, weight) in weights.iter().enumerate() {
                     probability *= if is_head(r) {
@@ -100,7 +100,7 @@ pub fn law_of_weights(levels: &[u8], rule: Rule, weights: &[u128]) -> Law {
     }
 }
 
-/// For shares of a total, the values U for which a draw below the total falls into each.
+/// For each share of a total, the number of values U for which a draw below the total is in it.
 fn split(shares: &[u128]) -> Vec<BigUint> {
     let total = shares.iter().sum();
     let mut start = 0;
@@ -135,8 +135,8 @@ impl Law {
             .collect()
     }
 
-    /// Whether every probability is at most e^x times the other's, both ways, and is so already
-    /// for the lower bound on e^x. No tolerance.
+    /// Returns whether every probability is at most e^x times the other's, both ways, even with the
+    /// lower bound on e^x. No tolerance.
     pub fn within_factor(&self, other: &Law, factor: &Bounds) -> bool {
         assert_eq!(self.bits, other.bits);
         self.numerators.iter().zip(&other.numerators).all(|(p, q)| {
@@ -144,7 +144,7 @@ impl Law {
         })
     }
 
-    /// Whether the log-ratios to the other law span a range of at most x.
+    /// Returns whether the log-ratios to the other law have a range of at most x.
     pub fn within_range(&self, other: &Law, factor: &Bounds) -> bool {
         let pairs: Vec<_> = self.numerators.iter().zip(&other.numerators).collect();
         let by_ratio = |(p, q): &&(&BigUint, &BigUint), (p2, q2): &&(&BigUint, &BigUint)| {
@@ -170,8 +170,8 @@ impl Law {
     }
 }
 
-/// Whether every two of these laws are within `factor` of each other: for each outcome the largest
-/// of its probabilities and the least.
+/// Returns whether any two of these laws are within `factor` of each other, from the largest and
+/// the smallest probability of each outcome.
 pub fn all_within(laws: &[Law], factor: &Bounds) -> bool {
     (0..laws[0].numerators.len()).all(|outcome| {
         let of = |law: &Law| law.numerators[outcome].clone();
@@ -181,7 +181,7 @@ pub fn all_within(laws: &[Law], factor: &Bounds) -> bool {
     })
 }
 
-/// The words of the first and of the last 128-bit draw below `n` that lands in `start..end`.
+/// The words of the first and of the last 128-bit draw below `n` that is in `start..end`.
 pub fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     [draws_below(start, n), draws_below(end, n) - 1u32].map(|draw| {
         let draw = u128::try_from(draw).expect("128 bits");

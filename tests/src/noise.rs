@@ -1,7 +1,7 @@
 //! n-dimensional Laplace noise for given random words, from its definition and to 190 bits.
 //!
-//! Nothing here is shared with the code: logarithms, roots and angles are those of an
-//! arbitrary-precision library. What is taken over is which word means what.
+//! It shares no code with the library: logarithms, roots and angles are those of an
+//! arbitrary-precision library. Only the meaning of each word is the same.
 
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
@@ -43,7 +43,7 @@ pub fn exponential(high: u64, low: u64) -> Real {
     -real(v, -129).ln()
 }
 
-/// A point of the unit circle: 61 bits are its angle in the first octant, the next one mirrors it
+/// A point of the unit circle: 61 bits give its angle in the first octant, the next one mirrors it
 /// at the diagonal, the first two at the axes.
 pub fn direction(word: u64) -> (Real, Real) {
     let angle = IBig::from(word & ((1 << 61) - 1)) * 2 + 1;
@@ -62,7 +62,7 @@ pub fn gaussians(high: u64, low: u64, angle: u64) -> (Real, Real) {
     (&radius * x, radius * y)
 }
 
-/// How many words χ² takes.
+/// The number of words that χ² takes.
 pub fn chi_squared_words(degrees: usize) -> usize {
     let count = degrees / 2;
     3 * (degrees % 2)
@@ -73,19 +73,19 @@ pub fn chi_squared_words(degrees: usize) -> usize {
         }
 }
 
-/// How many words the noise in `dimension` coordinates takes.
+/// The number of words that the noise in `dimension` coordinates takes.
 pub fn words(dimension: usize) -> usize {
     chi_squared_words(dimension + 1) + 3 * dimension.div_ceil(2)
 }
 
-/// This many exponentials or more are summed at once.
+/// From this number of exponentials on, they are summed at once.
 pub const AT_ONCE: usize = 16;
 
 /// χ² with `degrees` of freedom from the next words.
 ///
-/// Many exponentials at once: their uniform variables are 2^−g·u, u = 1 − word/2⁶⁵, and the sum of
-/// the g is the number of zeroes before the n-th one in the bits of the words after these, low bits
-/// first (all zeroes if there are fewer ones), for n exponentials.
+/// Sums many exponentials at once. Their uniform variables are 2^−g·u with u = 1 − word/2⁶⁵. The
+/// sum of the g is the number of zeroes before the n-th one in the bits of the following words, low
+/// bits first (all zeroes if there are fewer ones), for n exponentials.
 pub fn chi_squared<'a>(degrees: usize, next: &mut impl FnMut(usize) -> &'a [u64]) -> Real {
     let mut sum = real(0, 0);
     if degrees % 2 == 1 {
@@ -117,7 +117,7 @@ pub fn chi_squared<'a>(degrees: usize, next: &mut impl FnMut(usize) -> &'a [u64]
     sum + (real(zeroes, 0) * real(2, 0).ln() - product.ln()) * real(2, 0)
 }
 
-/// The noise z·2^F that the words stand for: (Δ/ε)·2^F·‖g'‖·g, without any rounding.
+/// The noise z·2^F of the words: (Δ/ε)·2^F·‖g'‖·g, without any rounding.
 pub fn noise(laplace: &Laplace, words: &[u64]) -> Vec<Real> {
     let mut rest = words;
     let mut next = |count: usize| {
@@ -161,8 +161,8 @@ pub fn normal(rng: &mut impl Rng) -> f64 {
     radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
-/// The textbook, which gives its input away: x + r·u, r Gamma, u a normalised Gaussian, in `f32` or
-/// in `f64`.
+/// The textbook mechanism, which reveals its input: x + r·u with a Gamma variable r and a
+/// normalised Gaussian u, in `f32` or in `f64`.
 pub fn textbook(single: bool, x: &[f64], rate: f64, rng: &mut impl Rng) -> Vec<f64> {
     let g: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
     let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();

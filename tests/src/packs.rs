@@ -19,7 +19,7 @@ pub type Section = ([u8; 4], Vec<u8>);
 pub struct DepthParts {
     /// d.
     pub dimension: usize,
-    /// A coordinate x enters as round(x · 2^exponent).
+    /// A coordinate x is converted to round(x · 2^exponent).
     pub exponent: i32,
     /// Projections are shifted right by this many bits.
     pub shift: u32,
@@ -32,8 +32,8 @@ pub struct DepthParts {
 }
 
 impl DepthParts {
-    /// Candidates with these codes on one direction of one coordinate, where a projection is its own
-    /// code.
+    /// Candidates with these codes on one direction of one coordinate, where a projection equals
+    /// its code.
     pub fn on_one_direction(codes: Vec<u8>) -> Self {
         Self {
             dimension: 1,
@@ -45,7 +45,7 @@ impl DepthParts {
         }
     }
 
-    /// A pack with this section only.
+    /// A pack with only this section.
     pub fn to_pack(&self) -> Vec<u8> {
         pack(self.dimension as u32, &[self.to_section()])
     }
@@ -119,12 +119,12 @@ pub struct ProjectionParts {
     pub rows: Vec<Vec<i16>>,
     /// An entry is its integer times 2^exponent.
     pub exponent: i32,
-    /// Coordinates lie within ±2^bound_exponent.
+    /// Coordinates are within ±2^bound_exponent.
     pub bound_exponent: i32,
 }
 
 impl ProjectionParts {
-    /// A pack with this section only.
+    /// A pack with only this section.
     pub fn to_pack(&self) -> Vec<u8> {
         pack(self.rows[0].len() as u32, &[self.to_section()])
     }
@@ -157,7 +157,7 @@ pub struct LexiconParts {
     /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times
     /// 2^(exponent + 8).
     pub exponent: i32,
-    /// How words are found: 0 whole, 1 by longest match.
+    /// The matching of words: 0 whole, 1 by longest match.
     pub matching: u32,
 }
 
@@ -173,7 +173,7 @@ impl LexiconParts {
         }
     }
 
-    /// A pack with this section only.
+    /// A pack with only this section.
     pub fn to_pack(&self) -> Vec<u8> {
         pack(self.vectors[0].len() as u32, &[self.to_section()])
     }
@@ -242,14 +242,14 @@ pub struct LayerParts {
 pub struct RecoderParts {
     /// d.
     pub dimension: usize,
-    /// A coordinate x enters as round(x · 2^exponent).
+    /// A coordinate x is converted to round(x · 2^exponent).
     pub exponent: i32,
-    /// 1 to 4 of them.
+    /// 1 to 4 layers.
     pub layers: Vec<LayerParts>,
 }
 
 impl RecoderParts {
-    /// A pack with this section only.
+    /// A pack with only this section.
     pub fn to_pack(&self) -> Vec<u8> {
         pack(self.dimension as u32, &[self.to_section()])
     }
@@ -280,7 +280,7 @@ impl RecoderParts {
         (RECODER_TAG, section)
     }
 
-    /// The number of coordinates that come out.
+    /// The number of output coordinates.
     pub fn width(&self) -> usize {
         self.layers.last().expect("a layer").bias.len()
     }
@@ -306,25 +306,25 @@ impl RecoderParts {
     }
 }
 
-/// How heads become scores.
+/// The scoring of heads.
 #[derive(Clone, Debug)]
 pub enum Scoring {
-    /// By thresholds, of which there are Q.
+    /// By thresholds; Q is their number.
     Graded(Vec<i32>),
-    /// One for the largest.
+    /// One for the largest head.
     Vote,
-    /// By thresholds, after what a section of features adds.
+    /// By thresholds, after the sums of a features section are added.
     Features(Vec<i32>),
 }
 
-/// A scores section as plain arrays, and the recoder before it, if there is one.
+/// A scores section as plain arrays, with an optional recoder before it.
 #[derive(Clone, Debug)]
 pub struct ScoreParts {
     /// d: coordinates of an embedding.
     pub dimension: usize,
-    /// Its outputs are scored then.
+    /// The recoder; if there is one, its outputs are scored.
     pub recoder: Option<RecoderParts>,
-    /// A coordinate x enters as round(x · 2^exponent); 0 after a recoder.
+    /// A coordinate x is converted to round(x · 2^exponent); 0 after a recoder.
     pub exponent: i32,
     /// `[n]`, n being d or the recoder's outputs.
     pub centre: Vec<i16>,
@@ -339,8 +339,8 @@ pub struct ScoreParts {
 }
 
 impl ScoreParts {
-    /// A pack in which a sentence is one of finitely many kinds, `one_hot(kind)` its embedding, and
-    /// gives candidate c the score `table[kind][c]`, which is at most `largest`.
+    /// A pack in which a sentence has one of finitely many kinds, with `one_hot(kind)` as its
+    /// embedding, and gives candidate c the score `table[kind][c]`, which is at most `largest`.
     pub fn of_table(table: &[Vec<u8>], largest: u8) -> Self {
         assert!(table.iter().flatten().all(|score| *score <= largest));
         let candidates = table[0].len();
@@ -369,7 +369,7 @@ impl ScoreParts {
         sentence
     }
 
-    /// A pack with the recoder, if there is one, and this section.
+    /// A pack with the recoder, if any, and this section.
     pub fn to_pack(&self) -> Vec<u8> {
         let mut sections: Vec<Section> = Vec::new();
         sections.extend(self.recoder.as_ref().map(RecoderParts::to_section));
@@ -389,7 +389,7 @@ impl ScoreParts {
         section.extend(kind.to_le_bytes());
         section.extend(u16::from(self.largest_score()).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        // 0 stands for the most, as in packs of an earlier minor version.
+        // 0 means the maximum, as in packs of an earlier minor version.
         let levels = self.levels as u32 % LEVELS as u32;
         section.extend(levels.to_le_bytes());
         let numbers = self.centre.iter();
@@ -454,7 +454,7 @@ impl ScoreParts {
         (outputs.collect(), norm)
     }
 
-    /// The scores that one sentence gives, from the definition.
+    /// The scores of one sentence, from the definition.
     pub fn naive_scores(&self, sentence: &[f32]) -> Vec<u8> {
         self.naive_scores_with(sentence, &[])
     }
@@ -491,8 +491,8 @@ impl ScoreParts {
         outputs.iter().map(value).collect()
     }
 
-    /// The best outcome for a document whose sentences are embeddings, from the definition: the
-    /// number of candidates if no coordinate of it is known.
+    /// The best outcome for a document of embeddings, from the definition: the number of candidates
+    /// if none of its coordinates is known.
     pub fn naive_best(&self, sentences: &[Vec<f32>]) -> u32 {
         let exponent = self.recoder.as_ref().map_or(self.exponent, |r| r.exponent);
         let known = |sentence: &&Vec<f32>| {
@@ -552,7 +552,7 @@ pub struct FeaturesParts {
     pub shift: u8,
     /// log₂ of the number of buckets.
     pub bucket_bits: u8,
-    /// The hash of each feature, and its weights, `[m]`. Of two with one key the first counts.
+    /// The hash of each feature, and its weights, `[m]`. Of two with the same key the first counts.
     pub rows: Vec<(u32, Vec<i8>)>,
     /// `[m]`.
     pub scales: Vec<u16>,
@@ -564,7 +564,7 @@ impl FeaturesParts {
         u64::from(hash) >> (16 - u32::from(self.bucket_bits))
     }
 
-    /// The rows in order, of those with one key the first.
+    /// The rows in order; of those with the same key, the first.
     fn ordered(&self) -> BTreeMap<u64, &[i8]> {
         let mut ordered: BTreeMap<u64, &[i8]> = BTreeMap::new();
         for (hash, row) in &self.rows {
@@ -714,8 +714,8 @@ pub fn repair_digest(bytes: &mut [u8]) {
     }
 }
 
-/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of
-/// two coordinates have no weight. Without an encoder if `alone`.
+/// A pack in which candidate c has the words `topics[c]`, each in one topic, and embeddings of two
+/// coordinates have no weight. If `alone`, without an encoder.
 pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
@@ -735,7 +735,7 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
         kinds,
         alone,
         bucket_bits: 4,
-        // One word gives 100·256: that of a weight of 100.
+        // One word gives 100·256, the value of a weight of 100.
         shift: 16,
         rows,
         scales: vec![256; topics.len()],
@@ -750,8 +750,8 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
         scoring: Scoring::Features((1..=8).map(|i| 256 * 12 * i).collect()),
         levels: LEVELS,
     };
-    // At epsilon 1 releases of sentences are right more often; from 3 on those of whole texts of 1
-    // to 9 sentences.
+    // At epsilon 1 sentence releases are right more often; from 3 on, those of whole texts of 1 to
+    // 9 sentences.
     let (by_sentence, by_whole_text) = (
         [300, 300, 300, 400, 400, 400],
         [200, 200, 200, 399, 500, 400],

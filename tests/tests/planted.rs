@@ -1,5 +1,5 @@
-//! The auditor audited: mechanisms with planted bugs, which the exact half of an audit must find,
-//! each by the check that is there for it. The same mechanisms without the bug pass.
+//! The auditor audited: an audit must find planted bugs, each by the check that is made for it. The
+//! same mechanisms without the bug pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -93,7 +93,7 @@ fn score_parts() -> ScoreParts {
     ScoreParts::of_table(&table.map(|row| row.to_vec()), 4)
 }
 
-/// 40 words on a plane.
+/// 40 words in a plane.
 fn words_pack() -> Vec<u8> {
     let vectors = (0i32..40).map(|i| vec![(i * 37 % 101 - 50) as i8, (i * 53 % 97 - 48) as i8]);
     let lexicon = LexiconParts::of_vectors(vectors.collect(), -4);
@@ -105,7 +105,7 @@ enum Bug {
     None,
     /// The weights of 2ε.
     DoubledEpsilon,
-    /// Levels of some candidates are one worse if an odd number of sentences lies on one side.
+    /// Levels of some candidates are one worse if an odd number of sentences is on one side.
     OffByOne,
     /// A sentence counts twice.
     OffByTwo,
@@ -113,14 +113,14 @@ enum Bug {
     RoundedDown,
     /// The ratio of neighbouring weights is rounded down, the weights are not.
     RatioRoundedDown,
-    /// Weights by the level, not by how far it is from the best.
+    /// Weights by the level, not by its difference to the best.
     RelativeToZero,
-    /// The ratio for a largest score of one less.
+    /// The ratio for a largest score that is smaller by one.
     RatioOfOneLess,
-    /// The rank of a candidate is drawn among the heads of its level.
+    /// The rank of a candidate is drawn from the heads of its level.
     RankAmongHeads,
-    /// The coins of the last batch, if it is not a whole one, are those of the batch before; with
-    /// more candidates than this.
+    /// The coins of an incomplete last batch are those of the batch before; only with more
+    /// candidates than this.
     CoinsReused(usize),
     /// Sentences after the hundredth count twice.
     LateTwice,
@@ -128,9 +128,9 @@ enum Bug {
     LatePush,
     /// A sentence is compared with the norm of the one before it.
     NormBefore,
-    /// How far a candidate is from the best has eight bits.
+    /// The difference of a candidate to the best has eight bits.
     Wrapped,
-    /// State that a clear should wipe counts for the next document.
+    /// State that a clear should wipe affects the next document.
     NotCleared,
     /// A phrase may begin in one sentence and end in the next.
     PhraseAcross,
@@ -166,7 +166,7 @@ impl<'p> Planted<'p> {
         }
     }
 
-    /// Permute-and-flip by the definition, but for the bug.
+    /// Permute-and-flip by the definition, except for the bug.
     fn flip(&self, levels: &[u8], epsilon: Epsilon, rng: &mut dyn Rng) -> u32 {
         const BATCH: usize = 32;
         let table = self.table(epsilon, Rule::PermuteAndFlip);
@@ -199,7 +199,7 @@ impl<'p> Planted<'p> {
         *among[below(rng, among.len() as u128) as usize] as u32
     }
 
-    /// The levels of scores by the definition, but for the bug.
+    /// The levels of scores by the definition, except for the bug.
     fn scored(&self, sentences: &[f32]) -> Vec<u8> {
         let parts = score_parts();
         let rows: Vec<&[f32]> = sentences.chunks(self.dimension()).collect();
@@ -236,7 +236,7 @@ impl<'p> Planted<'p> {
     }
 }
 
-/// A sentence before another one, if the two make a phrase.
+/// Puts a sentence before another one if the two make a phrase.
 fn across(before: &str, sentence: &str) -> String {
     match [before, sentence] {
         ["w00000", "w00001"] => format!("{before} {sentence}"),
@@ -286,7 +286,7 @@ impl Engine for Planted<'_> {
                 weights.take(self.bound()).collect()
             }
             Bug::RoundedDown => table(&|weight| (weight * u128::from(constant)) >> 64),
-            // By 5: the table has 4 more than the value that was rounded up.
+            // By 5: the table is 4 above the value that was rounded up.
             Bug::RatioRoundedDown => table(&|weight| {
                 let product = weight * u128::from(constant - 5);
                 product.div_ceil(1 << 64).max(1)
@@ -392,7 +392,7 @@ impl Sentences for Planted<'_> {
     }
 }
 
-/// Audits the mechanism with the bug, on both packs: these checks must be among those that fail.
+/// Audits the mechanism with the bug, on both packs; these checks must be among those that fail.
 fn must_fail(bug: Bug, by: &[&str]) {
     for bytes in [depth_pack(), score_pack()] {
         must_fail_on(&bytes, bug, by);
@@ -430,8 +430,7 @@ fn without_a_bug_all_checks_pass_and_losses_come_near() {
     }
 }
 
-/// Votes are compared, graded scores are not: what a pack with a largest score of 1 does is no
-/// vote.
+/// Votes are compared, graded scores are not: a pack with a largest score of 1 does not vote.
 #[test]
 fn mechanisms_are_called_what_they_are() {
     let golden = |name: &str| {
@@ -469,7 +468,7 @@ fn a_level_off_by_two_is_found() {
 #[test]
 fn a_table_that_is_rounded_down_is_found() {
     must_fail(Bug::RoundedDown, &[TABLE]);
-    // By less than any loss shows: only integers see it.
+    // The difference is too small for any loss and shows only in integers.
     must_fail(Bug::RatioRoundedDown, &[TABLE]);
     let bytes = depth_pack();
     let checks = Planted::new(&bytes, Bug::RatioRoundedDown).audit();
@@ -493,7 +492,7 @@ fn the_ratio_of_a_largest_score_that_is_off_by_one_is_found() {
     );
 }
 
-/// No two candidates show these, only the definition.
+/// Only the definition reveals these bugs, not two candidates.
 #[test]
 fn coins_that_are_reused_and_ranks_among_heads_are_found() {
     for bug in [
@@ -528,7 +527,7 @@ fn sentences_that_count_for_more_than_themselves_are_found() {
     }
 }
 
-/// Bugs in only one of the ways to push sentences.
+/// Bugs in only one of the two ways to push sentences.
 #[test]
 fn ways_to_push_that_differ_are_found() {
     let lexicon = LexiconParts::of_vectors((0..40).map(|i| vec![i, 40 - i]).collect(), -4);
@@ -560,7 +559,7 @@ fn ways_to_push_that_differ_are_found() {
     assert_eq!(failed(&checks), BTreeSet::new());
 }
 
-/// Levels of a pack that has one more than the promise for the whole text reckons with.
+/// Levels of a pack that has one more than the promise for the whole text assumes.
 #[test]
 fn a_cap_that_is_off_by_one_is_found() {
     let with = |levels| ScoreParts {
@@ -585,7 +584,7 @@ fn a_cap_that_is_off_by_one_is_found() {
     }
 }
 
-/// A mechanism that states the promise of another for the whole text.
+/// A mechanism that states another one's promise for the whole text.
 struct OtherPromise<'p> {
     promised: Planted<'p>,
     levels: Planted<'p>,
@@ -647,13 +646,13 @@ impl Sentences for OtherPromise<'_> {
     }
 }
 
-/// How the whole-text rule may be wrong.
+/// Bugs of the whole-text rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum WholeBug {
     None,
-    /// By permute-and-flip, whose normaliser moves with the text.
+    /// Permute-and-flip, whose normaliser moves with the text.
     Flipped,
-    /// All candidates that tie for the best have its weight.
+    /// All candidates that tie for the best have the best one's weight.
     TiesCount,
     /// Nothing is released if nothing is known.
     Silent,
@@ -773,16 +772,16 @@ fn whole_text_rules_that_are_wrong_are_found() {
     }
 }
 
-/// How projective geometry response may be wrong.
+/// Bugs of projective geometry response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PointBug {
     None,
     /// A draw outside the preferred set is from all points.
     AllPoints,
-    /// The text's outcome is one too large when the set is made, and right when what is in it is
+    /// The text's outcome is one too large when the set is made, and right when its member is
     /// drawn.
     OtherSet,
-    /// Every second outcome prefers a point less, so that the normaliser moves.
+    /// Every second outcome prefers one point less, so the normaliser moves.
     Moving,
     /// The weights of 1.1·ε.
     Spent,
@@ -812,7 +811,7 @@ impl WholeText for PlantedPoints<'_> {
 
     fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
         let mut weights = match self.2 {
-            // In the geometry of the ε that was asked for.
+            // In the geometry of the requested ε.
             PointBug::Spent => {
                 let (first, other) = Geometry::weights(self.epsilon(epsilon));
                 let weights = self.0.weights(document, epsilon)?;
@@ -898,9 +897,9 @@ fn words_that_are_passed_through_or_not_drawn_anew_are_found() {
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum WordBug {
         None,
-        /// Takes an unknown word for the next one in the alphabet.
+        /// Maps an unknown word to the next one in the alphabet.
         PassedThrough,
-        /// Repeats the first draw for a word at its next places.
+        /// Repeats the first draw of a word at its next positions.
         NotAnew,
     }
 
@@ -1004,7 +1003,7 @@ fn encoders_that_look_at_more_than_a_sentence_are_found() {
     #[derive(PartialEq)]
     enum Coupled {
         No,
-        /// A part of the vector before stays, as if a batch had been normalised.
+        /// A part of the previous vector stays, as if a batch had been normalised.
         Batch,
         /// The scale changes with every call.
         Calls,

@@ -1,13 +1,13 @@
-//! The auditor is audited: devices with a bug that the black-box half of `undertone audit` must
-//! find, in Rust on `core`'s parts and in C around the real library, and the real device, which
-//! must pass.
+//! The auditor audited: devices with a bug that the black-box half of `undertone audit` must find,
+//! in Rust from parts of `core` and in C around the real library, and the real device, which must
+//! pass.
 //!
-//! Devices in Rust draw from a fixed seed and count time instead of measuring it: what they pass
-//! once they pass always. `UNDERTONE_SEED=2` and so on try others; so few misses are expected that
-//! a thousand seeds show none. Devices in C have the system's entropy and its clock.
+//! Devices in Rust draw from a fixed seed and count time instead of measuring it, so a check that
+//! passes once always passes. `UNDERTONE_SEED=2` and so on try other seeds; a thousand of them
+//! showed no miss. Devices in C use the system's entropy and its clock.
 //!
-//! Chance: false alarm 10⁻¹⁰, miss 10⁻³⁰. See `failed_thrice` for a false alarm, used less than
-//! 100 times; `bugs_in_c…` and `late_bugs…` for a miss.
+//! Chance: false alarm 10⁻¹⁰, miss 10⁻³⁰. See `failed_thrice`, which is used less than 100 times,
+//! for a false alarm, and `bugs_in_c…` and `late_bugs…` for a miss.
 
 #![cfg(unix)]
 
@@ -63,7 +63,7 @@ fn seed() -> u64 {
     seed.map_or(1, |seed| seed.parse().expect("a number"))
 }
 
-/// Most bugs are looked for at this ε.
+/// The ε at which most bugs are searched for.
 fn two() -> Epsilon {
     epsilon("2")
 }
@@ -73,7 +73,7 @@ fn two() -> Epsilon {
 /// Candidates of the packs below.
 const CANDIDATES: usize = 16;
 
-/// One sentence lifts the first candidate, another one all others: a loss close to ε. Words lie on
+/// One sentence lifts the first candidate, another one all others: a loss close to ε. Words are on
 /// a line.
 fn scores_pack() -> Vec<u8> {
     let table: Vec<Vec<u8>> = [1, 0]
@@ -111,8 +111,8 @@ fn worst_neighbours() -> Vec<Neighbours> {
     ]
 }
 
-/// One direction and two sorts of candidates, neither of which lies in the middle of the sentences
-/// below: no level is 0.
+/// One direction and two groups of candidates, none of them in the middle of the sentences below:
+/// no level is 0.
 fn depth_pack() -> Vec<u8> {
     let depth = DepthParts {
         dimension: 2,
@@ -134,28 +134,28 @@ fn depth_pack() -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// ε where ε/2 belongs.
+    /// ε in the place of ε/2.
     WholeEpsilon,
-    /// Every level but the best is one or two too large.
+    /// Every level except the best is one or two too large.
     LevelOffBy(u8),
-    /// Every second release has the random words of the one before.
+    /// Every second release reuses the random words of the one before.
     NoiseReused,
     NoNoise,
     /// The textbook, in `f32` or in `f64`.
     FloatNoise {
         single: bool,
     },
-    /// Sentences of zeroes are not looked at.
+    /// Sentences of zeroes are ignored.
     EarlyExit,
     Seeded,
-    /// Weights by the level, not by the level above the best; again if nobody shows heads.
+    /// Weights by the level, not by its difference to the best; draws again if no candidate shows
+    /// heads.
     RelativeToZero,
-    /// A word that is not in the vocabulary stays as it is: it gets a number of its own.
+    /// An unknown word is not replaced: it gets a number of its own.
     PassedThrough,
-    /// A word that is not in the vocabulary counts as the first one and not as the one that stands
-    /// for it.
+    /// An unknown word counts as the first word instead of the fallback word.
     WrongFallback,
-    /// The words of a bag are not drawn apart.
+    /// The words of a bag are not drawn independently.
     OneDrawForABag,
     /// Sentences whose second coordinate is larger than the first count twice.
     CountedTwice,
@@ -163,19 +163,19 @@ enum Bug {
     TellsOneIn(u64),
     /// Whole texts are released by permute-and-flip, whose normaliser moves with the text.
     Flipped,
-    /// Of candidates that tie for the best of a whole text the number of its sentences chooses.
+    /// Ties for the best candidate of a whole text are broken by the number of its sentences.
     TiesByText,
     /// Nothing is released if nothing is known of a whole text.
     Silent,
-    /// Points are those of the outcome after the best one.
+    /// Points of the outcome after the best one.
     OtherSet,
-    /// Pushed one by one, embeddings after the hundredth count as the zero vector.
+    /// Embeddings after the hundredth, pushed one by one, count as the zero vector.
     LateLost,
-    /// A release leaves its sentences for the next one.
+    /// A release leaves its sentences for the next release.
     NotCleared,
     /// Every release has a key of its own, of 32 bits.
     WeakKey,
-    /// Noise on vectors of which χ² has a degree less, or not.
+    /// The χ² of the noise on vectors has one degree less, or not.
     DegreeLess(bool),
     /// Vectors are rounded to the nearest point of the grid, not at random.
     Nearest,
@@ -223,8 +223,8 @@ impl<'p> Planted<'p> {
         self.before.clone()
     }
 
-    /// Draws by the definition, from the weights of `core`: its own engine is slow where it is not
-    /// optimised.
+    /// Draws by the definition from the weights of `core`, because its engine is slow in debug
+    /// builds.
     fn select(&self, levels: &[u8], ratio: Ratio, rule: Rule, rng: &mut PublicRng) -> u32 {
         let best = levels.iter().min().copied().unwrap_or(0);
         let off = match self.bug {
@@ -246,7 +246,7 @@ impl<'p> Planted<'p> {
             (_, relative) => weights[usize::from(relative) + off],
         };
         let mut shares: Vec<u128> = Vec::new();
-        // Without a best level that always shows heads somebody tosses again.
+        // Without a best level that always shows heads, the coins are tossed again.
         while shares.iter().sum::<u128>() == 0 {
             shares = match rule {
                 Rule::Exponential => levels.iter().map(weight).collect(),
@@ -277,7 +277,7 @@ impl<'p> Planted<'p> {
 
 impl Device for Planted<'_> {
     fn restart(&mut self) -> Result<()> {
-        // Runs differ, as they do with entropy.
+        // Runs differ, as with entropy.
         if self.bug != Bug::Seeded {
             self.runs += 1;
         }
@@ -320,7 +320,7 @@ impl Device for Planted<'_> {
                 rows.extend(twice);
                 rows.truncate(document::MAX_SENTENCES);
             }
-            // By turns, the one before is the other one.
+            // In turns, so the previous input is the other one.
             let before = documents.iter().find(|other| *other != number);
             if let (Bug::NotCleared, Some(before), Document::Embeddings(rows)) =
                 (self.bug, before, &mut kept)
@@ -507,7 +507,7 @@ impl Device for Planted<'_> {
                 }
                 Bug::NoNoise => wide.iter().map(|x| (x / step).round() * step).collect(),
                 Bug::DegreeLess(less) => {
-                    // ‖g'‖·g/ε: g' has a coordinate more than g, ...
+                    // ‖g'‖·g/ε, where g' has one coordinate more than g, ...
                     let degrees = vector.len() + usize::from(!less);
                     let mut square = || normal(&mut rng).powi(2);
                     let norm = (0..degrees).map(|_| square()).sum::<f64>().sqrt();
@@ -554,7 +554,7 @@ impl Device for Planted<'_> {
             let Document::Embeddings(rows) = &self.kept[number] else {
                 unreachable!("embeddings are timed")
             };
-            // A clock would make this a matter of chance.
+            // A clock would make this depend on chance.
             let pushed = rows
                 .iter()
                 .filter(|row| self.bug != Bug::EarlyExit || row.iter().any(|x| *x != 0.0));
@@ -627,7 +627,7 @@ fn levels_off_are_noticed() {
     }
 }
 
-/// No text of the lexicon is a sentence on which this device errs; the search finds some.
+/// No text of the lexicon is a sentence on which this device fails; the search finds some.
 #[test]
 fn the_device_is_asked_for_searched_neighbours() {
     let bytes = scores_pack();
@@ -645,9 +645,9 @@ fn the_device_is_asked_for_searched_neighbours() {
             epsilons: vec![two()],
             rules: RULES.to_vec(),
             neighbours: 600,
-            // With 8,000 the tests of fit see too little: -log10 of p was 16 on average, 4 the
-            // deviation, 12 the threshold. All three grow with the number of releases or with its
-            // root.
+            // With 8,000, the tests of fit are too weak: -log10 of p was 16 on average with a
+            // deviation of 4, and the threshold is 12. All three grow with the number of releases
+            // or with its root.
             releases: 4 * draws() as u64,
             seed: 1,
         };
@@ -659,7 +659,7 @@ fn the_device_is_asked_for_searched_neighbours() {
             let passed: Vec<bool> = checks.map(|check| check.passed).collect();
             assert_eq!(passed, [bug == Bug::None; 2], "{bug:?}: {name}");
         }
-        // Far more than by design, which shows nothing here.
+        // Far more releases than by design, which shows nothing here.
         for check in checks.iter().filter(|check| check.name == names[0]) {
             assert!(check.measured > 0.6 * check.claimed, "{check}");
         }
@@ -720,14 +720,14 @@ fn wrong_releases_of_whole_texts_are_noticed() {
         let checks = audit_whole_texts(&mut device, &bytes);
         let mut failed = failed(&checks);
         if bug == Bug::Flipped {
-            // 2.36 is its loss, so that chance decides whether a bound on it is above 2.
+            // Its loss is 2.36, so chance decides whether a bound on it exceeds 2.
             failed.retain(|name| *name != EXCHANGED);
         }
         assert_eq!(failed, names, "{bug:?}");
     }
 }
 
-/// Only features of public words, with random weights for 16 candidates, and fewer levels.
+/// Features of public words only, with random weights for 16 candidates, and fewer levels.
 fn features_pack() -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
@@ -762,7 +762,7 @@ fn features_pack() -> Vec<u8> {
     pack(1, &[scores.to_section(), features.to_section()])
 }
 
-/// For packs with features, sentences are texts: searched, compared and released.
+/// For packs with features, sentences are texts, which are searched, compared and released.
 #[test]
 fn packs_with_features_are_audited_by_texts() {
     let golden = fs::read(root().join("tests/golden/golden-features.pack"));
@@ -798,7 +798,7 @@ fn packs_with_features_are_audited_by_texts() {
     }
 }
 
-/// The fewest releases that an audit asks for are enough for every check.
+/// The minimum number of releases is enough for every check.
 #[test]
 fn too_few_releases_are_refused() {
     let bytes = scores_pack();
@@ -822,7 +822,7 @@ fn too_few_releases_are_refused() {
     let report = undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let report = report.expect("a device");
     assert_eq!(failed(&report.checks), [""; 0]);
-    // The encoder: the pack is asked for none.
+    // The encoder's, because the pack has none.
     assert!(
         report.summary().contains("checks passed, 1 left out, "),
         "{}",
@@ -830,7 +830,7 @@ fn too_few_releases_are_refused() {
     );
 }
 
-/// The claim of the README on how much 20,000 releases show.
+/// The README's claim about 20,000 releases.
 #[test]
 fn releases_that_tell_now_and_then_are_noticed() {
     let bytes = scores_pack();
@@ -877,7 +877,7 @@ fn reused_noise_is_noticed() {
         Rule::PermuteAndFlip,
         &worst_neighbours(),
     );
-    // No single document is wrong.
+    // No single document reveals the bug.
     assert_eq!(failed(&checks), ["independence of releases"]);
     let checks =
         vectors::check(&mut device, Noise::Laplace, epsilon("1"), 5_000).expect("a device");
@@ -922,7 +922,7 @@ fn a_seeded_generator_is_noticed() {
 fn weights_relative_to_level_0_are_noticed() {
     let bytes = depth_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
-    // Four sentences on one side: all candidates are at depth 0, or the second half is a level
+    // Four sentences on one side: all candidates are at depth 0, or the second half one level
     // deeper.
     let rows = |last: f32| {
         Document::Embeddings(vec![
@@ -942,7 +942,7 @@ fn weights_relative_to_level_0_are_noticed() {
         documents: [rows(1.0), rows(-0.5)],
         change: Change::Replaced,
     }];
-    // Far below level 0 all weights are 1, the least that there is.
+    // Far below level 0 all weights are 1, the minimum.
     let epsilon = epsilon("85");
     for (bug, names) in [
         (Bug::RelativeToZero, &["frequencies of candidates"][..]),
@@ -1011,14 +1011,13 @@ fn floating_point_noise_is_noticed() {
         let mut device = Planted::new(Bug::FloatNoise { single }, &bytes);
         let checks = reachability::check(&mut device, Noise::Laplace, epsilon("1"), 2_000)
             .expect("a device");
-        // In double precision a vector of single precision is not given away by what can be
-        // reached.
+        // Reachability does not reveal a single-precision vector in double precision.
         assert_eq!(failed(&checks).is_empty(), !single);
         let checks =
             vectors::check(&mut device, Noise::Laplace, epsilon("1"), 500).expect("a device");
         assert!(failed(&checks).contains(&"coordinates lie on the grid"));
     }
-    // Discrete noise is slow where it is not optimised.
+    // Discrete noise is slow in debug builds.
     let noises = [Noise::Laplace, Noise::DiscreteLaplace];
     for noise in &noises[..if soak() { 2 } else { 1 }] {
         let mut device = Planted::new(Bug::WholeEpsilon, &bytes);
@@ -1027,7 +1026,7 @@ fn floating_point_noise_is_noticed() {
     }
 }
 
-/// Wrong radius of noise, wrong rounding before it, a wrong key.
+/// A wrong radius of noise, wrong rounding before it, a wrong key.
 #[test]
 fn wrong_noise_is_noticed() {
     let bytes = scores_pack();
@@ -1055,7 +1054,7 @@ fn wrong_noise_is_noticed() {
     }
 }
 
-/// State that a release leaves, and sentences late in a long document.
+/// State that remains after a release, and sentences late in a long document.
 #[test]
 fn sentences_that_stay_or_are_lost_are_noticed() {
     let bytes = scores_pack();
@@ -1095,7 +1094,7 @@ fn a_data_dependent_early_exit_is_noticed() {
     );
 }
 
-/// A bag is one release, however many words it has, and counts for the checks that look at it.
+/// A bag is one release for any number of words, and counts as one in the checks of bags.
 #[test]
 fn releases_of_words_are_counted_once() {
     let bytes = scores_pack();
@@ -1103,7 +1102,7 @@ fn releases_of_words_are_counted_once() {
     for (mechanism, unknown, expected) in [
         // Three pairs of words, two unknown words.
         (WordMechanism::Selection(Rule::Exponential), 2, 6),
-        // And what is drawn for the word that stands for them.
+        // The draws for their fallback word as well.
         (WordMechanism::LaplaceNearest, 4, 6),
     ] {
         let mut device = Planted::new(Bug::None, &bytes);
@@ -1137,7 +1136,7 @@ fn devices_without_bugs_pass() {
     assert_eq!(failed(&checks), [""; 0]);
 }
 
-/// All checks that do not look at the clock, on a device with [`scores_pack`].
+/// All checks except those of the clock, on a device with [`scores_pack`].
 fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     let pack = Pack::parse(bytes).expect("a pack");
     let mut checks = Vec::new();
@@ -1158,9 +1157,9 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     }
     let releases: u64 = checks.iter().map(|check| check.tried).sum();
     println!("{releases} releases");
-    // The audit sees most of what is there. The loss is 1.999, between 0.1698 and 0.0230 of 8,000
-    // releases. For a bound of 1 the two shares must be so far off that Chernoff's bound for both
-    // is e^-37.8.
+    // The audit measures most of the loss, which is 1.999, between 0.1698 and 0.0230 of 8,000
+    // releases. A bound of 1 would require deviations of both shares whose Chernoff bounds are
+    // e^-37.8.
     let loss = checks
         .iter()
         .find(|check| check.name == "loss of a replaced sentence");
@@ -1186,9 +1185,9 @@ fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
     program
 }
 
-/// The device with these calls going to bugs of `tests/c/planted.c`.
+/// The device, with these calls replaced by the bugs of `tests/c/planted.c`.
 fn planted_device(name: &str, calls: &[(&str, &str)]) -> PathBuf {
-    // The file calls the library by its own names.
+    // The file calls the library by its real names.
     let object = output_dir().join("planted.o");
     static COMPILED: OnceLock<()> = OnceLock::new();
     COMPILED.get_or_init(|| {
@@ -1212,9 +1211,9 @@ fn planted_device(name: &str, calls: &[(&str, &str)]) -> PathBuf {
 
 /// The checks that fail in three audits in a row of a device with the system's entropy.
 ///
-/// One that does what it should fails an audit by a wrong bound, each with a probability of 10⁻⁶ at
-/// most, or by a test of fit, each with one of 10⁻¹²: of fewer than 100 of them, which is 10⁻⁴, and
-/// 10⁻¹² for three in a row. One that does not fails all three.
+/// A correct device fails an audit by a wrong bound, each with a probability of at most 10⁻⁶, or by
+/// a test of fit, each with 10⁻¹². There are fewer than 100 of them: 10⁻⁴, and 10⁻¹² for three in a
+/// row. A wrong device fails all three.
 fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..3 {
@@ -1282,7 +1281,7 @@ fn the_device_passes() {
     }
 }
 
-/// A pack that has only features, as our ready ones, takes texts and no embeddings.
+/// A pack with features only, such as our ready ones, accepts texts and no embeddings.
 #[test]
 fn the_device_passes_an_audit_of_features() {
     if !have("cc", "gcc") {
@@ -1314,10 +1313,10 @@ fn the_device_passes_an_audit_of_features() {
     }
 }
 
-/// The time of a release does not depend on the sentences, on a machine that does other things,
-/// too. Chance decides which document is timed next, so what else the machine does falls on both
-/// classes alike: t is 5 in three runs, in one direction, less than once in 10¹⁸ times. Where
-/// memory lies favours a class in one run of ten, in that one alone and by less than what counts.
+/// The time of a release does not depend on the sentences, even on a busy machine. Chance decides
+/// which document is timed next, so other load falls on both classes alike: t is 5 in three runs,
+/// in one direction, less than once in 10¹⁸ times. The place in memory favours a class in one run
+/// of ten, in that one alone and by less than the threshold.
 #[test]
 fn the_device_takes_its_time() {
     if !have("cc", "gcc") {
@@ -1345,8 +1344,8 @@ fn bugs_in_c_are_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
-    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come
-    // up with e^-219.
+    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less have
+    // a probability of e^-219.
     let doubled = planted_device(
         "device-doubled",
         &[
@@ -1384,8 +1383,8 @@ fn bugs_in_c_are_noticed() {
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut device = start(&lazy, &bytes);
-    // Zeroes take a hundredth of the time: t was 2,300 and more beside a busy program, where 5
-    // counts. The clock may run badly once.
+    // Zeroes take a hundredth of the time: t was 2,300 and more next to a busy program, and the
+    // threshold is 5. The clock may fail once.
     let noticed = (0..3).any(|_| {
         let checks = timing::check(&mut device, &pack, "", rule, epsilon("1"), 3_000);
         failed(&checks.expect("a device"))
@@ -1395,13 +1394,13 @@ fn bugs_in_c_are_noticed() {
     assert!(noticed);
 }
 
-/// Sentences that are lost after the hundredth, one by one and as texts.
+/// Drops sentences after the hundredth, pushed one by one and as texts.
 #[test]
 fn late_bugs_in_c_are_noticed() {
     if !have("cc", "gcc") {
         return;
     }
-    // Every other word is like the one sentence of `scores_pack`, the rest like the other one.
+    // Every other word acts like the first sentence of `scores_pack`, the rest like the other one.
     let words = (0..40).map(|i| {
         if i % 2 == 0 {
             vec![100, 0]
@@ -1426,12 +1425,12 @@ fn late_bugs_in_c_are_noticed() {
         let (rule, draws) = (Rule::Exponential, draws() / 4);
         let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
         let checks = [check.expect("a device")];
-        // p is 0 to a double. For a miss it would have to be 10⁻¹².
+        // p is 0 as a double. A miss would require 10⁻¹².
         assert!(!failed(&checks).is_empty(), "{bug}");
     }
 }
 
-/// A release that states another ε, rule or pack than was asked for is no release of the mechanism.
+/// A release that states another ε, rule or pack than requested is not a release of the mechanism.
 #[test]
 fn releases_that_lie_are_noticed() {
     if !have("cc", "gcc") {
@@ -1684,7 +1683,7 @@ fn bad_requests_are_answered() {
     lines.extend(bad.iter().map(|line| line.as_bytes().to_vec()));
     lines.push(too_many.into_bytes());
     lines.push(b"release\0 1".to_vec());
-    // Good ones with a byte or a field changed.
+    // Valid ones with a changed byte or field.
     let mut rng = PublicRng::new(0x7e57_ab10);
     for _ in 0..if soak() { 50_000 } else { 3_000 } {
         let mut line = good[below(&mut rng, good.len() as u128) as usize]
@@ -1699,7 +1698,7 @@ fn bad_requests_are_answered() {
                 _ => line.truncate(at.max(1)),
             }
         }
-        // So that none asks for many releases of many words.
+        // Limited, so that no request is for many releases of many words.
         if line.len() < 60
             && !line
                 .windows(4)
@@ -1755,7 +1754,7 @@ fn bad_requests_are_answered() {
             assert!(!fine, "{line:?}: {answer:?}");
         }
     }
-    // Packs that are none.
+    // Invalid packs.
     for bytes in [&b""[..], b"hello", &[0; 4096]] {
         fs::write(&pack, bytes).expect("the target folder can be written");
         let output = Command::new(&program)

@@ -22,7 +22,7 @@ use undertone_tests::{CountingRng, FixedEntropy, FixedWords};
 /// Millionths, as ε is held.
 const MICRO: u64 = 1_000_000;
 
-/// ε in millionths: 28 is more than the weights can tell apart, 1000 the most there is.
+/// ε in millionths: 28 exceeds the range of the weights, 1000 is the maximum.
 const EPSILONS: [u32; 8] = [
     1,
     500_000,
@@ -58,7 +58,7 @@ fn geometries(most: u64) -> Vec<(u32, u32)> {
     all.filter(|(q, t)| points_of(*q, *t) <= most).collect()
 }
 
-/// The hyperplanes that a server gets for a pack with that many candidates.
+/// A server's hyperplanes for a pack with that many candidates.
 fn hyperplanes(q: u32, t: u32) -> Geometry {
     let outcomes = points_of(q, t) as u32;
     Geometry::new(q as u16, outcomes).expect("a prime")
@@ -191,7 +191,7 @@ fn hyperplanes_have_the_fewest_coordinates_with_room() {
             assert_eq!(Geometry::new(q, outcomes).is_some(), wanted, "{q}");
         }
     }
-    // 3^16 points are too many, 2^24 − 1 are not.
+    // 3^16 points are too many, 2^24 − 1 are allowed.
     assert_eq!(Geometry::new(3, 8_000_000), None);
     assert_eq!(Geometry::new(2, 1 << 24), None);
     let largest = Geometry::new(2, (1 << 24) - 1).expect("24 coordinates");
@@ -201,7 +201,7 @@ fn hyperplanes_have_the_fewest_coordinates_with_room() {
     );
 }
 
-/// Two to half the modulus, which is the least prime from 5 on with a number for each outcome.
+/// Two to half the modulus, which is the least prime from 5 on that has a number for each outcome.
 #[test]
 fn progressions_have_the_least_modulus_with_room() {
     for outcomes in (0..400).chain([5787, 5788, 5791, 5792, 70_000]) {
@@ -233,14 +233,14 @@ fn progressions_have_the_least_modulus_with_room() {
 
 // --- The law
 
-/// A side of the coin: its share, and which point each index is.
+/// One side of the coin: its share, and the point of each index.
 struct Side {
     start: u128,
     end: u128,
     points: Vec<u32>,
 }
 
-/// A mechanism as its law is taken apart here: an outcome has two sides, and their shares lie in
+/// A mechanism split into the parts of its law: an outcome has two sides, and their shares are in
 /// 0..total.
 fn law_of(sides: &[Side], total: u128, points: u32) -> Law {
     let mut numerators = vec![BigUint::ZERO; points as usize];
@@ -257,8 +257,8 @@ fn law_of(sides: &[Side], total: u128, points: u32) -> Law {
     }
 }
 
-/// The law of the code for an outcome, from its answers to the first and to the last random words
-/// of every interval.
+/// The law of the code for an outcome, from its draws for the first and the last random words of
+/// every interval.
 fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
     let (first, other) = Geometry::weights(epsilon(micro));
     let [first, other] = [first, other].map(u128::from);
@@ -283,16 +283,16 @@ fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
     (sides.into(), total)
 }
 
-/// The theorem, and that the code has its law: for every geometry of at most 150 points and every
-/// outcome, each point of its set is drawn by one index, each other point by one, and the laws of
-/// any two outcomes are within e^ε.
+/// The theorem, and that the code has this law. For every geometry of at most 150 points and every
+/// outcome, each point of its set and each other point is drawn by exactly one index, and the laws
+/// of any two outcomes are within e^ε.
 #[test]
 fn no_two_texts_exceed_epsilon() {
     let mut pairs = 0;
     let most = if undertone_tests::soak() { 400 } else { 150 };
     for (number, (geometry, sets)) in all_geometries(most).into_iter().enumerate() {
         let points = geometry.points() as usize;
-        // The points of sides are those of another ε; small geometries have all.
+        // Sides have the points of another ε; small geometries are complete.
         let some = if points <= 15 { EPSILONS.len() } else { 1 };
         let from = number % EPSILONS.len();
         for micro in EPSILONS.iter().cycle().skip(from).take(some) {
@@ -314,7 +314,7 @@ fn no_two_texts_exceed_epsilon() {
                 laws.push(law);
             }
             assert!(all_within(&laws, &exp(u64::from(*micro), MICRO)), "{what}");
-            // And nearly uses it up, as far as whole weights up to 2^40 can.
+            // It is nearly attained, up to the rounding of weights to integers of at most 2^40.
             let most = (f64::from(*micro) * 1e-6).min(40.0 * std::f64::consts::LN_2);
             let loss = laws[0].loss(&laws[1]);
             assert!(
@@ -327,7 +327,7 @@ fn no_two_texts_exceed_epsilon() {
     println!("{pairs} pairs of texts");
 }
 
-/// Weights never exceed their promise, and are those of the definition: ⌈2⁴⁰·e^(−ε)⌉, or a bit
+/// Weights never exceed their promise, and are those of the definition: ⌈2⁴⁰·e^(−ε)⌉, or slightly
 /// more.
 #[test]
 fn weights_keep_their_ratio() {
@@ -351,10 +351,10 @@ fn weights_keep_their_ratio() {
 /// A planted bug.
 #[derive(Clone, Copy, Debug)]
 enum Bug {
-    /// The complement is drawn from all points, so that the preferred ones have too much; that
-    /// alone changes no ratio between outcomes but beyond W₀/W₁.
+    /// The complement is drawn from all points, so the preferred ones have too much. That alone
+    /// changes ratios between outcomes only beyond W₀/W₁.
     AllPoints,
-    /// The set of the next outcome but one misses a point, so the normaliser moves.
+    /// The set of the next outcome but one lacks a point, so the normaliser moves.
     Moving,
     /// W₀/W₁ is e^1.1ε.
     Weights,
@@ -387,7 +387,7 @@ fn wrong_laws_are_caught() {
                             Bug::Moving if v % 2 == 1 && inside.len() > 1 => {
                                 outside.extend(inside.pop());
                             }
-                            // The last outcome prefers a point more.
+                            // The last outcome prefers one point more.
                             Bug::Moving if v % 2 == 1 => inside.extend(outside.pop()),
                             _ => {}
                         }
@@ -444,7 +444,7 @@ fn variance([k, c, shared]: [f64; 3], n: u32, micro: u32) -> f64 {
     (p * (k - c) / z + (n - 1.0) * r * (1.0 - r)) / n / difference.powi(2)
 }
 
-/// No order has less error than the one chosen, but for what few points are worth.
+/// No order has a smaller error than the chosen one, except by the value of a few points.
 #[test]
 fn the_best_geometry_is_the_best_of_all() {
     let orders: Vec<u32> = (2..=u32::from(u16::MAX))
@@ -492,7 +492,7 @@ fn the_best_geometry_is_the_best_of_all() {
             found.insert((outcomes, micro), shape);
         }
     }
-    // A few, so that a change shows.
+    // A few known values, so that a change is noticed.
     let progressions = |modulus, terms| Shape::Progressions { modulus, terms };
     let hyperplanes = |order, coordinates| Shape::Hyperplanes { order, coordinates };
     assert_eq!(found[&(11, 1_000_000)], progressions(11, 3));
@@ -505,14 +505,14 @@ fn the_best_geometry_is_the_best_of_all() {
 
 // --- Packs and texts
 
-/// As many kinds of sentences as candidates, each best for one.
+/// The same number of kinds of sentences and of candidates, each kind best for one candidate.
 fn parts(n: usize) -> ScoreParts {
     let row = |best| (0..n).map(|c| u8::from(c == best)).collect();
     let table: Vec<Vec<u8>> = (0..n).map(row).collect();
     ScoreParts::of_table(&table, 1)
 }
 
-/// Documents end to end: the point is that of the best outcome and of the random words, and
+/// Documents end to end: the point is determined by the best outcome and the random words, and
 /// "nothing known" is a release like any other.
 #[test]
 fn documents_release_the_points_of_their_best_outcome() {
@@ -524,7 +524,7 @@ fn documents_release_the_points_of_their_best_outcome() {
         let mut document = Document::new(&pack).expect("candidates");
         for best in 0..=n {
             for micro in EPSILONS {
-                // No sentence for nothing known: a sentence of zeroes has no known word.
+                // No sentence for "nothing known": a sentence of zeroes has no known word.
                 if best < n {
                     document.push(&parts.one_hot(best)).expect("room");
                 } else {
@@ -557,7 +557,7 @@ fn documents_release_the_points_of_their_best_outcome() {
                 assert_eq!(release.pack_id(), pack.id());
                 assert_eq!(release.order().map(Order::number), Some(geometry.order()));
                 assert!(release.number() < geometry.points());
-                // So much ε that chance hardly moves it.
+                // An ε so large that chance hardly moves it.
                 if micro >= 28_000_000 {
                     assert!(geometry.contains(best as u32, release.number()));
                 }
@@ -587,7 +587,7 @@ fn documents_release_the_points_of_their_best_outcome() {
     assert!(orders.len() >= 5, "{orders:?}");
 }
 
-/// Four words, whatever is drawn.
+/// Four words for every draw.
 #[test]
 fn every_draw_takes_four_words() {
     let one = epsilon(MICRO as u32);
@@ -655,7 +655,7 @@ fn forged_releases_are_refused() {
             };
             assert_eq!(read, Err(refused));
         }
-        // No other mechanism has one.
+        // No other mechanism has an order.
         for (mechanism, rule) in [(1, 1), (2, 2), (7, 2)] {
             forged[4..6].copy_from_slice(&[mechanism, rule]);
             assert_eq!(Release::from_bytes(&forged).is_ok(), order == 0);
@@ -670,7 +670,7 @@ fn forged_releases_are_refused() {
     assert_eq!(Release::from_bytes(&flipped), Err(refused));
 }
 
-/// Estimates from many releases come out at the shares that went in.
+/// Estimates from many releases recover the true shares.
 #[test]
 fn many_releases_tell_the_shares() {
     let one = epsilon(MICRO as u32);

@@ -1,6 +1,6 @@
-//! The finite parts of the proofs, on the code itself: what `select` draws for every kind of random
-//! words, what the random bits cost, and that no sum overflows where its numbers are largest. Run
-//! with overflow checks.
+//! The finite parts of the proofs, on the code itself: the draws of `select` for every kind of
+//! random words, the cost of random bits, and no overflow for the largest numbers. Run with
+//! overflow checks.
 //!
 //! Other finite parts: the theorem in `theorem.rs`, the ratio and its table in `constants.rs`,
 //! Laplace noise in `laplace.rs` and `embedding.rs`, distances in `words.rs`, budgets in
@@ -39,7 +39,7 @@ fn two_to(bits: u32) -> BigUint {
     BigUint::from(1u32) << bits
 }
 
-/// The words of the first and of the last 128-bit draw below `n` that lands in `start..end`.
+/// The words of the first and of the last 128-bit draw below `n` that is in `start..end`.
 fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     let words = |draw: BigUint| {
         let draw = u128::try_from(draw).expect("128 bits");
@@ -51,7 +51,7 @@ fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
     ]
 }
 
-/// What `select` draws from exactly these words.
+/// The draw of `select` from exactly these words.
 fn drawn(levels: &[u8], bound: usize, rule: Rule, ratio: Ratio, words: &[u64]) -> u32 {
     let levels = SliceLevels { levels, bound };
     let mut words = FixedWords(words);
@@ -60,14 +60,14 @@ fn drawn(levels: &[u8], bound: usize, rule: Rule, ratio: Ratio, words: &[u64]) -
     drawn
 }
 
-/// Divisible by every number of candidates here.
+/// Divisible by every number of candidates used here.
 const COMMON: u32 = 60;
 
-/// The law of the code, not of a model: an outcome is a function of the coins, the draw among heads
-/// and the draw of a rank, each of which counts only by the interval that its word lies in. So both
-/// ends of every interval are given to `select`, and its answers, each with its number of words,
-/// are the law of the reference to the last bit. With the two draws uniform instead they are the
-/// published definition: a uniformly random head.
+/// The law of the code, not of a model. An outcome is a function of the coins, the draw among heads
+/// and the draw of a rank, and each of these matters only by the interval of its word. So `select`
+/// gets both ends of every interval, and its outcomes and numbers of words give the reference's law
+/// to the last bit. With two uniform draws instead, that is the published definition: a uniformly
+/// random head.
 #[test]
 fn permute_and_flip_has_its_law_exactly() {
     for levels in [
@@ -109,7 +109,7 @@ fn permute_and_flip_has_its_law_exactly() {
                 if probability == BigUint::ZERO {
                     continue;
                 }
-                // The least and the largest word with which a coin falls like this.
+                // The least and the largest word with which a coin has this side.
                 let coin = |r: usize| {
                     if is_head(r) {
                         [0, (weight(r) - 1) as u64]
@@ -154,7 +154,7 @@ fn the_exponential_mechanism_has_its_law_exactly() {
     let mut public = PublicRng::new(0x7e57_9001);
     let part = PART_BLOCK as u32;
     for m in [1, 2, 5, 6, 130, part - 1, part + 1, 2 * part, 4 * part + 1] {
-        // The last level is rare, and the one before is not there.
+        // The last level is rare, and the one before it is empty.
         let levels: Vec<u8> = (0..m)
             .map(|_| match below(&mut public, 280) {
                 0 => 8,
@@ -195,7 +195,7 @@ fn the_exponential_mechanism_has_its_law_exactly() {
     }
 }
 
-/// Long lists with coins: which level has the t-th head, and where its candidates are, from the
+/// Long lists with coins: the level of the t-th head, and the positions of its candidates, from the
 /// definition.
 #[test]
 fn coins_of_long_lists_fall_where_they_should() {
@@ -242,7 +242,7 @@ fn coins_of_long_lists_fall_where_they_should() {
     }
 }
 
-/// The largest totals: 2¹⁶ heads, a weight of 2⁶⁴ in all, levels of one kind and at the end of the
+/// The largest totals: 2¹⁶ heads, a total weight of 2⁶⁴, levels of one kind and at the end of the
 /// histogram.
 #[test]
 fn totals_hold_at_the_largest_selection() {
@@ -258,8 +258,8 @@ fn totals_hold_at_the_largest_selection() {
             }
         }
     }
-    // One candidate of weight 1 after all others: the last draw of 2¹²⁸, or the only one that is
-    // below it.
+    // One candidate of weight 1 after all others, selected by the last draw of 2¹²⁸ or by the only
+    // one below it.
     let mut levels = vec![0; m];
     levels[m - 1] = 255;
     let ratio = Ratio::new(Epsilon::MAX);
@@ -277,7 +277,7 @@ fn totals_hold_at_the_largest_selection() {
     assert_eq!(drawn(&levels, 256, RULES[1], ratio, &words) as usize, m - 2);
 }
 
-/// The cost of finite randomness, and what pays for it: ln ρ ≤ ε/2 − 2⁻⁶², and two laws with all
+/// The cost of finite randomness, and the margin for it: ln ρ ≤ ε/2 − 2⁻⁶², and two laws with all
 /// their draws are within e^(2⁻⁶²) of the ideal ones, their ranges within twice that.
 #[test]
 fn the_four_pays_for_the_draws() {
@@ -290,13 +290,14 @@ fn the_four_pays_for_the_draws() {
         let c = Ratio::new(epsilon(micro)).constant();
         let half = exp(micro.into(), 2_000_000);
         assert!(c * half.lower >= &left.upper << 64u32, "{micro}");
-        // The test is sharp: without the four there is not enough left.
+        // The test is sharp: without the four the margin is too small.
         assert!(
             micro > 1_000_000 || (c - 4) * half.upper < &left.lower << 64u32,
             "{micro}"
         );
     }
-    // The worst share: one word of 2⁶⁴ by weights, then one candidate of 2¹⁶; for coins 2¹⁶ twice.
+    // The worst share: one word of 2⁶⁴ by weights, then one candidate of 2¹⁶; with coins, 2¹⁶
+    // twice.
     for [first, second] in [[64, 112], [112, 112]] {
         let (above, below) = [
             (two_to(first) + 1u32) * (two_to(second) + 1u32),
@@ -320,7 +321,7 @@ fn the_four_pays_for_the_draws() {
     }
 }
 
-/// Coordinates as large as they get, or small, or none.
+/// Coordinates at their maximum, small ones, and zeroes.
 fn extreme_sentences(dimension: usize) -> Vec<Vec<f32>> {
     let alternating = |r: usize| {
         if r.is_multiple_of(2) {
@@ -388,7 +389,7 @@ fn scores_hold_at_every_corner() {
     }
 }
 
-/// A recoder before them: sums of 2⁴⁰, and biases that 64 bits do not hold along with them.
+/// A recoder before them: sums of 2⁴⁰, with biases that do not fit 64 bits together.
 #[test]
 fn recoders_hold_at_every_corner() {
     for (weight, shift) in [(i16::MIN, 0), (i16::MAX, 0), (i16::MAX, 26), (i16::MIN, 62)] {
@@ -455,8 +456,8 @@ fn depths_hold_at_every_corner() {
     }
 }
 
-/// Lexicon: the most words that count, each and the phrase that it ends of the largest weight; one
-/// more word has no effect.
+/// Lexicon: the maximum number of words, each with the phrase that it ends, at the largest weight;
+/// one more word has no effect.
 #[test]
 fn sentences_hold_up_to_their_last_word() {
     const WORDS: usize = 1 << 20;
@@ -481,7 +482,7 @@ fn sentences_hold_up_to_their_last_word() {
     };
     let bytes = pack(3, &[words.to_section(), phrases.to_section()]);
     let vector = |text: &str| vector_of(&bytes, text);
-    // With words and one phrase less: (256·w·v·(2n − 1))/(n·w), to the nearest, clamped.
+    // With words, and one phrase less: (256·w·v·(2n − 1))/(n·w), rounded to nearest, clamped.
     let expected = |words: i64, v: i64, phrase: i64| {
         let sum = 256 * (words * v + (words - 1) * phrase);
         let nearest = (2 * sum + words).div_euclid(2 * words);
@@ -495,7 +496,7 @@ fn sentences_hold_up_to_their_last_word() {
     assert_eq!(vector(&(full.clone() + "b b b")), vector(&full));
     // Without phrases the mean stays within ±128.
     assert_eq!(vector(&"b ".repeat(WORDS)), [32_512, -32_767, 256]);
-    // By longest match places count, whether an entry is there or not.
+    // In longest match every position counts, with or without an entry.
     let longest = LexiconParts {
         matching: 1,
         ..words
@@ -510,8 +511,8 @@ fn sentences_hold_up_to_their_last_word() {
     assert_ne!(vector_of(&bytes, &(unknown[1..].to_owned() + " b")), [0; 3]);
 }
 
-/// A phrase is two words next to each other in one sentence: no other word between them, known or
-/// not, nothing before it.
+/// A phrase is two adjacent words of one sentence, with no other word between them, known or not,
+/// and nothing before it.
 #[test]
 fn phrases_are_of_words_next_to_each_other() {
     let words = LexiconParts {
@@ -544,8 +545,8 @@ fn phrases_are_of_words_next_to_each_other() {
     assert_eq!([vector("a"), vector("b")], [[2560, 0], [0, 2560]]);
 }
 
-/// Noise is below 2⁵⁵ whatever is drawn, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for
-/// every dimension: next to a coordinate of 2⁶¹ nothing wraps.
+/// Noise is below 2⁵⁵ for every draw, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for every
+/// dimension: added to a coordinate of 2⁶¹, nothing wraps.
 #[test]
 fn noise_never_wraps() {
     // 2·129·ln 2 = 178.8...: the largest square of a Gaussian, in thousandths.
@@ -559,7 +560,7 @@ fn noise_never_wraps() {
             // An exponential is half of such a square.
             count as u64 * square
         } else {
-            // All bits zeroes, and all factors ½.
+            // All bits zero, and all factors ½.
             let bits = 64 * (noise::chi_squared_words(m + 1) - 3 * odd - count);
             2 * ln_2 * (bits + count) as u64
         };
@@ -602,8 +603,7 @@ fn noise_never_wraps() {
                         for (x, step) in [(f32::MAX, 1 << 21), (f32::MIN, -(1 << 21))] {
                             let moved = at_0.iter().map(|y| match law {
                                 Noise::Laplace => y + step,
-                                // At the edge of the box the noise is the largest there is, twice
-                                // as far.
+                                // At the edge of the box the noise is largest, twice as far.
                                 Noise::DiscreteLaplace => {
                                     let noise = if y.abs() == 1 << 21 { 2 * y } else { *y };
                                     (noise + step).clamp(-(1 << 21), 1 << 21)

@@ -1,4 +1,5 @@
-//! Any bytes as a pack, any floats, any text: an error or a working view, no panic and no heap.
+//! Any bytes as a pack, any floats and any text give an error or a working view, without panic and
+//! without heap.
 //!
 //! Debug builds check arithmetic for overflow, so a wrapped size is a failure here.
 
@@ -40,17 +41,17 @@ thread_local! {
 /// The system's allocator, counting.
 struct Counting;
 
-// SAFETY: every call is passed on unchanged to `System`, which meets the contract; counting touches
-// a thread-local integer only and allocates nothing (constant initialiser, no destructor).
+// SAFETY: every call is passed on unchanged to `System`, which meets the contract. Counting uses a
+// thread-local integer and allocates nothing (constant initialiser, no destructor).
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises about `layout` are those that `System` asks for.
+        // SAFETY: the caller's promises about `layout` are those that `System` requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `System.alloc` with this layout, because all of ours do.
+        // SAFETY: `pointer` came from `System.alloc` with this layout, because all pointers do.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -67,7 +68,7 @@ fn allocations(run: impl FnOnce()) -> u64 {
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 
-/// Parses the bytes and, if they are a pack, uses everything in it.
+/// Parses the bytes and, if they are a pack, uses every part of it.
 fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
     let pack = Pack::parse(bytes)?;
     let _ = (pack.id(), pack.digest(), pack.encoder_digest());
@@ -168,7 +169,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Every place of a table, and those beside it.
+/// Every position in a table, and the ones just outside.
 fn use_quality(quality: &Quality<'_>) {
     let (epsilons, lengths) = (quality.epsilons().count(), quality.lengths().count());
     assert!((1..=64).contains(&epsilons) && (1..=64).contains(&lengths));
@@ -184,8 +185,8 @@ fn use_quality(quality: &Quality<'_>) {
     assert_eq!(quality.noiseless(lengths), None);
 }
 
-/// A release by the whole text, or a refusal that follows from the pack, and then the document as
-/// it was.
+/// Makes a whole-text release, or checks that the error follows from the pack and that the document
+/// is unchanged.
 fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: bool) {
     let sentences = document.sentence_count();
     let levels = levels_of(document);
@@ -217,7 +218,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
     }
 }
 
-/// The words of any pack can be made private.
+/// Makes the words of any pack private.
 fn use_words(vocabulary: &Vocabulary<'_>) {
     let mut bag: Bag<'_, 2> = Bag::with_limit(vocabulary);
     let mut out = [0; BagRelease::bytes(1)];
@@ -241,7 +242,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         let nearest = vocabulary.nearest(&[i32::MAX, i32::MIN, 1, 0], grid_exponent);
         assert!(nearest < vocabulary.word_count());
     }
-    // Some vectors are too large for the noise, whatever else: an error, and nothing but an error.
+    // Some vectors are too large for the noise in any case, which is an error.
     let mut rng = PublicRng::new(1);
     let noisy = hazmat::draw_word(
         vocabulary,
@@ -253,7 +254,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
     assert!(matches!(noisy, Ok(_) | Err(WordsError::Laplace(_))));
 }
 
-/// Any projection is refused for its public parameters or gives releases that can be read.
+/// Refuses any projection for its public parameters, or makes releases that can be read.
 fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
     assert!((1..=1024).contains(&projection.row_count()));
     assert!((1..=1024).contains(&projection.dimension()));
@@ -281,12 +282,12 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
     }
 }
 
-/// A pack of a few hundred bytes for what is too slow on the golden one.
+/// A pack of a few hundred bytes for tests that are too slow with the golden one.
 fn tiny_pack() -> Vec<u8> {
     pack(1, &tiny_sections())
 }
 
-/// The same with phrases.
+/// The tiny pack with phrases.
 fn tiny_phrases_pack() -> Vec<u8> {
     let phrases = PhrasesParts {
         pairs: vec![[0, 0], [0, 1], [1, 0]],
@@ -316,7 +317,7 @@ fn tiny_sections() -> [Section; 2] {
     [lexicon.to_section(), depth.to_section()]
 }
 
-/// A pack of scores after a recoder, and of depth after it.
+/// A pack of scores after a recoder, and one of depth after it.
 fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
     let recoder = RecoderParts {
         dimension: 2,
@@ -362,7 +363,7 @@ fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
     )
 }
 
-/// The same with a projection.
+/// The tiny pack with a projection.
 fn tiny_projection_pack() -> Vec<u8> {
     let depth = DepthParts {
         dimension: 3,
@@ -380,8 +381,7 @@ fn tiny_projection_pack() -> Vec<u8> {
     pack(3, &[depth.to_section(), projection.to_section()])
 }
 
-/// Ten candidates, so that a bitmap has bits that belong to none; rows with all, with no and with
-/// some weights.
+/// Ten candidates, so that a bitmap has bits of no candidate; rows with all, no and some weights.
 fn tiny_features(alone: bool) -> FeaturesParts {
     let row = |i: u32| {
         (0..10)
@@ -440,7 +440,7 @@ fn tiny_features_pack(alone: bool) -> Vec<u8> {
     pack(1, &sections)
 }
 
-/// The same with a lexicon of pieces.
+/// The tiny pack with a lexicon of pieces.
 fn tiny_pieces_pack() -> Vec<u8> {
     let words = ["##dog", "##g", "do", "東"].map(str::to_owned);
     let lexicon = LexiconParts {
@@ -525,7 +525,7 @@ fn every_truncation_is_refused() {
     );
 }
 
-/// A length and a digest that fit the truncation do not help it.
+/// A length and a digest that fit the truncated bytes do not help.
 #[test]
 fn every_repaired_truncation_is_refused() {
     for whole in &packs() {
@@ -543,8 +543,8 @@ fn every_repaired_truncation_is_refused() {
     }
 }
 
-/// The bits to flip: all of them where that is quick or asked for, else all of the structure and a
-/// sample of the rest.
+/// The bits to flip: all of them where that is quick or `UNDERTONE_SOAK=1`, else the whole
+/// structure and a sample of the rest.
 fn bits(whole: &[u8]) -> impl Iterator<Item = usize> {
     let all = whole.len() < 4_000 || undertone_tests::soak();
     let sample = 97;
@@ -624,7 +624,7 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
                 let head = size_of::<FeaturesHead>();
                 fields.extend((0..head / 4).map(|i| (section + 4 * i, 4)));
                 fields.extend((12..head).map(|i| (section + i, 1)));
-                // Some buckets, and what comes after them: keys, bitmaps and starts of tiny packs.
+                // Some buckets, and the tables after them: keys, bitmaps and starts of tiny packs.
                 fields.extend((0..5).map(|i| (section + 64 + 4 * i, 4)));
                 fields.extend((2..5).map(|i| (section + 64 * i, 4)));
             }
@@ -725,12 +725,12 @@ fn releases_are_read_from_any_bytes() {
         let mut bytes = good;
         bytes[bit / 8] ^= 1 << (bit % 8);
         match Release::from_bytes(&bytes) {
-            // Nothing is lost in reading.
+            // Reading loses nothing.
             Ok(release) => assert_eq!(release.to_bytes(), bytes),
             Err(error) => assert!(bit < 8 * 12, "bit {bit}: {error:?}"),
         }
     }
-    // The whole-text rule draws in one way alone.
+    // The whole-text rule has only one way of drawing.
     let whole = golden::WHOLE_TEXTS[0].cases()[0].release;
     assert_eq!(whole[4..6], [7, 2]);
     for rule in (0..=u8::MAX).filter(|rule| *rule != 2) {
@@ -777,7 +777,7 @@ fn vector_releases_are_read_from_any_bytes() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         match VectorRelease::from_bytes(&bytes) {
             Ok(release) => assert_ne!(release, whole, "bit {bit}"),
-            // Not the identifier, not the coordinates.
+            // Neither the identifier nor the coordinates.
             Err(_) => assert!(bit < 8 * 16 || (8 * 24..8 * 36).contains(&bit), "bit {bit}"),
         }
     }
@@ -827,7 +827,7 @@ fn text_of_any_kind_is_one_sentence() {
     assert_eq!(vector, [0.0; 16]);
 }
 
-/// A text is its sentences, as far as there is room.
+/// A document of a text contains its sentences, up to the limit.
 #[test]
 fn text_is_pushed_sentence_by_sentence() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
@@ -852,7 +852,7 @@ fn text_is_pushed_sentence_by_sentence() {
     assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
-/// Every field of a section of features has its range, and a section that contradicts itself is
+/// Every field of a section of features has a range, and a section that contradicts itself is
 /// refused.
 #[test]
 fn features_that_contradict_themselves_are_refused() {
@@ -935,7 +935,7 @@ fn features_that_contradict_themselves_are_refused() {
     );
 }
 
-/// Phrases that no sentence could find, or that would be found twice, are refused.
+/// Phrases that no sentence could contain, or that would be found twice, are refused.
 #[test]
 fn phrases_are_pairs_of_known_words_in_order() {
     let lexicon = LexiconParts::of_vectors(vec![vec![1], vec![2]], 0);
@@ -1027,7 +1027,7 @@ fn means_are_rounded_to_nearest_with_ties_upwards() {
     }
 }
 
-/// Sections stand where the format puts them, and nothing hides between them.
+/// Sections are where the format requires them, and nothing is hidden between them.
 #[test]
 fn gaps_are_short_and_zero() {
     let content = vec![7; 5];
@@ -1050,8 +1050,8 @@ fn gaps_are_short_and_zero() {
         parse_and_use(&bytes)
     };
     assert_eq!(variant(&|_| ()), Ok(()));
-    // A section 64 bytes later than it should be, one that starts inside the one before, one that
-    // starts in the header, one off the grid, and bytes after the last one.
+    // A section 64 bytes late, one that starts inside its predecessor, one that starts in the
+    // header, one off the grid, and bytes after the last one.
     let later = variant(&|bytes| {
         bytes[160..168].copy_from_slice(&320u64.to_le_bytes());
         bytes.splice(256..256, [0; 64]);
@@ -1083,7 +1083,7 @@ fn gaps_are_short_and_zero() {
     );
 }
 
-/// The same inside a section.
+/// The same checks inside a section.
 #[test]
 fn gaps_between_arrays_are_zero() {
     let tiny = tiny_pack();
@@ -1116,7 +1116,7 @@ fn pack_of(candidates: usize) -> Vec<u8> {
     .to_pack()
 }
 
-/// As many candidates as the default document scores.
+/// The maximum number of candidates for the scores of a default document.
 fn scores_of(candidates: usize) -> Vec<u8> {
     let d = 64;
     ScoreParts {
@@ -1141,7 +1141,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
         size_of::<Document<'_, 255, 1024>>(),
         size_of::<Document<'_, 16, 20>>(),
     );
-    // 256 bytes a direction and a few pointers, whatever the pack.
+    // 256 bytes a direction and a few pointers, for any pack.
     assert!(size_of::<Document<'_>>() <= 100 * 256 + 640);
     assert_eq!(
         size_of::<Document<'_, 1, 20>>(),
@@ -1200,11 +1200,11 @@ fn documents_need_no_heap_whatever_the_candidates() {
         });
         assert_eq!(count, 0, "a projection in {} bytes of pack", bytes.len());
     }
-    // The counter counts.
+    // The counter works.
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))) > 0);
 }
 
-/// A parsed pack returns what was written; a name or an exponent that is half right is refused.
+/// A parsed pack returns the written values; a malformed name or exponent is refused.
 #[test]
 fn a_pack_says_what_was_written() {
     const NAME: usize = 96;
@@ -1236,7 +1236,7 @@ fn a_pack_says_what_was_written() {
             "{exponent} {bound}: {refused:?}"
         );
     }
-    // Not UTF-8, and something after the zero that ends the name.
+    // Not UTF-8, and bytes after the zero that ends the name.
     for place in [NAME, NAME + 31] {
         let mut other = bytes.clone();
         other[place] = if place == NAME { 0xff } else { b'x' };

@@ -51,7 +51,7 @@ fn squared(a: &[i8], b: &[i8]) -> u64 {
 }
 
 /// log₂ of the unit in integers of the vectors, from the definition: the least t with
-/// ⌊2·max‖v‖/2^t⌋ < 256. For zero vectors alone, that of one of norm 1.
+/// ⌊2·max‖v‖/2^t⌋ < 256. If all vectors are zero, that of one of norm 1.
 fn unit(parts: &LexiconParts) -> i32 {
     let zero = vec![0; parts.vectors[0].len()];
     let norms = parts.vectors.iter().map(|v| squared(v, &zero));
@@ -89,13 +89,13 @@ fn promise(micro: u32, squared: u64, unit: i32, exponent: i32) -> Bounds {
     exp(scaled, 1_000_000 << (16 - exponent))
 }
 
-/// How many of the pairs of words break the promise for ε, if the table is that of these units.
+/// Counts the pairs of words that break the promise for ε with a table of these units.
 fn violations(parts: &LexiconParts, rule: Rule, micro: u32, table: impl Fn(i32) -> i32) -> usize {
     let ratio = |unit| Ratio::per_unit(epsilon(micro), table(unit));
     violations_of(parts, rule, micro, ratio)
 }
 
-/// How many of the pairs of words break the promise for ε with this table.
+/// Counts the pairs of words that break the promise for ε with this table.
 fn violations_of(
     parts: &LexiconParts,
     rule: Rule,
@@ -166,7 +166,7 @@ fn no_pair_of_words_exceeds_its_promise() {
     }
 }
 
-/// The test can fail: a table for twice the unit is found out.
+/// The test can fail: it finds a table for twice the unit.
 #[test]
 fn a_wrong_table_is_caught() {
     let parts = vocabularies(&mut PublicRng::new(1), 0, 11).swap_remove(0);
@@ -202,11 +202,11 @@ fn certified_tables_keep_the_promise() {
             assert_eq!(found, 0, "{micro} {table} {parts:?}");
         }
     }
-    // Not where every sum changes as much as it can.
+    // Except where every sum changes by the maximum.
     assert!(sharper > 60, "{sharper}");
 }
 
-/// ε·q to whole micro-units, never up.
+/// ε·q rounded down to micro-units.
 #[test]
 fn the_table_is_that_of_a_unit_rounded_down() {
     for (micro, exponent, expected) in [
@@ -227,7 +227,7 @@ fn the_table_is_that_of_a_unit_rounded_down() {
     }
 }
 
-/// Extremes and duplicates more often than they would come up.
+/// Extremes and duplicates with a higher frequency.
 fn vector(dimension: usize) -> impl Strategy<Value = Vec<i8>> {
     prop_oneof![
         4 => prop::collection::vec(any::<i8>(), dimension),
@@ -257,7 +257,7 @@ fn parts() -> impl Strategy<Value = LexiconParts> {
 proptest! {
     #![proptest_config(config(60))]
 
-    /// T2: levels are those of the definition, and going to another word moves each by at most
+    /// T2: levels are those of the definition, and a change to another word moves each by at most
     /// ⌈dist/q⌉.
     #[test]
     fn levels_move_by_at_most_the_distance(parts in parts()) {
@@ -331,7 +331,7 @@ proptest! {
         prop_assert_eq!(found, exactly);
     }
 
-    /// Reading is total, and what it accepts is what was written.
+    /// Every input is read or refused, and an accepted one is what was written.
     #[test]
     fn bag_releases_of_any_bytes(
         mut bytes in prop::collection::vec(any::<u8>(), 0..80),
@@ -362,7 +362,7 @@ fn circle() -> LexiconParts {
     LexiconParts::of_vectors(vectors, -14)
 }
 
-/// A release of six words, always the same.
+/// A fixed release of six words.
 fn released(mechanism: WordMechanism) -> Vec<u8> {
     with(&circle(), |vocabulary| {
         let mut bag = Bag::new(vocabulary);
@@ -382,12 +382,12 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
     })
 }
 
-/// A word with the law of the levels: what is drawn is what the definition draws from the same
+/// A private word follows the law of the levels: it equals the draw of the definition from the same
 /// words.
 #[test]
 fn drawing_is_selecting_from_the_levels() {
     let mut rng = PublicRng::new(3);
-    // With enough words that the engine reads them in parts.
+    // With so many words that the engine reads them in parts.
     let mut row = |_| (0..5).map(|_| rng.next_u32() as i8).collect();
     let long = LexiconParts::of_vectors((0..3000).map(&mut row).collect(), -8);
     for parts in vocabularies(&mut rng, 20, 300).into_iter().chain([long]) {
@@ -427,7 +427,7 @@ fn drawing_is_selecting_from_the_levels() {
     }
 }
 
-/// The nearest word to the word's own vector with noise on it.
+/// The nearest word to the word's vector plus noise.
 #[test]
 fn noise_then_nearest() {
     let parts = circle();
@@ -455,7 +455,7 @@ fn noise_then_nearest() {
             assert_eq!(drawn, Ok(nearest));
             seen[nearest as usize] += 1;
         }
-        // A word with the same vector as one before it is never the nearest.
+        // A word with the vector of an earlier one is never the nearest.
         assert!(seen[0] > 5 && seen[1] == 0, "{seen:?}");
         let too_small = hazmat::draw_word(
             vocabulary,
@@ -472,7 +472,7 @@ fn noise_then_nearest() {
     });
 }
 
-/// A release can be redone from its parts: position, word, position, word, ..., sorted.
+/// A release can be rebuilt from its parts: position, word, position, word, ..., sorted.
 #[test]
 fn a_release_from_its_parts() {
     let parts = circle();
@@ -500,7 +500,7 @@ fn a_release_from_its_parts() {
     });
 }
 
-/// The same on every target and in every version.
+/// The release is the same on every target and in every version.
 #[test]
 fn golden_releases() {
     for (rule, words) in RULES
@@ -513,7 +513,7 @@ fn golden_releases() {
     }
 }
 
-/// Whatever is pushed, something is kept, and it is the fallback word unless it is known.
+/// A bag always keeps a word, which is the fallback word unless the pushed one is known.
 #[test]
 fn words_that_are_not_known_count_as_the_fallback() {
     let parts = LexiconParts {
@@ -522,7 +522,7 @@ fn words_that_are_not_known_count_as_the_fallback() {
     };
     let long = "a".repeat(10_000);
     let known_and_long = format!("don't{long}");
-    // Certain to stay where it is.
+    // An ε at which a word certainly stays the same.
     let e = epsilon(1_000_000_000);
     with(&parts, |vocabulary| {
         let one = |push: &dyn Fn(&mut Bag<'_>)| {
@@ -588,7 +588,7 @@ fn a_full_bag_stays_as_it_is() {
     });
 }
 
-/// An empty bag is the fallback word, whatever was in it before: by a clear, and by a release.
+/// An empty bag has the fallback word, whatever it contained before a clear or a release.
 #[test]
 fn words_of_the_text_before_have_no_say() {
     with(&circle(), |vocabulary| {
@@ -615,7 +615,7 @@ fn words_of_the_text_before_have_no_say() {
     });
 }
 
-/// Words are drawn by frequency.
+/// Words are sampled by frequency.
 #[test]
 fn draws_are_by_frequency() {
     let vectors = vec![vec![100, 0], vec![0, 100], vec![-100, 0]];
@@ -644,8 +644,8 @@ fn draws_are_by_frequency() {
     });
 }
 
-/// How much randomness is used is the same for all words and all bags: the stream goes on at the
-/// same place.
+/// All words and all bags consume the same number of random words: the stream continues at the same
+/// place.
 #[test]
 fn words_consumed_do_not_depend_oword_count() {
     let bags = [
@@ -751,7 +751,7 @@ fn refusals_write_nothing_and_keep_the_words() {
             assert_eq!(refused, Err(WordsError::Size { found: len }));
         }
         assert_eq!((out, bag.len()), ([0xee; 600], 1));
-        // The limits themselves are allowed; after the release nothing is written.
+        // The limits themselves are allowed; nothing is written after the release.
         for size in [1, MAX_BAG_SIZE] {
             bag.push("w00002");
             let written = bag.release(

@@ -5,12 +5,12 @@ use std::fs;
 use undertone::pack::candidates::Candidates;
 use undertone_core::release::Release;
 
-/// Reads the input as a file of candidates, and again with the length of its header in place: what
-/// precedes the first zero byte.
+/// Reads the input as a file of candidates, and again with a valid header length, the header being
+/// the bytes before the first zero byte.
 ///
-/// Checked: there is an embedding for each candidate, and a line; a release names one of them
-/// exactly if its index is below their number and its pack is theirs; what is written is read as
-/// the same.
+/// Checked: there is an embedding and a line for each candidate; a release names one of them
+/// exactly if its index is below their number and its pack is theirs; written candidates are read
+/// as the same.
 pub fn candidates_file_is_total(data: &[u8]) {
     let folder = tempfile::tempdir().expect("room for a file");
     let path = folder.path().join("candidates.safetensors");

@@ -11,10 +11,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
 
-/// Reads the input as a corpus. The first byte selects the format and the place of the labels.
+/// Reads the input as a corpus. The first byte selects the format and the column of the labels.
 ///
-/// Checked: documents, against lines that are split and read as JSON one by one here; that what is
-/// refused is no document, but for what the two JSON readers limit differently.
+/// Checked: documents, against lines that are split and read as JSON one by one here; refused lines
+/// are not documents, except for different limits of the two JSON readers.
 pub fn corpus_lines_match_json(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -36,8 +36,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
             (ending, data.to_vec(), whole.then_some(content))
         }
     };
-    // A label beside the text, another one, and one inside another field unless a field is called
-    // so itself.
+    // A label next to the text, another one, and one inside another field unless a field has that
+    // whole name.
     let field = ["label", "topic", "meta.topic"][usize::from(kind >> 3) % 3];
     let folder = tempfile::tempdir().expect("room for a file");
     let name = if json { "c.jsonl" } else { "c.tsv" };
@@ -119,7 +119,7 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
         Err(_) => return Line::Refused,
     };
     let find = |name: &str| own(&fields, name);
-    // The value of a string, the digits of a number, nothing for null; all else is wrong.
+    // The content of a string, the digits of a number, nothing for null; all else is an error.
     let scalar = |name: &str| match find(name)?.as_deref() {
         None | Some("null") => Ok(None),
         Some(string) if string.starts_with('"') => serde_json::from_str::<String>(string)
@@ -143,7 +143,7 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
     }
 }
 
-/// The only field of this name, or else the one inside the field before the dot.
+/// The only field of this name, or else the one inside the field named before the dot.
 fn own(fields: &[(String, Box<RawValue>)], name: &str) -> Result<Option<String>, ()> {
     let found: Vec<&str> = fields
         .iter()

@@ -10,11 +10,10 @@ use undertone_core::release::Release;
 use undertone_estimate::counts::{Counter, Counts, Expected, Format};
 
 /// Counts the input as records or lines, or reads it as counts in CSV, selected by the first byte.
-/// Not as Parquet, which a server writes itself.
+/// Parquet is excluded, because a server writes it itself.
 ///
-/// Checked: nothing that a client sends stops the counting; each record is counted or rejected,
-/// those are counted that `Release::from_bytes` reads; counts are the same after they were written
-/// and read.
+/// Checked: no client can stop the counting; each record is counted or rejected, and those that
+/// `Release::from_bytes` reads are counted; counts are the same after writing and reading.
 pub fn counted_inputs_are_total(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -27,7 +26,7 @@ pub fn counted_inputs_are_total(data: &[u8]) {
 }
 
 fn records(data: &[u8]) {
-    // Gzipped input may be cut off, which is no matter of a record.
+    // Gzipped input may be truncated, which concerns no record.
     if data.starts_with(&[0x1f, 0x8b]) {
         return;
     }

@@ -24,15 +24,15 @@ const GROWING: [&str; 14] = [
 ];
 
 /// Opens a model and a tokenizer with the built-in engine, and with ONNX Runtime if
-/// `ORT_DYLIB_PATH` names its library. The tokenizer is what precedes the first zero byte; an empty
-/// one stands for one that fits.
+/// `ORT_DYLIB_PATH` names its library. The tokenizer is the bytes before the first zero byte; an
+/// empty one is replaced by one that fits.
 ///
 /// A model is a program, and one that asks for a terabyte gets it or dies. Operators whose output
-/// is as large as a number in the file are left out, or nothing else would be found.
+/// size is a number in the file are excluded, or nothing else would be found.
 ///
 /// Checked: an error has a message; an encoder that opens encodes or refuses every sentence, twice
-/// alike, into its declared number of coordinates, and gives the same for a private sentence, or
-/// zeros instead of a refusal.
+/// alike, with its declared number of coordinates, and gives the same for a private sentence, or
+/// zeros instead of an error.
 pub fn encoder_files_are_total(data: &[u8]) {
     engines_may_panic();
     let end = data
@@ -98,8 +98,8 @@ fn use_encoder(encoder: &OnnxEncoder) {
     );
 }
 
-/// libFuzzer ends the process at a panic, caught or not; what this crate asserts is still noticed
-/// where it calls the body.
+/// libFuzzer ends the process at a panic, caught or not; assertions of this crate are still noticed
+/// by the replay.
 fn engines_may_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| panic::set_hook(Box::new(|panic| eprintln!("{panic}"))));

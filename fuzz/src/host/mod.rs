@@ -1,7 +1,7 @@
 //! Inputs of the command line: corpora, encoders, word vectors, candidates, releases to count, and
 //! leftovers of an interrupted run.
 //!
-//! Behind the feature `host`, because the crate `undertone` brings a hundred others.
+//! Requires the feature `host`, because the crate `undertone` brings a hundred others.
 
 mod candidates;
 mod corpus;

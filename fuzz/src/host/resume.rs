@@ -10,8 +10,9 @@ use undertone::progress::Progress;
 
 /// Continues after the lines of the input, under their name.
 ///
-/// Checked: the lines kept are those of the input that are whole, UTF-8 and wanted, up to the first
-/// that is not; the output is these bytes and what was added; another run leaves none of them.
+/// Checked: the retained lines are those of the input that are complete, UTF-8 and requested, up to
+/// the first that is not; the output is these bytes and the added ones; another run keeps none of
+/// them.
 pub fn resumed_lines_are_whole(data: &[u8]) {
     let folder = tempfile::tempdir().expect("room for a file");
     let target = folder.path().join("out.jsonl");
@@ -59,10 +60,9 @@ fn beside(target: &Path) -> PathBuf {
     entry.expect("the lines").expect("a readable folder").path()
 }
 
-/// Encodes some sentences, lets the input damage the file in which their vectors are kept, and goes
-/// on with it.
+/// Encodes some sentences, lets the input damage the file of their vectors, and continues with it.
 ///
-/// Checked: whatever was done to the file, the vectors are those of the encoder.
+/// Checked: after any damage, the vectors are those of the encoder.
 pub fn kept_vectors_are_those_of_the_encoder(data: &[u8]) {
     // Input that is too short for that teaches nothing.
     let _ = damage_and_go_on(&mut Unstructured::new(data));
@@ -95,7 +95,7 @@ fn damage_and_go_on(u: &mut Unstructured<'_>) -> Result<()> {
                 .splice(at..at, u.bytes(u.len().min(8))?.iter().copied())
                 .for_each(drop),
             2 => drop(file.drain(at..(at + 32).min(file.len()))),
-            // A record again, where it does not belong.
+            // A repeated record, in the wrong place.
             3 => file.extend_from_within(at..(at + 32).min(file.len())),
             _ => {
                 let byte: u8 = u.arbitrary()?;

@@ -11,11 +11,11 @@ use undertone::files::fields::Fields;
 use undertone::release::lines::UNCLOSED;
 use undertone_tables::{Kind, Table, corpus, releases};
 
-/// Reads the input as CSV, or writes its lines as tables and reads them, by its first byte. Not as
-/// Parquet, which clients do not send: its reader panics on some damaged files, and a test damages
-/// one at every seventh byte.
+/// Reads the input as CSV, or writes its lines as tables and reads them, selected by its first
+/// byte. Parquet is excluded, because clients do not send it: its reader panics on some damaged
+/// files, and a test damages one at every seventh byte.
 ///
-/// Checked: CSV against the reader of CSV alone; what is written against what is read.
+/// Checked: CSV against the reader of CSV alone; read lines against written ones.
 pub fn tables_are_their_lines(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -38,7 +38,7 @@ fn records(data: &[u8]) {
         return;
     };
     let found = all(found);
-    // Numbers of lines ascend, and only a line that has no UTF-8 is none.
+    // Numbers of lines ascend, and only a line that is not UTF-8 is missing.
     assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0));
     let lines = data.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     assert!(found.iter().all(|(number, _)| (2..=lines).contains(number)));
@@ -70,7 +70,7 @@ fn records(data: &[u8]) {
                 assert_ne!(record.len(), names.len());
                 assert_eq!(cells, record.iter().map(cell).collect::<Vec<_>>());
             }
-            // A quotation mark that is not closed has taken all that follows.
+            // An unclosed quotation mark includes all that follows.
             Value::Object(fields) if fields.contains_key(UNCLOSED) => {
                 assert_eq!(found.last().map(|last| last.0), Some(*number));
             }
@@ -103,7 +103,7 @@ fn lines(data: &[u8]) {
         };
         let mut seen = HashSet::new();
         let once = fields.0.iter().all(|(name, _)| seen.insert(name.clone()));
-        // What JSON reads of a number may have more digits than a program has.
+        // JSON may read more digits of a number than a program has.
         if once && !fields.0.is_empty() && serde_json::from_str::<Value>(line).is_ok() {
             wanted.push((line, fields));
         }
@@ -148,7 +148,7 @@ fn lines(data: &[u8]) {
     }
 }
 
-/// Whether a value came back: as it is, or as text.
+/// Returns whether a value was read back, unchanged or as text.
 fn same(found: Option<&Value>, written: &str, name: &str) {
     let text = serde_json::from_str::<String>(written).unwrap_or_else(|_| written.to_owned());
     match found {

@@ -9,8 +9,8 @@ use undertone_core::pack::Pack;
 
 /// Reads the input as word vectors. The first byte selects the format.
 ///
-/// Checked: shapes and finiteness; that the same vectors are read again from a text file and from a
-/// matrix of NumPy's that are written here; that a lexicon of them accounts for every word.
+/// Checked: shapes and finiteness; the same vectors are read again from a text file and a NumPy
+/// matrix that are written here; a lexicon of them accounts for every word.
 pub fn word_vectors_survive_a_rewrite(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else {
         return;
@@ -25,7 +25,7 @@ pub fn word_vectors_survive_a_rewrite(data: &[u8]) {
         0 => write("words.txt", data),
         1 => write("words.vec.gz", data),
         kind => {
-            // The words are what precedes the first zero byte.
+            // The words are the bytes before the first zero byte.
             let end = data
                 .iter()
                 .position(|byte| *byte == 0)
@@ -63,7 +63,7 @@ pub fn word_vectors_survive_a_rewrite(data: &[u8]) {
     assert_eq!(words.len() * dimension, values.len());
     assert!(values.iter().all(|x| x.is_finite()));
 
-    // Words of a matrix may be what no line of a text file can start with.
+    // Words of a matrix may be such as no line of a text file can start with.
     let plain = |word: &String| {
         !word.is_empty()
             && !word.contains(['\n', '\r', '\t', ' '])
