@@ -28,6 +28,10 @@ EOF
 fi
 
 "$deny" check licenses bans sources
+# The laboratory's tensor library has a macro package of its own.
+awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
+    $0 == "exceptions = [" { print "    { allow = [\"MPL-2.0\"], crate = \"colored\" }," }' deny.toml >"$work/lab.toml"
+"$deny" --manifest-path host/lab/Cargo.toml --config "$work/lab.toml" check licenses bans sources
 # The package for Python links the bindings of NumPy beside it.
 awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
     $0 == "exceptions = [" { print "    { allow = [\"BSD-2-Clause\"], crate = \"numpy\" }," }' deny.toml >"$work/python.toml"
@@ -44,7 +48,7 @@ fi
 if timeout 120 "$deny" --config "$work/deny.toml" fetch db >"$work/fetch.log" 2>&1; then
     database=$(echo "$work"/advisories/advisory-db-*)
     echo "advisories as of $(git -C "$database" log -1 --format=%cs)"
-    for manifest in Cargo.toml fuzz/Cargo.toml ffi/python/Cargo.toml; do
+    for manifest in Cargo.toml fuzz/Cargo.toml ffi/python/Cargo.toml host/lab/Cargo.toml; do
         "$deny" --manifest-path "$manifest" --config "$work/deny.toml" --offline check -A advisory-not-detected advisories
     done
 else

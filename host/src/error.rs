@@ -191,15 +191,6 @@ pub enum Cause {
         path: PathBuf,
     },
 
-    /// An option that this build of the program lacks.
-    #[error(
-        "this build has no training, so it cannot take {option}; build it with `cargo build --release --features train`"
-    )]
-    NoTraining {
-        /// The command or option.
-        option: &'static str,
-    },
-
     /// A field that may not stand beside a release, or that the documents do not have.
     #[error("{option} {field}: {problem}")]
     Field {
@@ -972,7 +963,6 @@ impl Error {
             | Cause::NotReread { .. }
             | Cause::SliceName { .. }
             | Cause::NoFields { .. }
-            | Cause::NoTraining { .. }
             | Cause::Field { .. }
             | Cause::OtherRun { .. }
             | Cause::OutputPath { .. }

@@ -35,7 +35,7 @@
 //!
 //! Text in: [`corpus`], [`text`]. Vectors: [`encoder`], [`lexicon`]. Packs: [`pack`]. Releases: [`release`]. Files:
 //! [`files`]. The feature `models`, on by default, has neural encoders, static embeddings, word vectors, and lexicons made of
-//! them. Audits are the crate `undertone-audit`, training is `undertone-train`, the command line `undertone-cli`.
+//! them. Audits are the crate `undertone-audit`, the command line `undertone-cli`.
 //!
 //! # Errors
 //!

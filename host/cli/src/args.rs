@@ -19,12 +19,12 @@ use crate::files::read_pack;
 use crate::paths::Paths;
 
 /// For `value_parser`: a whole number from 0 on.
-pub(crate) fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+pub fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
     from(0, text)
 }
 
 /// The same from 1 on.
-pub(crate) fn from_one<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+pub fn from_one<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
     from(1, text)
 }
 
@@ -37,25 +37,26 @@ fn from<T: TryFrom<u64>>(least: u64, text: &str) -> std::result::Result<T, Strin
 
 /// Which public documents to read.
 #[derive(Args)]
-pub(crate) struct CorpusArgs {
+pub struct CorpusArgs {
     /// A public corpus: .jsonl, .tsv or .csv, these gzipped (.gz) or not, or .parquet, in UTF-8. A line or row that is no
     /// document, or longer than 16 MiB, is refused with its number; none is skipped. It is read several times, so it is a
     /// file.
     #[arg(long, value_name = "FILE")]
-    pub(crate) corpus: PathBuf,
+    pub corpus: PathBuf,
     /// Read only the first N documents.
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
-    pub(crate) limit: Option<usize>,
+    pub limit: Option<usize>,
     /// Use only the first N sentences of each text: as many as the texts will have that are released.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) first_sentences: Option<u16>,
+    pub first_sentences: Option<u16>,
     #[command(flatten)]
-    pub(crate) texts: TextArgs,
+    /// Their fields and form.
+    pub texts: TextArgs,
 }
 
 impl CorpusArgs {
     /// The documents that are wanted, as often as is needed, with what `encoding` makes of them.
-    pub(crate) fn encoded<'a>(
+    pub fn encoded<'a>(
         &'a self,
         encoding: Encoding<'a>,
         wanted: impl Fn(&CorpusDocument) -> bool + Copy + 'a,
@@ -68,7 +69,7 @@ impl CorpusArgs {
     }
 
     /// All documents, with `rewrite` of the text and line of each.
-    pub(crate) fn rewritten<'a>(
+    pub fn rewritten<'a>(
         &'a self,
         encoding: Encoding<'a>,
         rewrite: impl Fn(&str, u64) -> String + Copy + 'a,
@@ -82,7 +83,8 @@ impl CorpusArgs {
         })
     }
 
-    pub(crate) fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
+    /// The documents, as far as the options want them.
+    pub fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let names = self.texts.fields.names();
         let corpus = undertone_tables::corpus_watched(&self.corpus, &names, None)?;
         let documents = self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX)));
@@ -96,7 +98,7 @@ impl CorpusArgs {
     }
 
     /// How many documents have no label, and the line of the first of them.
-    pub(crate) fn unlabelled(&self) -> Result<(usize, u64)> {
+    pub fn unlabelled(&self) -> Result<(usize, u64)> {
         let (mut without, mut line) = (0, 0);
         for document in self.documents()? {
             let document = document?;
@@ -110,25 +112,27 @@ impl CorpusArgs {
         Ok((without, line))
     }
 
-    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+    /// The corpus among the files of a command.
+    pub fn paths(&self, paths: Paths) -> Paths {
         paths.reread("--corpus", &self.corpus)
     }
 }
 
 /// What the texts are.
 #[derive(Args, Clone)]
-pub(crate) struct TextArgs {
+pub struct TextArgs {
     /// The texts are mail or Usenet messages: their headers, quoted lines and signatures are left
     /// out.
     #[arg(long)]
-    pub(crate) messages: bool,
+    pub messages: bool,
     #[command(flatten)]
-    pub(crate) fields: FieldArgs,
+    /// The fields of a document.
+    pub fields: FieldArgs,
 }
 
 /// Where texts, labels and ids are.
 #[derive(Args, Clone)]
-pub(crate) struct FieldArgs {
+pub struct FieldArgs {
     /// The field or column of the text. One inside another is a path with dots, such as body.text, unless a field is
     /// called so itself.
     #[arg(long, value_name = "FIELD", default_value = "text")]
@@ -142,7 +146,8 @@ pub(crate) struct FieldArgs {
 }
 
 impl FieldArgs {
-    pub(crate) fn names(&self) -> FieldNames {
+    /// The names of the fields.
+    pub fn names(&self) -> FieldNames {
         FieldNames {
             text: self.text_field.clone(),
             label: self.label_field.clone(),
@@ -153,7 +158,7 @@ impl FieldArgs {
 
 impl TextArgs {
     /// The documents with what counts of their texts.
-    pub(crate) fn of<I: Iterator<Item = Result<CorpusDocument>>>(
+    pub fn of<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
         documents: I,
     ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
@@ -170,26 +175,30 @@ impl TextArgs {
 
 /// Which sentence encoder to use.
 #[derive(Args)]
-pub(crate) struct EncoderArgs {
+pub struct EncoderArgs {
     /// A folder with model.onnx and tokenizer.json, an .onnx file with tokenizer.json beside it, or
     /// a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
     #[arg(long, value_name = "PATH")]
-    pub(crate) encoder: Option<PathBuf>,
+    pub encoder: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) runtime: RuntimeArgs,
+    /// The engine that runs it.
+    pub runtime: RuntimeArgs,
 }
 
 /// What runs a neural encoder.
 #[derive(Args)]
-pub(crate) struct RuntimeArgs {
+pub struct RuntimeArgs {
     /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
     #[arg(long, value_name = "PATH")]
-    pub(crate) onnxruntime: Option<PathBuf>,
+    pub onnxruntime: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum RuleArg {
+/// A rule of selection.
+pub enum RuleArg {
+    /// Permute-and-flip.
     PermuteAndFlip,
+    /// The exponential mechanism.
     Exponential,
 }
 
@@ -203,14 +212,16 @@ impl From<RuleArg> for Rule {
 }
 
 /// An encoder, and its lexicon if it is one: packs carry it along.
-pub(crate) struct OpenEncoder {
-    pub(crate) encoder: Box<dyn Encoder>,
-    pub(crate) lexicon: Option<LexiconData>,
+pub struct OpenEncoder {
+    /// The encoder.
+    pub encoder: Box<dyn Encoder>,
+    /// Its lexicon, if it is one.
+    pub lexicon: Option<LexiconData>,
 }
 
 impl OpenEncoder {
     /// This encoder for packs that carry `lexicon`.
-    pub(crate) fn carrying(self, lexicon: LexiconEncoder<'_>) -> Result<Self> {
+    pub fn carrying(self, lexicon: LexiconEncoder<'_>) -> Result<Self> {
         let (expected, found) = (self.encoder.dimension(), lexicon.dimension());
         let identity = lexicon.identity().clone();
         if expected != found {
@@ -260,13 +271,15 @@ impl Encoder for Carried {
 }
 
 impl RuntimeArgs {
-    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+    /// The library among the files of a command.
+    pub fn paths(&self, paths: Paths) -> Paths {
         paths.inputs("--onnxruntime", &self.onnxruntime)
     }
 }
 
 impl EncoderArgs {
-    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+    /// The encoder among the files of a command.
+    pub fn paths(&self, paths: Paths) -> Paths {
         let paths = self.runtime.paths(paths);
         match &self.encoder {
             None => paths,
@@ -275,7 +288,7 @@ impl EncoderArgs {
     }
 
     /// The encoder that was named, else the one that the pack carries: its lexicon, or none if it has features alone.
-    pub(crate) fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
+    pub fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
         let alone = pack.features().is_some_and(|features| features.is_alone());
         if alone && self.encoder.is_none() {
             self.check_runtime()?;
@@ -300,10 +313,7 @@ impl EncoderArgs {
     }
 
     /// The encoder that was named, else `default`.
-    pub(crate) fn open(
-        &self,
-        default: impl FnOnce() -> LexiconEncoder<'static>,
-    ) -> Result<OpenEncoder> {
+    pub fn open(&self, default: impl FnOnce() -> LexiconEncoder<'static>) -> Result<OpenEncoder> {
         self.check_runtime()?;
         let lexicon = match &self.encoder {
             Some(path) if path.extension().is_some_and(|end| end == "pack") => {
@@ -327,7 +337,7 @@ impl EncoderArgs {
 
 impl OpenEncoder {
     /// With a lexicon that leaves a quarter of `size` to other parts of a pack; if none fits, features may be `alone`.
-    pub(crate) fn within(self, size: usize, alone: bool) -> Result<Self> {
+    pub fn within(self, size: usize, alone: bool) -> Result<Self> {
         let Some(lexicon) = self.lexicon else {
             return Ok(self);
         };
@@ -368,14 +378,14 @@ impl OpenEncoder {
 }
 
 /// The file name of `out` with one more ending.
-pub(crate) fn beside(out: &Path, ending: &str) -> PathBuf {
+pub fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut path = out.as_os_str().to_owned();
     path.push(ending);
     path.into()
 }
 
 /// Encodes public text for the output `out`: what a neural encoder has done survives an interrupted run.
-pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
+pub fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
     // A lexicon is faster than the file would be, and where there is no encoder there is nothing to keep.
     let none = NoEncoder::default();
     if encoder.lexicon.is_some() || encoder.encoder.identity() == none.identity() {
@@ -392,7 +402,8 @@ pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<
     Ok(encoding)
 }
 
-pub(crate) fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts> {
+/// Counts the words of public corpora.
+pub fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts> {
     let mut counts = WordCounts::default();
     for path in corpora {
         for document in undertone_tables::corpus_watched(path, &fields.names(), None)? {
@@ -404,18 +415,20 @@ pub(crate) fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<Wor
 
 /// Which words do not count.
 #[derive(Args)]
-pub(crate) struct StopArgs {
+pub struct StopArgs {
     /// Words that do not count, one a line, instead of NLTK's English stop words.
     #[arg(long, value_name = "FILE")]
-    pub(crate) stop_words: Option<PathBuf>,
+    pub stop_words: Option<PathBuf>,
 }
 
 impl StopArgs {
-    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+    /// The list among the files of a command.
+    pub fn paths(&self, paths: Paths) -> Paths {
         paths.inputs("--stop-words", &self.stop_words)
     }
 
-    pub(crate) fn filter(&self) -> Result<WordFilter> {
+    /// The words that count.
+    pub fn filter(&self) -> Result<WordFilter> {
         let mut filter = WordFilter::default();
         if let Some(path) = &self.stop_words {
             filter.stop = read_word_list(path)?;

@@ -13,7 +13,7 @@ use crate::paths::is_stream;
 use crate::progress::without_bars;
 
 /// The text of a file, or what is typed if the file is `-`.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
+pub fn read_text(path: &Path) -> Result<String> {
     if is_stream(path) && io::stdin().is_terminal() {
         note!("Type a text; end it with Ctrl-D on a line of its own.");
     }
@@ -21,7 +21,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// The bytes of a file, or of standard input if the file is `-`.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let bytes = if is_stream(path) {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
@@ -32,7 +32,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Prints to standard output. Its reader may stop early, as `head` does: that is no error.
-pub(crate) fn print(text: &str) -> Result<()> {
+pub fn print(text: &str) -> Result<()> {
     let write = || {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -45,7 +45,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// A pack from a file or, if that is `-`, from standard input. Its bytes stay in memory until the process ends, which for a command line
 /// is when they are no longer needed.
-pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
+pub fn read_pack(path: &Path) -> Result<Pack<'static>> {
     let bytes: &'static [u8] = read_bytes(path)?.leak();
     Pack::parse(bytes).map_err(|problem| {
         Error::from(Cause::Pack {
@@ -56,15 +56,17 @@ pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
 }
 
 /// A file without a name, on the disk of the output `out`: for lines that a table is made of when all are there.
-pub(crate) fn nameless(out: &Path) -> Result<File> {
+pub fn nameless(out: &Path) -> Result<File> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(Error::io("create", out))
 }
 
-pub(crate) fn json(value: &impl Serialize) -> String {
+/// A value as JSON.
+pub fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("strings and numbers are JSON")
 }
 
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Writes a file as a whole, or not at all.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     AtomicFile::settled(path, bytes)?.commit()
 }

@@ -2,14 +2,9 @@
 
 #![warn(clippy::too_many_lines)]
 
-/// Says something on standard error.
-macro_rules! note {
-    ($($line:tt)*) => {
-        crate::progress::note(format_args!($($line)*))
-    };
-}
+#[macro_use]
+extern crate undertone_cli;
 
-mod args;
 mod audit;
 mod budget;
 mod count;
@@ -18,38 +13,29 @@ mod demo;
 mod distil;
 mod encode;
 mod estimate;
-#[cfg(feature = "train")]
-mod eval;
-mod files;
 mod inspect;
 mod keywords;
 mod ledger;
 mod measure;
 mod obfuscate;
 mod pack;
-mod paths;
 mod plan;
 mod privatize;
-mod progress;
 mod project;
 mod quality;
 mod question;
 mod releases;
 mod vocabulary;
 
-#[cfg(not(feature = "train"))]
-use std::ffi::OsString;
 use std::panic;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use undertone::error::Result;
-#[cfg(not(feature = "train"))]
-use undertone::error::{Cause, Error};
 use undertone::pack::candidates::Candidates;
-
-use crate::paths::Paths;
+use undertone_cli::paths::Paths;
+use undertone_cli::{args, files, paths, progress};
 
 /// Say what a text is about without giving the text away.
 #[derive(Parser)]
@@ -111,20 +97,6 @@ enum Command {
     ///
     /// Exit status: as that of `privatize`.
     Obfuscate(obfuscate::Arguments),
-    /// Experiments on public, labelled corpora.
-    #[cfg(feature = "train")]
-    Eval {
-        #[command(subcommand)]
-        experiment: eval::Experiment,
-    },
-    /// Experiments on public, labelled corpora; this build lacks them: build it with
-    /// `cargo build --release --features train`.
-    #[cfg(not(feature = "train"))]
-    #[command(disable_help_flag = true)]
-    Eval {
-        #[arg(hide = true, allow_hyphen_values = true, trailing_var_arg = true)]
-        rest: Vec<OsString>,
-    },
     /// Check that a pack keeps its promises: by exact laws, by the worst neighbours that a search finds, and by
     /// releases of a device.
     ///
@@ -153,10 +125,6 @@ impl Command {
             Self::Encode(arguments) => arguments.paths(),
             Self::Estimate(arguments) => arguments.paths(),
             Self::Plan(arguments) => arguments.paths(),
-            #[cfg(feature = "train")]
-            Self::Eval { experiment } => experiment.paths(),
-            #[cfg(not(feature = "train"))]
-            Self::Eval { .. } => Paths::default(),
             Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
             Self::Keywords(arguments) => arguments.paths(),
             Self::Ledger(arguments) => arguments.paths(),
@@ -216,10 +184,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Encode(arguments) => arguments.run(),
         Command::Estimate(arguments) => arguments.run(),
         Command::Plan(arguments) => arguments.run(),
-        #[cfg(feature = "train")]
-        Command::Eval { experiment } => eval::run(experiment),
-        #[cfg(not(feature = "train"))]
-        Command::Eval { rest: _ } => Err(Error::from(Cause::NoTraining { option: "`eval`" })),
         Command::Inspect { pack } => inspect::run(&pack),
         Command::Keywords(arguments) => arguments.run(),
         Command::Ledger(arguments) => arguments.run(),

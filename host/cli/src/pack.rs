@@ -5,21 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
+use undertone::encoder::vectors::DocumentVectors;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::pack::heads::Targets;
+use undertone::pack::trained::{Recoder, ScoreHeads};
 use undertone::pack::{self, Contest, Directions, Fit, Inputs, Options, Selector, TargetChoice};
-#[cfg(feature = "train")]
-use undertone::release::document;
-#[cfg(feature = "train")]
-use undertone::{encoder::vectors::DocumentVectors, pack::heads::Targets};
-#[cfg(feature = "train")]
-use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
-#[cfg(feature = "train")]
-use undertone_train::{self as train, PackTraining};
 
-#[cfg(feature = "train")]
-use crate::args::beside;
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept, whole};
 use crate::files::read_pack;
 use crate::paths::Paths;
@@ -64,21 +57,13 @@ pub(crate) struct Arguments {
     /// Depth: sentences that a candidate has at least [default: 8].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     min_sentences: Option<usize>,
-    /// Scores: train the heads through the mechanism, for releases at about this epsilon.
-    #[cfg(feature = "train")]
-    #[arg(long, value_name = "EPSILON")]
-    train: Option<Epsilon>,
-    /// Depth: train a recoder that keeps this many clusters of documents apart [default: 50].
-    #[cfg(feature = "train")]
-    #[arg(long, value_name = "CLUSTERS")]
-    recoder: Option<Option<usize>>,
-    /// How often training sees each document; the losses are drawn beside the pack, ending .loss.svg.
-    #[cfg(feature = "train")]
-    #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs, value_parser = whole::<usize>)]
-    epochs: usize,
-    #[cfg(not(feature = "train"))]
-    #[command(flatten)]
-    training: NoTraining,
+    /// Scores: use the heads of a safetensors file, such as `undertone-lab heads` writes. The vectors of all sentences are
+    /// in memory then.
+    #[arg(long, value_name = "FILE")]
+    heads_from: Option<PathBuf>,
+    /// Depth: use the recoder of a safetensors file, such as `undertone-lab recoder` writes.
+    #[arg(long, value_name = "FILE")]
+    recoder_from: Option<PathBuf>,
     /// Seed of everything that is drawn: candidates, directions, first centres and weights.
     #[arg(long, default_value_t = Options::default().seed, value_parser = whole::<u64>)]
     seed: u64,
@@ -128,45 +113,15 @@ enum UnlabelledArg {
     Skip,
 }
 
-/// Options that this build lacks, so that it can say how to get them.
-#[cfg(not(feature = "train"))]
-#[derive(Args)]
-struct NoTraining {
-    #[arg(long, hide = true, num_args = 0..=1)]
-    train: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    recoder: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    epochs: Option<Option<String>>,
-}
-
-#[cfg(not(feature = "train"))]
-impl NoTraining {
-    fn check(&self) -> Result<()> {
-        let given = [
-            ("--train", &self.train),
-            ("--recoder", &self.recoder),
-            ("--epochs", &self.epochs),
-        ];
-        match given.into_iter().find(|(_, value)| value.is_some()) {
-            Some((option, _)) => Err(Error::from(Cause::NoTraining { option })),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
-        let losses = self.out.with_extension("loss.svg");
-        let paths = paths
+        paths
             .inputs("--lexicon", &self.lexicon)
+            .inputs("--heads-from", &self.heads_from)
+            .inputs("--recoder-from", &self.recoder_from)
             .output("--out", &self.out)
-            .output("--out", &pack::candidates_beside(&self.out));
-        match cfg!(feature = "train") {
-            true => paths.output("--out", &losses),
-            false => paths,
-        }
+            .output("--out", &pack::candidates_beside(&self.out))
     }
 
     /// Refuses options that the selector has no use for.
@@ -175,8 +130,7 @@ impl Arguments {
             true => Err(Error::from(Cause::OptionOfOther { option, of })),
             false => Ok(()),
         };
-        #[cfg(not(feature = "train"))]
-        self.training.check()?;
+        let chosen = self.heads != HeadsArg::Best;
         match self.selector {
             SelectorArg::Scores => {
                 only(
@@ -194,19 +148,31 @@ impl Arguments {
                     "--selector depth",
                     self.min_sentences.is_some(),
                 )?;
-                #[cfg(feature = "train")]
-                only("--recoder", "--selector depth", self.recoder.is_some())?;
+                only(
+                    "--recoder-from",
+                    "--selector depth",
+                    self.recoder_from.is_some(),
+                )?;
+                let given = self.heads_from.is_some();
+                only("--heads", "heads that are fitted here", given && chosen)?;
+                only(
+                    "--size",
+                    "heads that are fitted here",
+                    given && self.size.is_some(),
+                )?;
             }
             SelectorArg::Depth => {
                 only("--clusters", "--selector scores", self.clusters.is_some())?;
                 only("--size", "--selector scores", self.size.is_some())?;
-                let chosen = self.heads != HeadsArg::Best;
                 only("--heads", "--selector scores", chosen)?;
                 only("--lexicon", "--selector scores", self.lexicon.is_some())?;
                 let skips = self.unlabelled == UnlabelledArg::Skip;
                 only("--unlabelled skip", "--selector scores", skips)?;
-                #[cfg(feature = "train")]
-                only("--train", "--selector scores", self.train.is_some())?;
+                only(
+                    "--heads-from",
+                    "--selector scores",
+                    self.heads_from.is_some(),
+                )?;
             }
         }
         let skips = self.unlabelled == UnlabelledArg::Skip;
@@ -290,28 +256,25 @@ impl Arguments {
             Some(size) => encoder.within(size, self.heads == HeadsArg::Features)?,
         };
         AtomicFile::check(&self.out)?;
-        #[cfg(feature = "train")]
-        match (self.train, self.recoder) {
-            (Some(epsilon), _) => {
-                let epsilon = document::epsilon_f64(epsilon);
-                return self.with_training(|training| {
-                    let fit = |documents: &DocumentVectors, targets: &Targets| {
-                        training.scores(documents, targets, epsilon)
-                    };
-                    self.build(&encoder, self.scores(Fit::InMemory(&fit)))
-                });
-            }
-            (None, Some(clusters)) => {
-                let clusters = clusters.unwrap_or(train::CLUSTERS);
-                return self.with_training(|training| {
-                    let recode =
-                        |documents: &DocumentVectors| training.recoder(documents, clusters);
-                    self.build(&encoder, self.depth(Some(&recode)))
-                });
-            }
-            (None, None) => {}
-        }
+        let identity = encoder.encoder.identity().clone();
+        let heads = |documents: &DocumentVectors, _: &Targets, names: &[String]| {
+            let path = self
+                .heads_from
+                .as_ref()
+                .expect("only called if there is a file");
+            ScoreHeads::read(path, names, &identity, documents.dimension())
+        };
+        let recoder = |documents: &DocumentVectors| {
+            let path = self
+                .recoder_from
+                .as_ref()
+                .expect("only called if there is a file");
+            Recoder::read(path, &identity, documents.dimension())
+        };
         match self.selector {
+            SelectorArg::Scores if self.heads_from.is_some() => {
+                self.build(&encoder, self.scores(Fit::InMemory(&heads)))
+            }
             SelectorArg::Scores if self.heads == HeadsArg::Vectors => {
                 self.build(&encoder, self.scores(Fit::ClosedForm))
             }
@@ -322,24 +285,11 @@ impl Arguments {
                 };
                 self.build(&encoder, self.scores(Fit::HeldOut(contest)))
             }
-            SelectorArg::Depth => self.build(&encoder, self.depth(None)),
+            SelectorArg::Depth => {
+                let recoder: Option<&pack::TrainRecoder<'_>> =
+                    self.recoder_from.is_some().then_some(&recoder);
+                self.build(&encoder, self.depth(recoder))
+            }
         }
-    }
-
-    /// `build`s with a training, which goes on where it was interrupted.
-    #[cfg(feature = "train")]
-    fn with_training(&self, build: impl FnOnce(&PackTraining<'_>) -> Result<()>) -> Result<()> {
-        let partial = beside(&self.out, ".training.partial");
-        build(&PackTraining {
-            options: train::Options {
-                epochs: self.epochs,
-                seed: self.seed,
-                ..train::Options::default()
-            },
-            checkpoint: &partial,
-            notice: &|line| note!("{line}"),
-            losses: &|epochs| train::plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
-        })?;
-        train::checkpoint::remove(&partial)
     }
 }

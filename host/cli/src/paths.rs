@@ -8,16 +8,16 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::resolved;
 
 /// Standard input or output.
-pub(crate) const STREAM: &str = "-";
+pub const STREAM: &str = "-";
 
 /// Whether a path means standard input or output.
-pub(crate) fn is_stream(path: &Path) -> bool {
+pub fn is_stream(path: &Path) -> bool {
     path == Path::new(STREAM)
 }
 
 /// What a command reads and writes.
 #[derive(Default)]
-pub(crate) struct Paths {
+pub struct Paths {
     inputs: Vec<Named>,
     outputs: Vec<Named>,
     streams: Vec<(&'static str, &'static str)>,
@@ -56,14 +56,14 @@ impl Named {
 
 impl Paths {
     /// A file to read.
-    pub(crate) fn input(self, option: &'static str, path: &Path) -> Self {
+    pub fn input(self, option: &'static str, path: &Path) -> Self {
         let problem = "this is read from a file; name one";
         self.no_stream(option, path, problem)
             .stream_input(option, path)
     }
 
     /// A file to read several times.
-    pub(crate) fn reread(self, option: &'static str, path: &Path) -> Self {
+    pub fn reread(self, option: &'static str, path: &Path) -> Self {
         let problem = "it is read several times, which standard input cannot be; save it in a file and name that";
         self.no_stream(option, path, problem)
             .no_pipe(option, path)
@@ -71,12 +71,12 @@ impl Paths {
     }
 
     /// A file to read several times, or standard input, which is held in memory.
-    pub(crate) fn held_input(self, option: &'static str, path: &Path) -> Self {
+    pub fn held_input(self, option: &'static str, path: &Path) -> Self {
         self.no_pipe(option, path).stream_input(option, path)
     }
 
     /// A file to read, or standard input.
-    pub(crate) fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
+    pub fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
         match is_stream(path) {
             true => self.inputs.extend(Named::stream(option, input_id())),
             false => self.inputs.push(Named::file(option, path)),
@@ -85,7 +85,7 @@ impl Paths {
     }
 
     /// Files to read.
-    pub(crate) fn inputs<'a>(
+    pub fn inputs<'a>(
         self,
         option: &'static str,
         paths: impl IntoIterator<Item = &'a PathBuf>,
@@ -96,7 +96,7 @@ impl Paths {
     }
 
     /// An encoder: a folder, or a model with its tokenizer beside it, or a pack.
-    pub(crate) fn encoder(self, option: &'static str, path: &Path) -> Self {
+    pub fn encoder(self, option: &'static str, path: &Path) -> Self {
         let model = match path.is_dir() {
             true => path.join("model.onnx"),
             false => path.to_owned(),
@@ -106,7 +106,7 @@ impl Paths {
     }
 
     /// Word vectors: a file, or a matrix with its words beside it.
-    pub(crate) fn vectors(self, option: &'static str, path: &Path) -> Self {
+    pub fn vectors(self, option: &'static str, path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = name.split('.').next().unwrap_or_default();
         let words = path.with_file_name(format!("{stem}.vocab.txt"));
@@ -114,14 +114,14 @@ impl Paths {
     }
 
     /// A file to write.
-    pub(crate) fn output(self, option: &'static str, path: &Path) -> Self {
+    pub fn output(self, option: &'static str, path: &Path) -> Self {
         let problem = "this is written to a file; name one";
         self.no_stream(option, path, problem)
             .stream_output(option, path)
     }
 
     /// A file to write, or standard output.
-    pub(crate) fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
+    pub fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
         match is_stream(path) {
             true => self.outputs.extend(Named::stream(option, output_id())),
             false => self.outputs.push(Named::file(option, path)),
@@ -130,7 +130,7 @@ impl Paths {
     }
 
     /// A folder in which a report is written: pages, tables and plots that are there may be replaced.
-    pub(crate) fn report(self, option: &'static str, folder: &Path) -> Self {
+    pub fn report(self, option: &'static str, folder: &Path) -> Self {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| {
             let ending = path.extension().unwrap_or_default();
@@ -161,7 +161,7 @@ impl Paths {
     }
 
     /// Refuses an output that is an input, or another output, by whatever name: writing it would destroy the other.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
             return Err(Error::from(Cause::NotAStream { option, problem }));
         }

@@ -21,7 +21,7 @@ static BARS: LazyLock<MultiProgress> =
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
 /// panic, and a note is not worth the work that is under way. Names and values in it come from files, so they must not steer
 /// the terminal.
-pub(crate) fn note(line: impl Display) {
+pub fn note(line: impl Display) {
     let line = line.to_string();
     let lines: Vec<String> = line.split('\n').map(visible).collect();
     without_bars(|| {
@@ -30,7 +30,7 @@ pub(crate) fn note(line: impl Display) {
 }
 
 /// Says how many lines or records were rejected, if any were, why, and where they are.
-pub(crate) fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary: &str) {
+pub fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary: &str) {
     if count == 0 {
         return;
     }
@@ -42,7 +42,7 @@ pub(crate) fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary:
 }
 
 /// Where rejects are, for the end of an error: a line of its own, or nothing.
-pub(crate) fn place_of_rejects(kept: Option<&Path>) -> String {
+pub fn place_of_rejects(kept: Option<&Path>) -> String {
     kept.map_or_else(String::new, |path| format!("\n{}", kept_in(path)))
 }
 
@@ -51,12 +51,12 @@ fn kept_in(path: &Path) -> String {
 }
 
 /// Takes the bars away while something else is written.
-pub(crate) fn without_bars<T>(write: impl FnOnce() -> T) -> T {
+pub fn without_bars<T>(write: impl FnOnce() -> T) -> T {
     BARS.suspend(write)
 }
 
 /// Draws a bar for whatever the library does for long.
-pub(crate) fn draw() {
+pub fn draw() {
     watch(Bars);
 }
 
@@ -117,7 +117,7 @@ impl Drop for Bar {
 }
 
 /// Documents and sentences per second.
-pub(crate) struct Rate {
+pub struct Rate {
     start: Instant,
     documents: usize,
     sentences: usize,
@@ -126,7 +126,8 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    pub(crate) fn start() -> Self {
+    /// Starts the clock.
+    pub fn start() -> Self {
         Self {
             start: Instant::now(),
             documents: 0,
@@ -135,25 +136,27 @@ impl Rate {
         }
     }
 
-    pub(crate) fn count(&mut self, documents: usize, sentences: usize) {
+    /// Adds what was done.
+    pub fn count(&mut self, documents: usize, sentences: usize) {
         self.documents += documents;
         self.sentences += sentences;
     }
 
     /// Leaves out of the speed what an earlier run encoded.
-    pub(crate) fn taken_over(&mut self, encoding: &Encoding<'_>) {
+    pub fn taken_over(&mut self, encoding: &Encoding<'_>) {
         if encoding.known() > 0 {
             let own = usize::try_from(encoding.encoded()).unwrap_or(usize::MAX);
             self.before = self.sentences.saturating_sub(own);
         }
     }
 
-    pub(crate) fn report(&self, done: &str) {
+    /// Prints the speed.
+    pub fn report(&self, done: &str) {
         note!("{}", self.line(done, self.start.elapsed()));
     }
 
     /// What was done with `things` other than documents.
-    pub(crate) fn report_of(&self, done: &str, things: &str) {
+    pub fn report_of(&self, done: &str, things: &str) {
         let seconds = self.start.elapsed().as_secs_f64();
         let speed = self.documents as f64 / seconds;
         note!(

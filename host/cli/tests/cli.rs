@@ -11,6 +11,8 @@ use std::path::Path;
 use common::{SIGXFSZ, limited, names, refuse, succeed, undertone};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use undertone::encoder::{Encoder, LexiconEncoder};
+use undertone::pack::trained::{Layer, Recoder, ScoreHeads};
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release};
 
@@ -828,34 +830,73 @@ fn lists_are_typed_with_commas_or_spaces() {
     assert!(help.contains("with spaces or commas"), "{help}");
 }
 
-#[cfg(not(feature = "train"))]
+/// Heads and recoders of the laboratory, or of any other program.
 #[test]
-fn what_a_build_lacks_says_how_to_get_it() {
+fn heads_and_recoders_come_from_files() {
     let folder = prepared();
     let folder = folder.path();
-    let pack = ["pack", "--corpus", "public.jsonl", "--out", "b.pack"];
-    let how = "cargo build --release --features train";
-    for more in [
-        &["--train", "3"][..],
-        &["--recoder"],
-        &["--recoder", "9"],
-        &["--epochs", "9"],
+    let encoder = LexiconEncoder::embedded();
+    let (identity, dimension) = (encoder.identity(), encoder.dimension());
+    let labels = ["0", "1", "2"].map(str::to_owned).to_vec();
+    let heads = ScoreHeads {
+        centre: vec![0.0; dimension],
+        weights: vec![0.5; labels.len() * dimension],
+        bias: vec![0.25; labels.len()],
+        thresholds: vec![0.5, 1.0, 2.0],
+    };
+    let write = |name: &str, labels: &[String]| {
+        heads.write(&folder.join(name), labels, identity).unwrap();
+    };
+    write("heads.safetensors", &labels);
+    let layer = |inputs: usize, outputs: usize| Layer {
+        inputs,
+        weights: vec![0.5; inputs * outputs],
+        bias: vec![0.25; outputs],
+    };
+    let layers = vec![layer(dimension, 8), layer(8, 4)];
+    let recoder = Recoder { layers };
+    let path = folder.join("recoder.safetensors");
+    recoder.write(&path, identity).unwrap();
+
+    let pack = ["pack", "--corpus", "public.jsonl", "--out", "from.pack"];
+    let with = |more: &[&'static str]| [&pack[..], more].concat();
+    succeed(folder, &with(&["--heads-from", "heads.safetensors"]));
+    let bytes = fs::read(folder.join("from.pack")).unwrap();
+    let scores = Pack::parse(&bytes).unwrap().scores().unwrap();
+    assert_eq!(scores.largest_score(), 3);
+    assert_eq!(scores.candidate_count() as usize, labels.len());
+    let depth = [
+        "--selector",
+        "depth",
+        "--recoder-from",
+        "recoder.safetensors",
+    ];
+    succeed(folder, &with(&depth));
+    let bytes = fs::read(folder.join("from.pack")).unwrap();
+    assert!(Pack::parse(&bytes).unwrap().recoder().is_some());
+
+    let mut others = labels.clone();
+    others[0] = "another".to_owned();
+    write("others.safetensors", &others);
+    for (more, part) in [
+        (&["--heads-from", "others.safetensors"][..], "another"),
+        (&["--heads-from", "recoder.safetensors"], "weights"),
+        (&["--heads-from", "missing"], "missing"),
+        (
+            &["--heads-from", "heads.safetensors", "--heads", "both"],
+            "--heads is for",
+        ),
+        (
+            &["--recoder-from", "recoder.safetensors"],
+            "--selector depth",
+        ),
+        (
+            &["--selector", "depth", "--heads-from", "heads.safetensors"],
+            "--selector scores",
+        ),
     ] {
-        refuse(
-            folder,
-            &[&pack[..], more].concat(),
-            &[more[0], "no training", how],
-        );
+        refuse(folder, &with(more), &[part]);
     }
-    for line in [
-        "eval",
-        "eval --help",
-        "eval sentences --data public.jsonl --out o",
-    ] {
-        let arguments: Vec<&str> = line.split(' ').collect();
-        refuse(folder, &arguments, &["`eval`", "no training", how]);
-    }
-    assert!(succeed(folder, &["--help"]).contains(how));
 }
 
 #[test]

@@ -27,11 +27,12 @@ fn prepared() -> TempDir {
         "{\"text\":\"Boil the potatoes.\", \"lang\" : {\"of\":\"d\\u00e9\"}}\n",
     );
     fs::write(path.join("private.jsonl"), private).unwrap();
+    // By a rule that always names a candidate.
     for line in [
         "pack --corpus public.tsv --out new.pack",
         "pack --corpus public.tsv --clusters 3 --out old.pack",
-        "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out new.jsonl",
-        "privatize --pack old.pack --epsilon 1 --in private.jsonl --out old.jsonl",
+        "privatize --pack new.pack --rule exponential --epsilon 0.5 --in private.jsonl --out new.jsonl",
+        "privatize --pack old.pack --rule exponential --epsilon 1 --in private.jsonl --out old.jsonl",
     ] {
         succeed(path, &line.split(' ').collect::<Vec<_>>());
     }

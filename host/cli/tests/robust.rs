@@ -1059,24 +1059,14 @@ fn places_that_cannot_be_written_are_named() {
     }
 }
 
-/// Audits and evaluations write several files into a folder, which belong together.
+/// Audits write several files into a folder, which belong together.
 #[test]
 fn a_report_is_replaced_as_a_whole() {
     let folder = inputs();
     let folder = folder.path();
     let audit = "audit a.pack --mechanism encoder --epsilon 1 --neighbours 100 --out";
     let audit: Vec<&str> = audit.split(' ').collect();
-    let mut reports = vec![audit.clone()];
-    if cfg!(feature = "train") {
-        reports.extend(
-            [
-                "eval sentences --data public.jsonl --out",
-                "eval authorship --data public.jsonl --word-vectors vectors.txt --out",
-                "eval vectors --vectors vectors.txt --data-folder . --out",
-            ]
-            .map(|line| line.split(' ').collect()),
-        );
-    }
+    let reports = [audit.clone()];
     // Known before the work.
     for report in &reports {
         for (out, part) in [

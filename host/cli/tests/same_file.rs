@@ -216,26 +216,6 @@ fn what_is_written_beside_an_output_is_no_input() {
     }
 }
 
-#[cfg(feature = "train")]
-#[test]
-fn plots_and_reports_of_training_are_no_input() {
-    let folder = inputs();
-    let folder = folder.path();
-    symlink("public.tsv", folder.join("o.loss.svg")).unwrap();
-    fs::create_dir(folder.join("report")).unwrap();
-    for (input, name) in [("public.tsv", "timings.csv"), ("v.txt", "report.html")] {
-        fs::hard_link(folder.join(input), folder.join("report").join(name)).unwrap();
-    }
-    for line in [
-        "pack --corpus public.tsv --train 3 --out o.pack",
-        "eval sentences --data public.tsv --out report",
-        "eval authorship --data public.tsv --word-vectors w.npy --out report",
-        "eval vectors --vectors v.txt --data-folder . --out report",
-    ] {
-        check(folder, line, "");
-    }
-}
-
 #[test]
 fn two_outputs_are_two_files() {
     let folder = inputs();

@@ -1,7 +1,7 @@
 //! Experiments on public, labelled corpora: what is left of a document for a classifier once it has been
 //! released.
 //!
-//! The command has this only with its feature `train`. Public corpora only: sentence vectors are written to a cache,
+//! Public corpora only: sentence vectors are written to a cache,
 //! randomness is seeded, levels are looked at.
 
 #![warn(clippy::too_many_lines)]

@@ -54,6 +54,14 @@ struct Classes {
     centres: Vec<Vec<f32>>,
 }
 
+impl Classes {
+    /// The label of a class, or the name of a cluster.
+    fn name(&self, class: usize) -> String {
+        let label = self.names.as_ref().map(|names| names[class].clone());
+        label.unwrap_or_else(|| format!("cluster-{class}"))
+    }
+}
+
 /// A mean of vectors that come one after the other, as [`mean`] computes it.
 struct Mean {
     sum: Vec<f64>,
@@ -149,7 +157,8 @@ pub(super) fn of(
                 of_documents: classes.of_documents.iter().map(|c| *c as usize).collect(),
                 classes: n,
             };
-            (Some(train(&vectors, &targets)?), Some(vectors))
+            let names: Vec<String> = (0..n).map(|class| classes.name(class)).collect();
+            (Some(train(&vectors, &targets, &names)?), Some(vectors))
         }
     };
     let sections = won.unwrap_or_else(|| {
@@ -268,13 +277,10 @@ fn public(
 
 /// The candidates of the classes, with the excerpt of each.
 fn entries(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
-    let entry = |(class, (_, excerpt)): (usize, (f32, String))| {
-        let label = classes.names.as_ref().map(|names| names[class].clone());
-        Candidate {
-            id: label.clone().unwrap_or_else(|| format!("cluster-{class}")),
-            label,
-            excerpt,
-        }
+    let entry = |(class, (_, excerpt)): (usize, (f32, String))| Candidate {
+        id: classes.name(class),
+        label: classes.names.as_ref().map(|names| names[class].clone()),
+        excerpt,
     };
     excerpts.into_iter().enumerate().map(entry).collect()
 }

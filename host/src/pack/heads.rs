@@ -6,7 +6,7 @@
 //! scaled and clipped to 0..1, is the sentence's score for the class.
 //!
 //! Why closed form: on the validation documents of 20 Newsgroups it is as good as training through the
-//! mechanism (`undertone eval sentences` has both), takes a second, and needs no tensor library. Tried there
+//! mechanism (`undertone-lab sentences` has both), takes a second, and needs no tensor library. Tried there
 //! once and left out, because nothing was gained or F₁ fell: directions whitened by the covariance of
 //! sentences (discriminant analysis), logistic regression of sentences, several heads for each label, a head
 //! for each label's mean (clipped cosine), scaling each head by its spread, all documents of equal weight

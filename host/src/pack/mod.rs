@@ -101,12 +101,12 @@ pub enum Fit<'a> {
     ClosedForm,
     /// As held-out documents say, with a table of how good the pack is. Memory keeps up to 2¹⁶ sentences.
     HeldOut(Contest<'a>),
-    /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
+    /// By a function that takes the vectors of all sentences, such as training through the mechanism.
     InMemory(&'a FitHeads<'a>),
 }
 
-/// Makes score heads from documents and the class of each.
-pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets) -> Result<ScoreHeads> + 'a;
+/// Makes score heads from documents, the class of each, and the names of the classes.
+pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets, &[String]) -> Result<ScoreHeads> + 'a;
 
 /// Makes a recoder from documents.
 pub type TrainRecoder<'a> = dyn Fn(&DocumentVectors) -> Result<Recoder> + 'a;

@@ -17,6 +17,15 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use undertone::release::ledger::utc_day;
 
+/// The program of the crate whose tests these are.
+pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_undertone") {
+    Some(program) => program,
+    None => match option_env!("CARGO_BIN_EXE_undertone-lab") {
+        Some(program) => program,
+        None => panic!("a test of the command or of the laboratory's"),
+    },
+};
+
 /// Whether tests run in full.
 pub(crate) fn soak() -> bool {
     env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
@@ -34,7 +43,7 @@ pub(crate) fn seed() -> u64 {
 }
 
 pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
+    Command::new(PROGRAM)
         .current_dir(folder)
         .env_remove("ORT_DYLIB_PATH")
         .args(arguments)
@@ -51,7 +60,7 @@ pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
 
 /// A command with something on its standard input.
 pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+    let mut child = Command::new(PROGRAM)
         .current_dir(folder)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -98,7 +107,7 @@ pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Comman
         .current_dir(folder)
         .env_remove("ORT_DYLIB_PATH")
         .args([&format!("--fsize={bytes}"), "--core=0"])
-        .arg(env!("CARGO_BIN_EXE_undertone"))
+        .arg(PROGRAM)
         .args(arguments)
         .stderr(Stdio::null());
     command

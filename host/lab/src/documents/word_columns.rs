@@ -1,4 +1,4 @@
-//! Documents whose words were made private one by one, for the comparison of `eval sentences`.
+//! Documents whose words were made private one by one, for the comparison of `undertone-lab sentences`.
 //!
 //! This promise differs from that of sentences: it is metric, for each word, and the number of words and sentences
 //! and all places are public (Feyisetan, Balle, Drake and Diethe 2020).

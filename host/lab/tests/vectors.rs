@@ -1,6 +1,6 @@
-//! `undertone eval vectors`, run as a user runs it, on made-up words.
-#![cfg(feature = "train")]
+//! `undertone-lab vectors`, run as a user runs it, on made-up words.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use std::fmt::Write as _;
@@ -14,8 +14,8 @@ use undertone_core::rng::PublicRng;
 /// Coordinates of a word: more than M2 keeps with β = 0.9.
 const DIMENSION: usize = 64;
 
-fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["eval", "vectors"], arguments].concat())
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    common::undertone(folder, &[&["vectors"], arguments].concat())
 }
 
 fn name(class: usize, number: usize) -> String {
@@ -113,7 +113,7 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
     write_data(folder.path());
     let mut runs = Vec::new();
     for out in ["first", "second"] {
-        let output = eval(folder.path(), &[&SMALL[..], &["--out", out]].concat());
+        let output = run(folder.path(), &[&SMALL[..], &["--out", out]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         assert!(output.stdout.is_empty());
@@ -124,7 +124,7 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         common::check_page(&page);
         for part in [
             "made-up: 120 words, 64 coordinates",
-            "eval vectors --vectors made-up.txt",
+            "undertone-lab vectors --vectors made-up.txt",
             "±",
         ] {
             assert!(page.contains(part), "{part}");
@@ -296,7 +296,7 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
             more,
         ]
         .concat();
-        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
+        common::refused(&run(folder.path(), &arguments), &arguments, parts);
         let left = fs::read_dir(folder.path().join(out)).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{arguments:?}");
     }

@@ -1,4 +1,4 @@
-//! `undertone eval inversion`.
+//! `undertone-lab inversion`.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
+use undertone_cli::paths::Paths;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::words::MAX_BAG_SIZE;
@@ -15,8 +16,6 @@ use undertone_lab::documents::word_columns;
 use undertone_lab::inversion::bags::{self, Bags};
 use undertone_lab::inversion::report::Report;
 use undertone_lab::inversion::{Options, PublicWords, vectors};
-
-use crate::paths::Paths;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -58,7 +57,7 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     sizes: Vec<u16>,
-    /// Groups: those with the most authors who have enough messages, as for `eval authorship`.
+    /// Groups: those with the most authors who have enough messages, as for `authorship`.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     groups: u16,
     /// How often each test message is released as a bag.
@@ -75,7 +74,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-/// As for `eval authorship`: messages of an author, and those of others in each group.
+/// As for `authorship`: messages of an author, and those of others in each group.
 const LEAST_MESSAGES: usize = 15;
 const OTHERS: usize = 300;
 
@@ -122,7 +121,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     let of_bags = bags::measure(&bags, &options)?;
     note!("bags attacked after {:.0} s", passed());
     let report = Report {
-        command: super::command(),
+        command: super::command_line(),
         name: found.name,
         words: words.prior.len(),
         bag_words: bags.word_count(),

@@ -1,20 +1,22 @@
-//! `undertone eval`: experiments on public corpora, a file each.
+//! The commands, a file each.
 
 mod authorship;
+mod heads;
 mod inversion;
+mod recoder;
 mod sentences;
+mod training;
 mod vectors;
 
 use std::env;
 
 use clap::Subcommand;
 use undertone::error::Result;
+use undertone_cli::paths::Paths;
 use undertone_core::epsilon::Epsilon;
 
-use crate::paths::Paths;
-
 #[derive(Subcommand)]
-pub(super) enum Experiment {
+pub(super) enum Command {
     /// Whether bags of words hide their author and keep their topic, and what is left of a word, against epsilon.
     Authorship(authorship::Arguments),
     /// What attackers find who want the words back from private vectors and bags, against epsilon.
@@ -23,25 +25,34 @@ pub(super) enum Experiment {
     Sentences(sentences::Arguments),
     /// How much private word vectors keep, beside published mechanisms at the same epsilon.
     Vectors(vectors::Arguments),
+    /// Train score heads through the mechanism, for `undertone pack --heads-from`.
+    Heads(heads::Arguments),
+    /// Train the recoder of the published depth mechanism, for `undertone pack --recoder-from`.
+    Recoder(recoder::Arguments),
 }
 
-impl Experiment {
-    pub(super) fn paths(&self) -> Paths {
+impl Command {
+    fn paths(&self) -> Paths {
         match self {
             Self::Authorship(arguments) => arguments.paths(),
             Self::Inversion(arguments) => arguments.paths(),
             Self::Sentences(arguments) => arguments.paths(),
             Self::Vectors(arguments) => arguments.paths(),
+            Self::Heads(arguments) => arguments.paths(),
+            Self::Recoder(arguments) => arguments.paths(),
         }
     }
-}
 
-pub(super) fn run(experiment: Experiment) -> Result<()> {
-    match experiment {
-        Experiment::Authorship(arguments) => authorship::run(arguments),
-        Experiment::Inversion(arguments) => inversion::run(arguments),
-        Experiment::Sentences(arguments) => sentences::run(arguments),
-        Experiment::Vectors(arguments) => vectors::run(arguments),
+    pub(super) fn run(self) -> Result<()> {
+        self.paths().check()?;
+        match self {
+            Self::Authorship(arguments) => authorship::run(arguments),
+            Self::Inversion(arguments) => inversion::run(arguments),
+            Self::Sentences(arguments) => sentences::run(arguments),
+            Self::Vectors(arguments) => vectors::run(arguments),
+            Self::Heads(arguments) => arguments.run(),
+            Self::Recoder(arguments) => arguments.run(),
+        }
     }
 }
 
@@ -53,8 +64,8 @@ fn ascending(mut epsilons: Vec<Epsilon>) -> Vec<Epsilon> {
 }
 
 /// How to repeat this run.
-fn command() -> String {
-    let arguments = ["undertone".to_owned()]
+fn command_line() -> String {
+    let arguments = ["undertone-lab".to_owned()]
         .into_iter()
         .chain(env::args().skip(1));
     arguments.collect::<Vec<String>>().join(" ")

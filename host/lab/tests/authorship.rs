@@ -1,6 +1,6 @@
-//! `undertone eval authorship` and `undertone eval inversion`, run as a user runs them, on mailboxes that the test writes.
-#![cfg(feature = "train")]
+//! `undertone-lab authorship` and `undertone-lab inversion`, run as a user runs them, on mailboxes that the test writes.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use std::fmt::Write as _;
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["eval", "authorship"], arguments].concat())
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    common::undertone(folder, &[&["authorship"], arguments].concat())
 }
 
 /// Words about each topic, and words that one author of a group likes.
@@ -140,7 +140,7 @@ fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
     write_vectors(folder.path());
     let mut tables = Vec::new();
     for out in ["first", "second"] {
-        let output = eval(folder.path(), &[&SMALL[..], &["--out", out]].concat());
+        let output = run(folder.path(), &[&SMALL[..], &["--out", out]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         assert!(output.stdout.is_empty());
@@ -159,7 +159,7 @@ fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
             assert!(!page.contains(absent), "{absent}");
         }
         for part in [
-            "eval authorship --data mail.jsonl",
+            "undertone-lab authorship --data mail.jsonl",
             "Laplace + nearest",
             "chance",
             "±",
@@ -206,7 +206,7 @@ fn headers_addresses_and_signatures_tell_no_attacker_anything() {
     let folder = tempfile::tempdir().unwrap();
     write_mailbox(folder.path(), false);
     write_vectors(folder.path());
-    let output = eval(folder.path(), &[&SMALL[..], &["--out", "out"]].concat());
+    let output = run(folder.path(), &[&SMALL[..], &["--out", "out"]].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
@@ -268,7 +268,7 @@ fn errors_say_what_is_wrong() {
             Some(place) => arguments[place + 1] = value,
             None => arguments.extend([option, value]),
         }
-        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
+        common::refused(&run(folder.path(), &arguments), &arguments, parts);
         assert!(
             !folder.path().join("out/report.html").exists(),
             "{option} {value}"
@@ -305,12 +305,7 @@ fn attackers_find_nothing_and_then_everything_and_can_be_repeated() {
     write_vectors(folder.path());
     let mut tables = Vec::new();
     for out in ["first", "second"] {
-        let arguments = [
-            &["eval"],
-            &SMALL_INVERSION[..],
-            &["--trials", "20", "--out", out],
-        ]
-        .concat();
+        let arguments = [&SMALL_INVERSION[..], &["--trials", "20", "--out", out]].concat();
         let output = common::undertone(folder.path(), &arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
@@ -322,7 +317,7 @@ fn attackers_find_nothing_and_then_everything_and_can_be_repeated() {
         let page = read("report.html");
         common::check_page(&page);
         for part in [
-            "eval inversion --data mail.jsonl",
+            "undertone-lab inversion --data mail.jsonl",
             "Bags of 12, by selection",
             "Bags of 12, by Laplace noise and the nearest word",
             "All hold.",
@@ -370,7 +365,7 @@ fn attackers_need_epsilons_that_noise_has() {
             &["2 groups have", "3 are wanted", "--groups"],
         ),
     ] {
-        let mut arguments = [&["eval"], &SMALL_INVERSION[..], &["--out", "out"]].concat();
+        let mut arguments = [&SMALL_INVERSION[..], &["--out", "out"]].concat();
         let place = arguments.iter().position(|own| *own == option).unwrap();
         arguments[place + 1] = value;
         let output = common::undertone(folder.path(), &arguments);

@@ -1,4 +1,4 @@
-//! `undertone eval sentences`.
+//! `undertone-lab sentences`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,6 +8,8 @@ use undertone::encoder::LexiconEncoder;
 use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::pack::LexiconData;
+use undertone_cli::args::{EncoderArgs, OpenEncoder};
+use undertone_cli::paths::Paths;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::format::MAX_WORDS;
 use undertone_lab::documents::columns::{Extent, columns};
@@ -16,9 +18,6 @@ use undertone_lab::documents::data::{Data, Task};
 use undertone_lab::documents::report::{Report, TaskReport};
 use undertone_lab::documents::word_columns::{self, Words};
 use undertone_lab::documents::{Options, measure, perceptron};
-
-use crate::args::{EncoderArgs, OpenEncoder};
-use crate::paths::Paths;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -189,7 +188,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
 
     let mut report = Report {
         options,
-        command: super::command(),
+        command: super::command_line(),
         tasks: Vec::new(),
     };
     for task in &tasks {

@@ -1,4 +1,4 @@
-//! `undertone eval vectors`.
+//! `undertone-lab vectors`.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,10 +6,9 @@ use std::time::Instant;
 use clap::Args;
 use undertone::error::Result;
 use undertone::lexicon::word_vectors::Vectors;
+use undertone_cli::paths::Paths;
 use undertone_core::epsilon::Epsilon;
 use undertone_lab::vectors::{Bench, Options, Report, TaskName, measure};
-
-use crate::paths::Paths;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -91,7 +90,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     let measured = measure(&bench, &arguments.data_folder, &options)?;
     Report {
         options: &options,
-        command: super::command(),
+        command: super::command_line(),
         bench: &bench,
         measured: &measured,
     }

@@ -1,10 +1,11 @@
-//! `undertone pack` with training, run as a user runs it, on the demo corpus with the built-in lexicon.
+//! `undertone-lab heads` and `recoder`, run as a user runs it, on the demo corpus with the built-in lexicon.
 //!
 //! Chance: false alarm none, miss none. A training that is killed at any moment, or never, must end as if undisturbed.
-#![cfg(feature = "train")]
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use common::{names, seed, soak};
 use undertone::demo;
-use undertone_core::pack::Pack;
+use undertone::encoder::{Encoder, LexiconEncoder};
+use undertone::pack::trained::{Recoder, ScoreHeads};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    let mut command = Command::new(common::PROGRAM);
     command.current_dir(folder).args(arguments);
     command
 }
@@ -41,27 +43,42 @@ fn corpus() -> tempfile::TempDir {
     folder
 }
 
-const PACK: [&str; 5] = ["pack", "--corpus", "c.jsonl", "--out", "a.pack"];
+const HEADS: [&str; 9] = [
+    "heads",
+    "--corpus",
+    "c.jsonl",
+    "--epsilon",
+    "3",
+    "--out",
+    "a.safetensors",
+    "--epochs",
+    "3",
+];
 
 #[test]
 fn heads_are_trained_for_an_epsilon() {
     let folder = corpus();
     let folder = folder.path();
-    succeed(
-        folder,
-        &[&PACK[..], &["--train", "3", "--epochs", "3"]].concat(),
-    );
-    let trained = fs::read(folder.join("a.pack")).unwrap();
-    let scores = Pack::parse(&trained).unwrap().scores().unwrap();
-    assert_eq!((scores.candidate_count(), scores.largest_score()), (12, 8));
+    succeed(folder, &HEADS);
+    let encoder = LexiconEncoder::embedded();
+    let labels = demo::corpus(1)
+        .into_iter()
+        .filter_map(|document| document.label);
+    let labels: BTreeSet<String> = labels.collect();
+    let labels: Vec<String> = labels.into_iter().collect();
+    let path = folder.join("a.safetensors");
+    let heads = ScoreHeads::read(&path, &labels, encoder.identity(), encoder.dimension()).unwrap();
+    assert_eq!((heads.bias.len(), heads.thresholds.len()), (12, 8));
     let plot = fs::read_to_string(folder.join("a.loss.svg")).unwrap();
     assert!(
         plot.starts_with("<svg") && plot.contains("polyline"),
         "{plot}"
     );
-    succeed(folder, &PACK);
-    assert_ne!(fs::read(folder.join("a.pack")).unwrap(), trained);
-    assert_eq!(names(folder).len(), 4, "{:?}", names(folder));
+    assert_eq!(names(folder).len(), 3, "{:?}", names(folder));
+
+    succeed(folder, &[&HEADS[..], &["--clusters", "5"]].concat());
+    let clusters: Vec<String> = (0..5).map(|number| format!("cluster-{number}")).collect();
+    ScoreHeads::read(&path, &clusters, encoder.identity(), encoder.dimension()).unwrap();
 }
 
 #[test]
@@ -69,15 +86,19 @@ fn an_interrupted_training_goes_on() {
     let folder = corpus();
     let folder = folder.path();
     let train = |out: &'static str| {
-        let recoder = ["--selector", "depth", "--recoder", "12", "--epochs", "12"];
-        [&["pack", "--corpus", "c.jsonl", "--out", out], &recoder[..]].concat()
+        let clusters = ["--clusters", "12", "--epochs", "12"];
+        [
+            &["recoder", "--corpus", "c.jsonl", "--out", out],
+            &clusters[..],
+        ]
+        .concat()
     };
-    succeed(folder, &train("undisturbed.pack"));
+    succeed(folder, &train("undisturbed"));
 
-    let partial = folder.join("killed.pack.training.partial");
+    let partial = folder.join("killed.training.partial");
     let before = names(folder);
     loop {
-        let mut child = command(folder, &train("killed.pack"))
+        let mut child = command(folder, &train("killed"))
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -86,7 +107,7 @@ fn an_interrupted_training_goes_on() {
         }
         let _ = child.kill();
         child.wait().unwrap();
-        if partial.exists() && !folder.join("killed.pack").exists() {
+        if partial.exists() && !folder.join("killed").exists() {
             break;
         }
         // It was over before this test, on a busy machine, had its turn.
@@ -97,16 +118,17 @@ fn an_interrupted_training_goes_on() {
         }
     }
 
-    let shown = succeed(folder, &train("killed.pack"));
+    let shown = succeed(folder, &train("killed"));
     assert!(shown.contains("epoch"), "{shown}");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
-    assert!(read("killed.pack") == read("undisturbed.pack"));
-    // Two packs, each with candidates and losses, and the corpus.
-    assert_eq!(names(folder).len(), 7, "{:?}", names(folder));
+    assert!(read("killed") == read("undisturbed"));
+    // Two recoders, each with its losses, and the corpus.
+    assert_eq!(names(folder).len(), 5, "{:?}", names(folder));
 
-    let bytes = read("killed.pack");
-    let pack = Pack::parse(&bytes).unwrap();
-    assert!(pack.recoder().is_some() && pack.depth().is_some());
+    let encoder = LexiconEncoder::embedded();
+    let path = folder.join("killed");
+    let recoder = Recoder::read(&path, encoder.identity(), encoder.dimension()).unwrap();
+    assert_eq!(recoder.outputs(), 12);
 }
 
 /// At any time of reading, encoding, training and writing; again and again, without and with a checkpoint.
@@ -117,10 +139,11 @@ fn a_training_that_was_killed_at_any_time_ends_as_if_undisturbed() {
     let folder = corpus();
     let folder = folder.path();
     for how in [
-        &["--train", "3", "--epochs", "6"][..],
-        &["--selector", "depth", "--recoder", "12", "--epochs", "6"],
+        &["heads", "--epsilon", "3"][..],
+        &["recoder", "--clusters", "12"],
     ] {
-        let train = [&PACK[..], how].concat();
+        let files = ["--corpus", "c.jsonl", "--out", "a", "--epochs", "6"];
+        let train = [how, &files].concat();
         let start = Instant::now();
         succeed(folder, &train);
         let taken = start.elapsed();
@@ -167,36 +190,22 @@ fn what_cannot_be_trained_is_refused() {
     let folder = corpus();
     let folder = folder.path();
     fs::write(folder.join("one.tsv"), "0\tOne sentence. Another one.\n").unwrap();
-    let before = names(folder);
     for (arguments, message) in [
+        (&["heads", "--epsilon", "3", "--epochs", "0"][..], "epochs"),
+        (&["heads", "--epsilon", "0"], "epsilon"),
+        (&["recoder", "--clusters", "481"], "481"),
         (
-            &["--train", "3", "--selector", "depth"][..],
-            "--train is for --selector scores",
-        ),
-        (&["--recoder", "12"], "--recoder is for --selector depth"),
-        (&["--train", "3", "--epochs", "0"], "epochs"),
-        (&["--selector", "depth", "--recoder", "481"], "481"),
-        (
-            &["--train", "3", "--corpus", "one.tsv"],
+            &["heads", "--epsilon", "3", "--corpus", "one.tsv"],
             "all 1 documents have the same label",
         ),
     ] {
-        let pack = ["pack", "--out", "a.pack"];
         let corpus = ["--corpus", "c.jsonl"];
         let corpus = if arguments.contains(&"--corpus") {
             &[][..]
         } else {
             &corpus
         };
-        let output = command(folder, &[&pack[..], corpus, arguments].concat())
-            .output()
-            .unwrap();
-        let shown = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            !output.status.success() && shown.contains(message),
-            "{arguments:?}: {shown}"
-        );
-        assert!(!shown.contains("panicked"), "{arguments:?}: {shown}");
-        assert_eq!(names(folder), before, "{arguments:?} left something behind");
+        let arguments = [arguments, corpus, &["--out", "a"]].concat();
+        common::refuse(folder, &arguments, &[message]);
     }
 }

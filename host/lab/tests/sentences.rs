@@ -1,6 +1,6 @@
-//! `undertone eval`, run as a user runs it, on the demo corpus with the built-in lexicon.
-#![cfg(feature = "train")]
+//! `undertone-lab sentences`, run as a user runs it, on the demo corpus with the built-in lexicon.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use std::process::Output;
 use undertone::demo;
 use undertone_core::lexicon::words;
 
-fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["eval", "sentences"], arguments].concat())
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    common::undertone(folder, &[&["sentences"], arguments].concat())
 }
 
 /// The demo corpus, with its topics in the field `topic`.
@@ -51,7 +51,7 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
     write_corpus(folder.path());
     let mut tables = Vec::new();
     for out in ["first", "second", "second"] {
-        let output = eval(folder.path(), &[&SMALL[..], &["--out", out]].concat());
+        let output = run(folder.path(), &[&SMALL[..], &["--out", out]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
         assert!(output.stdout.is_empty());
@@ -97,7 +97,7 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         common::check_page(&page);
         for part in [
             "Demo, 12 topics",
-            "eval sentences --data demo.json",
+            "undertone-lab sentences --data demo.json",
             "non-private",
             "±",
         ] {
@@ -147,7 +147,7 @@ fn errors_say_what_is_wrong() {
         ),
     ] {
         let arguments = ["--data", data, "--out", out];
-        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
+        common::refused(&run(folder.path(), &arguments), &arguments, parts);
         let left = folder.path().join(out);
         assert!(!left.join("report.html").exists(), "{data} {out}");
     }
@@ -370,7 +370,7 @@ fn bad_task_files_are_refused() {
     ] {
         fs::write(folder.join("task.json"), task).unwrap();
         let arguments = ["--data", "task.json", "--out", "out"];
-        let output = eval(folder, &arguments);
+        let output = run(folder, &arguments);
         // Of a long file, the start is enough to know it by.
         common::refused(&output, &[task.get(..80).unwrap_or(task)], parts);
         assert_eq!(common::names(&folder.join("out")).len(), 0, "{task}");
@@ -379,7 +379,7 @@ fn bad_task_files_are_refused() {
         fs::write(folder.join("task.json"), bytes).unwrap();
         common::refuse(
             folder,
-            &["eval", "sentences", "--data", "task.json", "--out", "out"],
+            &["sentences", "--data", "task.json", "--out", "out"],
             &["`task.json` is not a task file", "line 1", fields],
         );
     }
@@ -426,7 +426,7 @@ fn words_are_exchanged_where_there_are_vectors() {
         "--out",
         "out",
     ];
-    let output = eval(folder.path(), &arguments);
+    let output = run(folder.path(), &arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let table = fs::read_to_string(folder.path().join("out/f1-vs-epsilon.csv")).unwrap();
@@ -457,7 +457,7 @@ fn words_are_exchanged_where_there_are_vectors() {
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(page.contains("Another promise") && page.contains("30 test documents"));
 
-    let alone = eval(
+    let alone = run(
         folder.path(),
         &[
             "--data",

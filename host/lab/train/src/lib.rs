@@ -1,6 +1,6 @@
 //! Training on public documents: recoders, classifiers and score heads.
 //!
-//! The command has this only with its feature `train`. Nothing here may see a private document: weights, losses and
+//! Nothing here may see a private document: weights, losses and
 //! checkpoints are public and carry no guarantee for what they were trained on.
 //!
 //! Training is deterministic: the same inputs, options and machine give the same bits.

@@ -1,4 +1,4 @@
-//! `undertone eval authorship`.
+//! `undertone-lab authorship`.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -7,6 +7,7 @@ use clap::Args;
 use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::release::words::TypicalDistances;
+use undertone_cli::paths::Paths;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -16,8 +17,6 @@ use undertone_lab::authorship::mailbox::Mailbox;
 use undertone_lab::authorship::report::{Report, left_out};
 use undertone_lab::authorship::{Experiment, Options, Way, informative_pack};
 use undertone_lab::documents::word_columns;
-
-use crate::paths::Paths;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -162,7 +161,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     note!("words measured after {:.0} s", passed());
 
     let report = Report {
-        command: super::command(),
+        command: super::command_line(),
         vectors: vectors.name,
         vocabulary: experiment.vocabulary().word_count(),
         distances: TypicalDistances::measure(experiment.vocabulary()),
