@@ -15,7 +15,7 @@ use undertone_core::epsilon::Epsilon;
 use super::training::TrainingArgs;
 
 #[derive(Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     training: TrainingArgs,
     /// Train for releases at about this epsilon.

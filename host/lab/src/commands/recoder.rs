@@ -13,7 +13,7 @@ use undertone_train::CLUSTERS;
 use super::training::TrainingArgs;
 
 #[derive(Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     training: TrainingArgs,
     /// Clusters of documents that the recoder keeps apart.
