@@ -1,8 +1,8 @@
-//! Other ways to release a document, to compare with.
+//! Baselines: other ways to release a document.
 //!
-//! [`Truncation`] draws its noise through [`undertone_core::laplace`], [`randomised_response`] and
-//! [`two_stage`] draw through [`undertone_core::select`], as releases do; they return a vector or an index, not a
-//! release.
+//! [`Truncation`] draws its noise through [`undertone_core::laplace`]; [`randomised_response`] and
+//! [`two_stage`] draw through [`undertone_core::select`], as releases do. They return a vector or
+//! an index, not a release.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
@@ -13,25 +13,27 @@ use undertone_core::select::{Ratio, Rule, SelectError, SliceLevels};
 
 use undertone::encoder::vectors::DocumentVectors;
 
-/// The mean of truncated sentence vectors plus Laplace noise (Li and Clifton 2021, as used by Meehan,
-/// Mrini and Chaudhuri 2022).
+/// The mean of truncated sentence vectors plus Laplace noise (Li and Clifton 2021, as used by
+/// Meehan, Mrini and Chaudhuri 2022).
 ///
 /// # Guarantee
-/// When one of the k sentences is replaced, k being public, (ε + d·κ)-differential privacy with the κ ≤ 2⁻²³ of
-/// [`laplace`](undertone_core::laplace), and its δ in each of the d coordinates.
+/// (ε + d·κ)-differential privacy if one of the k sentences is replaced and k is public. κ ≤ 2⁻²³
+/// is that of [`laplace`](undertone_core::laplace), and its δ applies to each of the d coordinates.
 ///
-/// *Proof.* Coordinates enter as integers and are clamped to the ends of the box, so their sum moves by at most
-/// the width of the box as integers, and its quotient by k, rounded down, by w/k + 2·2^−F. With Δ ≥ d·w/k that
-/// costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes the second less than 2⁻⁴⁴. For one coordinate
-/// κ is below 2⁻³¹, so the two are below 2⁻²³ together. ∎
+/// *Proof.* Coordinates enter as integers and are clamped to the ends of the box, so their sum
+/// moves by at most the width of the box as integers, and its quotient by k, rounded down, by w/k +
+/// 2·2^−F. With Δ ≥ d·w/k that costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes
+/// the second less than 2⁻⁴⁴. For one coordinate κ is below 2⁻³¹, so the two are below 2⁻²³
+/// together. ∎
 ///
 /// # Leaks
-/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time
-/// as in [`laplace`](undertone_core::laplace).
+/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the
+/// document. Time as in [`laplace`](undertone_core::laplace).
 ///
 /// # Source
 /// Li and Clifton 2021, with the box of Meehan, Mrini and Chaudhuri 2022. Deviation: the noise of
-/// [`laplace`](undertone_core::laplace) in one dimension, for a sensitivity of d·w/k, so that ε/d is never rounded.
+/// [`laplace`](undertone_core::laplace) in one dimension, for a sensitivity of d·w/k, so that ε/d
+/// is never rounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncation {
     /// The box, by coordinate.
@@ -40,8 +42,8 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    /// The box that holds, in each coordinate, the middle 75 % of public document means,
-    /// `[documents][dimension]` row-major.
+    /// Fits the box to public document means, `[documents][dimension]` row-major: the middle 75 %
+    /// of each coordinate.
     ///
     /// # Panics
     /// If there is no document.
@@ -60,8 +62,8 @@ impl Truncation {
         Self { lower, upper }
     }
 
-    /// The mean of each document's truncated sentence vectors, without noise: what the classifier
-    /// learns from. `[documents][dimension]` row-major.
+    /// The mean of each document's truncated sentence vectors without noise, for training the
+    /// classifier. `[documents][dimension]` row-major.
     pub fn means(&self, documents: &DocumentVectors) -> Vec<f32> {
         let dimension = documents.dimension();
         let boxes = || self.lower.iter().zip(&self.upper);
@@ -73,8 +75,8 @@ impl Truncation {
         DocumentVectors::new(dimension, clamped.collect(), documents.offsets().to_vec()).means()
     }
 
-    /// The truncated mean of a document's sentences, `[k][dimension]` row-major, with Laplace noise of scale
-    /// d·w_i / (k·ε); w_i is the width of the box. `out`: `[dimension]`.
+    /// The truncated mean of a document's sentences, `[k][dimension]` row-major, with Laplace noise
+    /// of scale d·w_i / (k·ε); w_i is the width of the box. `out`: `[dimension]`.
     ///
     /// # Errors
     /// [`TruncationError`], before anything is drawn: see its variants.
@@ -106,11 +108,11 @@ impl Truncation {
     }
 }
 
-/// Why no truncated mean was drawn; it depends on sizes, the box and ε.
+/// Why no truncated mean was drawn: a public fact about sizes, the box and ε.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TruncationError {
-    /// Sentences that are not whole, or an output of another length.
+    /// The sentences are not a whole number of rows, or the output has the wrong length.
     #[error("{found} coordinates, but {expected} are needed")]
     Length {
         /// The length needed.
@@ -118,16 +120,16 @@ pub enum TruncationError {
         /// The length given.
         found: usize,
     },
-    /// A side of the box that is not finite, upside down, too wide (d·w/k above 2¹²) or too far from 0 for its noise (2²¹
-    /// steps of its grid).
+    /// A side of the box is not finite, upside down, too wide (d·w/k above 2¹²) or too far from 0
+    /// for its noise (2²¹ steps of its grid).
     #[error(
         "the box of coordinate {coordinate} is not finite, upside down, too wide or too far from 0 for its noise"
     )]
     Box {
-        /// Which coordinate.
+        /// The index of the coordinate.
         coordinate: usize,
     },
-    /// ε below 0.1.
+    /// ε is below 0.1.
     #[error("{0}")]
     Laplace(LaplaceError),
 }
@@ -147,7 +149,7 @@ struct Side {
 }
 
 impl Side {
-    /// The noise for one of `dimension` sides and k sentences; `None` for a box that is refused.
+    /// The noise for one of `dimension` sides and k sentences; `None` if the box is refused.
     fn new(
         [lower, upper]: [f32; 2],
         dimension: usize,
@@ -159,7 +161,7 @@ impl Side {
             return Ok(None);
         }
         let stretch = width * dimension as f64 / k.max(1) as f64;
-        // The casts saturate; the product is rounded up by more than it can err.
+        // The casts saturate; the factor exceeds the rounding error of the product.
         let units = (stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
         let units = units.saturating_add(1).max(Sensitivity::MIN.units());
         let Some(sensitivity) = Sensitivity::from_units(units) else {
@@ -181,27 +183,28 @@ impl Side {
         sentences: u32,
         rng: &mut R,
     ) -> Result<f32, LaplaceError> {
-        // Below 2^32 values below 2^62.
+        // The sum of fewer than 2³² values, each below 2⁶².
         let sum: i128 = values
             .map(|x| i128::from(fixed(&self.laplace, *x).clamp(self.lower, self.upper)))
             .sum();
         let mean = sum.div_euclid(i128::from(sentences.max(1))) as i64;
-        // Without sentences 0 may lie outside.
+        // Without sentences the mean is 0, which may lie outside the box.
         let mean = mean.clamp(self.lower, self.upper);
         let mut steps = [0];
         let bound_exponent = self.laplace.largest_bound_exponent();
         hazmat::perturb_fixed(&self.laplace, &[mean], bound_exponent, rng, &mut steps)?;
-        // Exactly: steps have 24 bits.
+        // Exact: steps have 24 bits.
         Ok(steps[0] as f32 * 2f32.powi(self.laplace.grid_exponent()))
     }
 }
 
-/// A coordinate in the fixed point of its noise, rounded towards zero and clamped to the largest bound; 0 if it is not finite.
+/// A coordinate in the fixed point of its noise, rounded towards zero and clamped to the largest
+/// bound; 0 if it is not finite.
 fn fixed(laplace: &Laplace, coordinate: f32) -> i64 {
     if !coordinate.is_finite() {
         return 0;
     }
-    // Exactly: a power of two, and 24 bits.
+    // Exact: a product of 24 bits and a power of two.
     let scaled = f64::from(coordinate) * 2f64.powi(laplace.fraction_bits() as i32);
     let limit = 2f64.powi(laplace.largest_bound_exponent() + laplace.fraction_bits() as i32);
     scaled.clamp(-limit, limit) as i64
@@ -214,21 +217,21 @@ fn report_levels(class: usize, classes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Reports the class of one sentence: the true one is more likely by W₀/W₂ ≤ e^ε than any other.
+/// Reports the class of one sentence. The true class is W₀/W₂ ≤ e^ε times likelier than any other.
 ///
 /// A document reports each of its sentences.
 ///
 /// # Guarantee
 /// ε-DP for the whole list of reports when one sentence is replaced: one report changes, and its
-/// normaliser is the same for every class, so both of its levels may move by two steps. The reports of one
-/// document do not add up.
+/// normaliser is the same for every class, so both of its levels may move by two steps. The reports
+/// of one document do not add up.
 ///
 /// # Leaks
-/// The number of sentences and which report belongs to which place; the promise takes both as public.
-/// Not for add/remove-one.
+/// The number of sentences and the place of each report; the guarantee treats both as public and
+/// does not cover adding or removing a sentence.
 ///
 /// # Errors
-/// [`SelectError`] for no class or more classes than a selection takes.
+/// [`SelectError`] if there is no class, or more classes than a selection supports.
 ///
 /// # Source
 /// Warner 1965, generalised to several answers, with the integer weights of
@@ -247,25 +250,27 @@ pub fn randomised_response<R: Rng + ?Sized>(
         .map(|class| class as usize)
 }
 
-/// Draws a cluster with `first`, then one of its members with `second`: both indices.
+/// Draws a cluster with `first`, then one of its members with `second`, and returns both indices.
 ///
 /// `members` gives the levels of the members of a cluster, in cluster order; levels are below
 /// [`LEVELS`].
 ///
 /// # Guarantee
-/// (ε₁ + ε₂)-DP when one sentence is replaced, if `first` and `second` are the ratios of ε₁ and ε₂ for as
-/// many steps as a sentence moves a level: the second draw sees the document again, so the two add up.
-/// Where adding one moves all levels the same way, half of it.
+/// (ε₁ + ε₂)-DP when one sentence is replaced, if `first` and `second` are the ratios of ε₁ and ε₂
+/// for the number of steps that a sentence moves a level: the second draw uses the document again,
+/// so the two ε add up. When one is added or removed, half of that if all levels move in the same
+/// direction.
 ///
 /// # Leaks
-/// Nothing but the two indices, if levels are computed in constant time. Which clusters have how many
-/// members is public.
+/// Nothing but the two indices, if levels are computed in constant time. The number of members of
+/// each cluster is public.
 ///
 /// # Errors
-/// [`SelectError`] for no clusters or a cluster without members, which is a public fact.
+/// [`SelectError`] if there is no cluster, or a cluster has no members, which is public.
 ///
 /// # Source
-/// Sequential composition (Dwork, McSherry, Nissim and Smith 2006) of two of [`select`](undertone_core::select).
+/// Sequential composition (Dwork, McSherry, Nissim and Smith 2006) of two draws by
+/// [`select`](undertone_core::select).
 pub fn two_stage<R: Rng + ?Sized>(
     clusters: &[u8],
     members: impl FnOnce(usize) -> Vec<u8>,
@@ -291,7 +296,7 @@ mod tests {
     use undertone_audit::Law;
     use undertone_core::rng::PublicRng;
 
-    /// What rounding in double precision can do.
+    /// Tolerance for rounding in double precision.
     const ROUNDING: f64 = 1e-9;
 
     fn epsilon(text: &str) -> Epsilon {
@@ -319,7 +324,7 @@ mod tests {
         }
     }
 
-    /// The test above can fail: levels three apart spend 3/2 of ε.
+    /// Shows that the test above can fail: levels three apart spend 3/2 of ε.
     #[test]
     fn reports_with_wider_levels_are_caught() {
         let laws =
@@ -345,7 +350,7 @@ mod tests {
         }
     }
 
-    /// All ways to move each level by −1, 0 or +1.
+    /// All combinations of moving each level by −1, 0 or +1.
     fn neighbours(levels: &[u8]) -> Vec<Vec<u8>> {
         levels.iter().fold(vec![vec![]], |starts, level| {
             let steps = |start: Vec<u8>| {
@@ -355,7 +360,7 @@ mod tests {
         })
     }
 
-    /// The law over (cluster, member), and its largest log-ratio over all neighbours.
+    /// The largest log-ratio of the law over (cluster, member), over all neighbours.
     fn worst_loss(clusters: &[u8], members: [&[u8]; 2], rule: Rule, split: [Ratio; 2]) -> f64 {
         let loss = |levels: &[u8], ratio| {
             let law = Law::new(levels.to_vec(), ratio, rule);
@@ -446,7 +451,7 @@ mod tests {
                 *sum = [sum[0] + error / n, sum[1] + error.abs() / n];
             }
         }
-        // d·w/(k·ε), at least that of the smallest sensitivity.
+        // The scale is d·w/(k·ε), or that of the smallest sensitivity if it is larger.
         for ([mean, absolute], scale) in sums.into_iter().zip([0.5f64, 0.75, 2f64.powi(-12) / 6.0])
         {
             assert!(
@@ -477,7 +482,7 @@ mod tests {
         }
         let refused = boxes.noisy_mean(&rows, epsilon("0.01"), &mut rng, &mut out);
         assert!(matches!(refused, Err(TruncationError::Laplace(_))));
-        // No sentences: noise around the end of the box that is nearest to 0.
+        // Without sentences: noise around the end of the box that is nearest to 0.
         let boxes = truncation(&[0.5], &[1.0]);
         boxes
             .noisy_mean(&[], epsilon("1000"), &mut rng, &mut out[..1])

@@ -1,11 +1,12 @@
-//! What Feyisetan and Kasiviswanathan (2021) prove about private embedding vectors, as numbers.
+//! The bounds that Feyisetan and Kasiviswanathan (2021) prove about private embedding vectors.
 //!
-//! A vector x of d coordinates is released as w = Φx + κ: Φ has m × d Gaussian entries of variance 1/m, and κ
-//! has a density proportional to exp(−ε‖κ‖/(1+β)). Logarithms are natural. All statements hold with
-//! probability 1 − δ, given that Φ distorts the lengths of all vectors and their differences by at most β.
+//! A vector x of d coordinates is released as w = Φx + κ: Φ has m × d Gaussian entries of variance
+//! 1/m, and κ has a density proportional to exp(−ε‖κ‖/(1+β)). Logarithms are natural. All
+//! statements hold with probability 1 − δ, given that Φ distorts the lengths of all vectors and
+//! their differences by at most β.
 //!
-//! The paper's m = Ω((ω + √log(1/δ))²/β²) leaves a constant open, so whether Φ does so is a matter of
-//! measurement: [`undertone::pack::projection::pair_certificates`].
+//! The paper's m = Ω((ω + √log(1/δ))²/β²) leaves a constant open, so whether Φ satisfies this must
+//! be measured: [`undertone::pack::projection::pair_certificates`].
 
 /// ω = √log₂ d, the Gaussian width that the paper takes for any embedding model of d coordinates.
 ///
@@ -16,9 +17,9 @@ pub fn gaussian_width(d: usize) -> f64 {
 
 /// m(β, δ, ω) = (ω + √ln(1/δ))²/β², rounded to the nearest whole number, at least 1.
 ///
-/// The paper gives no constant. This one, with the binary logarithm in ω, is what its three pairs call for:
-/// at d = 300 and δ = 10⁻⁶ the dimensions 50, 100 and 200 belong to β = 0.93, 0.66 and 0.468; here they are
-/// 50, 100 and 198.
+/// The paper gives no constant. A constant of 1, with the binary logarithm in ω, reproduces its
+/// three examples: for d = 300 and δ = 10⁻⁶ the paper has the dimensions 50, 100 and 200 at β =
+/// 0.93, 0.66 and 0.468; this function returns 50, 100 and 198.
 pub fn projected_dimension(beta: f64, delta: f64, width: f64) -> usize {
     let m = ((width + delta.recip().ln().sqrt()) / beta).powi(2);
     m.round().max(1.0) as usize
@@ -30,12 +31,12 @@ pub fn noise_norm(m: usize, gamma: f64, sensitivity: f64, epsilon: f64) -> f64 {
     m * (m / gamma).ln() * sensitivity / epsilon
 }
 
-/// A setting of the mechanism, and what it was applied to.
+/// Parameters of the mechanism and of the vectors that it releases.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Coordinates of what is released.
+    /// Coordinates of a release.
     pub m: usize,
-    /// Vectors that are released.
+    /// Number of vectors that are released.
     pub n: usize,
     /// The largest norm of a vector.
     pub tau: f64,
@@ -48,7 +49,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// 2m·ln(2nm/δ)/ε: no noise vector of n is longer. It is [`noise_norm`] with 1 + β ≤ 2 and γ = δ/2n.
+    /// 2m·ln(2nm/δ)/ε: no noise vector of n is longer. It is [`noise_norm`] with 1 + β ≤ 2 and γ =
+    /// δ/2n.
     fn longest_noise(&self) -> f64 {
         noise_norm(
             self.m,
@@ -69,9 +71,9 @@ impl Setting {
         self.beta * self.tau.powi(2) + 4.0 * self.tau * noise + noise.powi(2)
     }
 
-    /// Proposition 9: the least mean loss of a linear model on the releases exceeds that on the vectors
-    /// themselves by at most 4λm·ln(2nm/δ)·‖Θ‖/ε + λβτ‖Θ‖, for a convex loss with Lipschitz constant
-    /// λ and parameters of norm at most ‖Θ‖.
+    /// Proposition 9: the least mean loss of a linear model on the releases exceeds that on the
+    /// vectors themselves by at most 4λm·ln(2nm/δ)·‖Θ‖/ε + λβτ‖Θ‖, for a convex loss with Lipschitz
+    /// constant λ and parameters of norm at most ‖Θ‖.
     pub fn excess_loss(&self, lipschitz: f64, parameters: f64) -> f64 {
         lipschitz * parameters * (2.0 * self.longest_noise() + self.beta * self.tau)
     }
@@ -107,7 +109,8 @@ mod tests {
         dot(a, a).sqrt()
     }
 
-    /// The textbook mechanism in floating point: bounds of what was published, not of what is released here.
+    /// The textbook mechanism in floating point: the bounds are about the published mechanism, not
+    /// about this library's.
     fn privemb(x: &[f64], phi: &[Vec<f64>], scale: f64, rng: &mut PublicRng) -> Vec<f64> {
         let direction = normal(phi.len(), rng);
         let radius = Gamma::new(phi.len() as f64, scale).unwrap().sample(rng);
@@ -156,8 +159,9 @@ mod tests {
                         assert!((dot(w, v) - dot(x, y)).abs() <= setting.inner_product());
                     }
                 }
-                // The loss |⟨x, θ⟩ − y| has Lipschitz constant 1; y is what θ predicts, so its least is 0, and
-                // the parameter Φθ shows what the least on the releases is at most.
+                // The loss |⟨x, θ⟩ − y| has Lipschitz constant 1. Its minimum is 0 because y is the
+                // prediction of θ, and the loss of Φθ bounds the minimum on the releases from
+                // above.
                 let theta: Vec<f64> = normal(D, &mut rng);
                 let image: Vec<f64> = phi.iter().map(|row| dot(row, &theta)).collect();
                 let losses = ws

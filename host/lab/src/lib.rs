@@ -1,8 +1,8 @@
-//! Experiments on public, labelled corpora: what is left of a document for a classifier once it has been
-//! released.
+//! Experiments on public, labelled corpora: utility of private releases, attacks on them, and
+//! training.
 //!
-//! Public corpora only: sentence vectors are written to a cache,
-//! randomness is seeded, levels are looked at.
+//! Public corpora only: the crate caches sentence vectors, seeds its randomness and inspects
+//! levels.
 
 #![warn(clippy::too_many_lines)]
 

@@ -1,7 +1,7 @@
-//! Linear classifiers of texts and bags of words.
+//! Linear classifiers of texts and bags of words: ridge regressions on sparse rows.
 //!
-//! Unlike `vectors::logistic`, which fits a logistic regression to dense rows, and the perceptron of `undertone-train`,
-//! this solves ridge regressions on sparse rows; the published numbers of each experiment depend on its own.
+//! `vectors::logistic` fits a logistic regression to dense rows, and `undertone-train` a
+//! perceptron. The published numbers of each experiment depend on its own classifier.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, of this many columns.
+    /// Creates a matrix with this number of columns and no rows.
     pub fn new(columns: usize) -> Self {
         Self {
             columns,
@@ -26,7 +26,7 @@ impl Rows {
     /// Adds a row.
     ///
     /// # Panics
-    /// If an entry is not in a column.
+    /// If an entry lies outside the columns.
     pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f32)>) {
         let start = self.entries.len();
         self.entries.extend(row);
@@ -56,15 +56,15 @@ impl Rows {
     }
 }
 
-/// Weights of terms by how few documents have them, and unit length: (1 + ln tf)·(1 + ln((1 + n)/(1 + df))),
-/// Salton and Buckley (1988).
+/// Term weights by document frequency, scaled to unit length: (1 + ln tf)·(1 + ln((1 + n)/(1 +
+/// df))) (Salton and Buckley 1988).
 #[derive(Clone, Debug)]
 pub struct TfIdf {
     columns: HashMap<u64, (u32, f32)>,
 }
 
 impl TfIdf {
-    /// The terms that occur in at least `least` of the documents.
+    /// Takes the terms that occur in at least `least` of the documents.
     pub fn fit<'a>(documents: impl IntoIterator<Item = &'a [u64]>, least: usize) -> Self {
         let mut frequencies: HashMap<u64, usize> = HashMap::new();
         let mut n = 0;
@@ -86,7 +86,7 @@ impl TfIdf {
         }
     }
 
-    /// One row a document; a document without a known term is a zero row.
+    /// One row for each document; zero for a document without a term of the vocabulary.
     pub fn rows<'a>(&self, documents: impl IntoIterator<Item = &'a [u64]>) -> Rows {
         let mut rows = Rows::new(self.columns.len());
         for document in documents {
@@ -103,7 +103,7 @@ impl TfIdf {
     }
 }
 
-/// How often each term occurs, by term.
+/// The number of occurrences of each term, sorted by term.
 fn counts(document: &[u64]) -> Vec<(u64, usize)> {
     let mut sorted = document.to_vec();
     sorted.sort_unstable();
@@ -111,15 +111,16 @@ fn counts(document: &[u64]) -> Vec<(u64, usize)> {
     runs.map(|run| (run[0], run.len())).collect()
 }
 
-/// Conjugate gradients end when the residual is this part of the right side, or after [`STEPS`].
+/// Conjugate gradients stop when the residual is this fraction of the right side, or after
+/// [`STEPS`].
 const TOLERANCE: f64 = 1e-3;
 const STEPS: usize = 200;
 
-/// One ridge regression (Hoerl and Kennard 1970) for each class on ±1, the largest value wins.
+/// One ridge regression (Hoerl and Kennard 1970) for each class on ±1; the largest value wins.
 ///
-/// On texts it is as good as a support vector machine, and the normal equations need no step size: they are
-/// solved by conjugate gradients (Hestenes and Stiefel 1952), all classes side by side, without a matrix
-/// of the size of the vocabulary.
+/// On texts it is as accurate as a support vector machine, and the normal equations require no step
+/// size. Conjugate gradients (Hestenes and Stiefel 1952) solve them for all classes side by side,
+/// without a matrix of the size of the vocabulary squared.
 #[derive(Clone, Debug)]
 pub struct Ridge {
     classes: usize,
@@ -130,12 +131,13 @@ pub struct Ridge {
 }
 
 impl Ridge {
-    /// Learns `labels`, one a row, each in `0..classes`; `ridge` is in units of the rows' total variance.
+    /// Fits `labels`, one for each row, each in `0..classes`; `ridge` is in units of the rows'
+    /// total variance.
     ///
     /// A class with n rows weighs √n, as score heads do.
     ///
     /// # Panics
-    /// If there are not as many labels as rows, or none.
+    /// If the numbers of labels and rows differ or are 0.
     pub fn fit(rows: &Rows, labels: &[usize], classes: usize, ridge: f64) -> Self {
         assert_eq!(rows.len(), labels.len(), "one label a row");
         assert!(!labels.is_empty(), "there is something to learn from");
@@ -266,7 +268,7 @@ fn normal(
             *centre -= mean * x;
         }
     }
-    // The weights sum to 1, so Σ w·(x − m)·c = 0 for any c: m needs no subtraction on the left.
+    // The weights sum to 1, so Σ w·(x − m)·c = 0 for any c: m is subtracted on one side only.
     let mut image: Vec<f64> = matrix.iter().map(|x| shift * x).collect();
     for (row, label) in rows.iter().zip(labels) {
         let values = values(matrix, &centre, row, classes);
@@ -292,7 +294,7 @@ fn products(a: &[f64], b: &[f64], classes: usize) -> Vec<f64> {
     products
 }
 
-/// A class that is solved exactly stays as it is.
+/// A class whose residual is exactly 0 stays unchanged.
 fn quotient(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
@@ -308,7 +310,7 @@ mod tests {
         let documents: [&[u64]; 3] = [&[7, 9, 7], &[9], &[9, 5]];
         let weights = TfIdf::fit(documents, 1);
         let rows = weights.rows([&[7, 9, 7][..], &[8], &[9]]);
-        // Of three documents one has 7, all have 9: (1 + ln 2)·(1 + ln(4/2)), 1·(1 + ln(4/4)).
+        // One of three documents has 7, all have 9: (1 + ln 2)·(1 + ln(4/2)), 1·(1 + ln(4/4)).
         let (rare, common) = ((1.0 + 2f32.ln()) * (1.0 + 2f32.ln()), 1.0);
         let norm = (rare * rare + common * common).sqrt();
         let found: Vec<&[(u32, f32)]> = rows.iter().collect();
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(found[0], [(1, rare / norm), (2, common / norm)]);
         assert_eq!(found[1], []);
         assert_eq!(found[2], [(2, 1.0)]);
-        // Terms of single documents left out.
+        // Terms of single documents are left out.
         assert_eq!(TfIdf::fit(documents, 2).columns.len(), 1);
     }
 
@@ -341,7 +343,7 @@ mod tests {
     fn conjugate_gradients_solve_the_normal_equations() {
         let (rows, labels) = problem();
         let found = Ridge::fit(&rows, &labels, 3, 0.05);
-        // The same with a dense matrix: columns, and one of ones that is not shrunk.
+        // The same problem with a dense matrix: the columns, and a column of ones without penalty.
         let sizes = [5f64, 10.0, 15.0].map(f64::sqrt);
         let total: f64 = sizes.iter().sum();
         let weight: Vec<f64> = labels.iter().map(|l| 1.0 / (sizes[*l] * total)).collect();
@@ -386,7 +388,7 @@ mod tests {
         let right =
             |guesses: Vec<usize>| guesses.iter().zip(&labels).filter(|(a, b)| a == b).count();
         assert!(right(Ridge::fit(&rows, &labels, 3, 0.01).predict(&rows)) > 20);
-        // Rows without an entry: the class is drawn by nothing but the sizes.
+        // Rows without an entry: only the class sizes decide.
         let mut empty = Rows::new(4);
         labels.iter().for_each(|_| empty.push([]));
         assert_eq!(

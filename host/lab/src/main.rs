@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use undertone_cli::progress;
 
-/// Repeat the experiments of the papers behind undertone, and train heads and recoders for its packs.
+/// Repeat the experiments of the papers that undertone builds on, and train heads and recoders for
+/// its packs.
 #[derive(Parser)]
 #[command(name = "undertone-lab", version, max_term_width = 100)]
 struct Cli {

@@ -1,19 +1,19 @@
-//! How good predictions are.
+//! Metrics of predictions.
 
-/// The mean over trials and how far trials lie from it.
+/// Mean and standard deviation over trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanSd {
     /// The mean.
     pub mean: f64,
-    /// The standard deviation, with one less than the number of trials as divisor; 0 for one trial.
+    /// The standard deviation, with the number of trials minus one as divisor; 0 for one trial.
     pub sd: f64,
 }
 
 impl MeanSd {
-    /// The mean and the deviation of at least one value.
+    /// The mean and the standard deviation of `values`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no values.
     pub fn new(values: &[f64]) -> Self {
         assert!(!values.is_empty(), "a mean needs a value");
         let n = values.len() as f64;
@@ -29,7 +29,7 @@ impl MeanSd {
 /// The share of right predictions; 0 for none.
 ///
 /// # Panics
-/// If there are not as many predictions as labels.
+/// If the numbers of predictions and labels differ.
 pub fn accuracy(labels: &[usize], predictions: &[usize]) -> f64 {
     assert_eq!(labels.len(), predictions.len(), "one prediction a label");
     let right = labels.iter().zip(predictions).filter(|(a, b)| a == b);
@@ -38,14 +38,15 @@ pub fn accuracy(labels: &[usize], predictions: &[usize]) -> f64 {
 
 /// The mean over the classes `0..classes` of F₁ = 2·tp / (2·tp + fp + fn).
 ///
-/// A class that is never predicted has F₁ = 0, and so has one that is neither a label nor predicted.
+/// A class that is never predicted has F₁ = 0, even if it is no label.
 ///
 /// # Panics
-/// If there are not as many predictions as labels, or one of them is not below `classes`.
+/// If the numbers of predictions and labels differ, or one of them is not below `classes`.
 pub fn macro_f1(labels: &[usize], predictions: &[usize], classes: usize) -> f64 {
     assert_eq!(labels.len(), predictions.len(), "one prediction a label");
     let mut right = vec![0u64; classes];
-    // 2·tp + fp + fn: how often a class is a label and how often it is predicted.
+    // 2·tp + fp + fn: the number of times that a class is a label plus the number of times that it
+    // is predicted.
     let mut seen = vec![0u64; classes];
     for (label, prediction) in labels.iter().zip(predictions) {
         seen[*label] += 1;
@@ -59,11 +60,12 @@ pub fn macro_f1(labels: &[usize], predictions: &[usize], classes: usize) -> f64 
     f1.sum::<f64>() / classes.max(1) as f64
 }
 
-/// The probability that an example of class 1 has a larger value than one of class 0, ties counted half: the
-/// area under the curve of true against false positives (Mann and Whitney 1947); ½ without one of either.
+/// The probability that an example of class 1 has a larger value than one of class 0, ties counted
+/// half: the area under the curve of true against false positives (Mann and Whitney 1947); ½
+/// without one of either.
 ///
 /// # Panics
-/// If there are not as many values as labels.
+/// If the numbers of values and labels differ.
 pub fn auc(labels: &[usize], values: &[f64]) -> f64 {
     assert_eq!(labels.len(), values.len(), "one value a label");
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(labels.iter().copied()).collect();
@@ -97,7 +99,8 @@ mod tests {
 
     #[test]
     fn macro_f1_by_hand() {
-        // Class 0: tp 1, fp 1, fn 1, F1 1/2. Class 1: tp 1, fp 1, fn 0, F1 2/3. Class 2: tp 1, fn 1, 2/3.
+        // Class 0: tp 1, fp 1, fn 1, F1 1/2. Class 1: tp 1, fp 1, fn 0, F1 2/3. Class 2: tp 1, fn
+        // 1, 2/3.
         let labels = [0, 0, 1, 2, 2];
         let predictions = [0, 1, 1, 2, 0];
         let expected = (0.5 + 2.0 / 3.0 + 2.0 / 3.0) / 3.0;
@@ -109,7 +112,7 @@ mod tests {
     fn a_class_that_is_never_predicted_counts_as_zero() {
         // Class 0: tp 2, fp 2, fn 0, F1 2/3; class 1: 0.
         assert!((macro_f1(&[0, 0, 1, 1], &[0; 4], 2) - 1.0 / 3.0).abs() < 1e-15);
-        // Neither a label nor predicted.
+        // Two of four classes are neither a label nor predicted.
         assert_eq!(macro_f1(&[0, 1], &[0, 1], 4), 0.5);
     }
 

@@ -1,16 +1,17 @@
-//! What a noisy vector tells any reader about the word that it was made from.
+//! Posteriors of words, given a noisy vector.
 
 /// Weights below e^(−this) of the largest are left out.
 const NEGLIGIBLE: f32 = 10.0;
 
-/// Words that are looked at together: their sums stay in the fastest cache.
+/// Words processed together, so that their sums stay in the fastest cache.
 const BLOCK: usize = 2048;
 
-/// Every word of a public vocabulary, weighed by what a noisy image says about it.
+/// The posterior weights of all words of a public vocabulary, given a noisy image.
 ///
-/// With prior p and noise density ∝ exp(−ε‖z‖/Δ) the word w that gave y has the posterior ∝ p(w)·exp(−ε‖y − Φw‖/Δ).
-/// Everything in it is public but y, which is released: post-processing, and no privacy is spent. As far as the prior is
-/// right, no guess at the word is right more often than the one with the largest weight (Bayes).
+/// With prior p and noise density ∝ exp(−ε‖z‖/Δ), word w has the posterior ∝ p(w)·exp(−ε‖y − Φw‖/Δ)
+/// given y. Every input is public except y, which is released: this is post-processing and spends
+/// no privacy. If the prior is right, no guess is right more often than the word of the largest
+/// weight (Bayes).
 pub(crate) struct Posterior<'a> {
     words: usize,
     /// `[m][words]`.
@@ -21,7 +22,7 @@ pub(crate) struct Posterior<'a> {
 }
 
 impl<'a> Posterior<'a> {
-    /// For `images`, `[words][m]`.
+    /// Takes `images`, `[words][m]`.
     pub(crate) fn new(images: &[f32], log_prior: &'a [f32], rate: f64) -> Self {
         let words = log_prior.len();
         let m = images.len() / words;
@@ -34,7 +35,8 @@ impl<'a> Posterior<'a> {
         }
     }
 
-    /// Writes ln of the weight of each word for the noisy image `y` into `logs`, and returns the largest.
+    /// Writes the logarithm of each word's weight for the noisy image `y` into `logs`, and returns
+    /// the largest.
     pub(crate) fn weigh(&self, y: &[f32], logs: &mut Vec<f32>) -> f32 {
         logs.clear();
         logs.resize(self.words, 0.0);
@@ -55,7 +57,8 @@ impl<'a> Posterior<'a> {
     }
 }
 
-/// The mean of public word features under the [`Posterior`] of the word: the reading of least squared error.
+/// The mean of public word features under the [`Posterior`] of the word: the estimate of least
+/// squared error.
 pub(crate) struct PosteriorMean<'a> {
     posterior: Posterior<'a>,
     /// `[words][k]`.
@@ -64,7 +67,7 @@ pub(crate) struct PosteriorMean<'a> {
 }
 
 impl<'a> PosteriorMean<'a> {
-    /// For features `[words][k]`.
+    /// Takes features `[words][k]`.
     pub(crate) fn new(posterior: Posterior<'a>, features: &'a [f32]) -> Self {
         Self {
             k: features.len() / posterior.words,
@@ -73,12 +76,12 @@ impl<'a> PosteriorMean<'a> {
         }
     }
 
-    /// Features of a word.
+    /// The number of features of a word.
     pub(crate) fn outputs(&self) -> usize {
         self.k
     }
 
-    /// Writes the mean for the noisy image `y` into `out`; `logs` is a place to work.
+    /// Writes the mean for the noisy image `y` into `out`; `logs` is scratch space.
     pub(crate) fn mean(&self, y: &[f32], logs: &mut Vec<f32>, out: &mut [f32]) {
         let most = self.posterior.weigh(y, logs);
         out.fill(0.0);
@@ -96,7 +99,7 @@ impl<'a> PosteriorMean<'a> {
     }
 }
 
-/// In lanes side by side, which a compiler can keep in a vector register.
+/// The largest value, by lanes that a compiler can keep in a vector register.
 fn largest(values: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let (blocks, rest) = values.as_chunks::<8>();
@@ -131,7 +134,7 @@ mod tests {
         for (out, weight) in out.iter().zip(weights) {
             assert!((out - weight / total).abs() < 1e-6, "{out}");
         }
-        // Far from all words the nearest one and the prior still decide.
+        // Far from all words, the nearest one and the prior still decide.
         posterior.mean(&[1e6], &mut Vec::new(), &mut out);
         assert!(out.iter().all(|x| x.is_finite()) && out[2] > 0.9, "{out:?}");
     }

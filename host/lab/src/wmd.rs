@@ -1,8 +1,9 @@
-//! The word mover's distance between two bags of words (Kusner et al. 2015): the least mean distance
-//! that the words of one bag travel to become the words of the other.
+//! The word mover's distance between two bags of words (Kusner et al. 2015): the least mean
+//! distance that the words of one bag travel to become the words of the other.
 //!
-//! Every word of a bag of a words weighs 1/a, a word that comes twice weighs 2/a (Fernandes, Dras and
-//! McIver 2018, definition 2). Words are rows of coordinates, their distance is Euclidean.
+//! Each occurrence in a bag of a words weighs 1/a, so a word that occurs twice weighs 2/a
+//! (Fernandes, Dras and McIver 2018, definition 2). Words are rows of coordinates with the
+//! Euclidean distance.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use ndarray::Array2;
@@ -12,16 +13,17 @@ use undertone::error::{Cause, Error, Result};
 /// The word mover's distance of two bags, `[a][dimension]` and `[b][dimension]` row-major.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) names the first word with a coordinate that is no
-/// number; errors of [`transport`].
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input), with the first word that has a
+/// coordinate that is not a number;
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) and errors of [`transport`].
 ///
 /// # Panics
 /// If `dimension` is 0 or does not divide the lengths.
 ///
 /// # Cost
-/// Bags of equal size: time cubic in it at most, about a millisecond for 100 words of 300
-/// coordinates on a desktop processor, most of it for the distances. Others: a linear programme of
-/// a·b variables, some thirty times slower.
+/// For bags of equal size, at most cubic time: about a millisecond for 100 words of 300 coordinates
+/// on a desktop processor, mostly for the distances. Otherwise a linear programme of a·b variables,
+/// about thirty times slower.
 ///
 /// ```
 /// # fn main() -> undertone::Result<()> {
@@ -40,7 +42,8 @@ pub fn word_movers_distance(first: &[f32], second: &[f32], dimension: usize) -> 
 /// The Euclidean distances between the words of two bags, `[a][b]` row-major.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) names the first word with a coordinate that is not a number.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input), with the first word that has a
+/// coordinate that is not a number.
 ///
 /// # Panics
 /// If `dimension` is 0 or does not divide the lengths.
@@ -70,7 +73,7 @@ pub fn distances(first: &[f32], second: &[f32], dimension: usize) -> Result<Vec<
 fn distance(x: &[f32], y: &[f32]) -> f64 {
     const LANES: usize = 8;
     let square = |x: &f32, y: &f32| (f64::from(*x) - f64::from(*y)).powi(2);
-    // Sums beside each other, for vector instructions.
+    // Parallel sums, for vector instructions.
     let mut sums = [0.0; LANES];
     let (whole_x, rest_x) = x.as_chunks::<LANES>();
     let (whole_y, rest_y) = y.as_chunks::<LANES>();
@@ -83,14 +86,15 @@ fn distance(x: &[f32], y: &[f32]) -> f64 {
     (sums.iter().sum::<f64>() + rest).sqrt()
 }
 
-/// The least mean cost of a transport between `a` words that weigh 1/a and `b` words that weigh 1/b,
-/// with the costs `[a][b]` row-major.
+/// The least mean cost of a transport between `a` words that weigh 1/a and `b` words that weigh
+/// 1/b, with the costs `[a][b]` row-major.
 ///
-/// For equal sizes some assignment is a best transport (Birkhoff 1946), so
-/// [`assignment`] finds it. Otherwise a linear programme does, to 10⁻⁸ of the largest cost.
+/// For equal sizes some assignment is an optimal transport (Birkhoff 1946), and [`assignment`]
+/// finds it. Otherwise a linear programme does, to 10⁻⁸ of the largest cost.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a cost that is not a number, or if the solver gives up.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if a bag has no word, a cost
+/// is not a number, or the solver fails.
 ///
 /// # Panics
 /// If there are not a·b costs.
@@ -115,7 +119,7 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
         .iter()
         .map(|cost| problem.add_var(cost / largest, (0.0, f64::INFINITY)))
         .collect();
-    // Weights times a·b, which are whole numbers: both sides have the same sum to the bit.
+    // Weights times a·b are whole numbers, so both sides have exactly the same sum.
     for row in flows.chunks_exact(b) {
         let terms: Vec<_> = row.iter().map(|flow| (*flow, 1.0)).collect();
         problem.add_constraint(terms, ComparisonOp::Eq, b as f64);
@@ -130,11 +134,12 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
     Ok(solution.objective() * largest / (a * b) as f64)
 }
 
-/// The cheapest way to pair `n` rows with `n` columns: its cost, and the column of each row. `costs`
-/// are `[n][n]`, row-major.
+/// The cheapest way to pair `n` rows with `n` columns: its cost, and the column of each row.
+/// `costs` are `[n][n]`, row-major.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a cost that is not a number.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a cost that is not a
+/// number.
 ///
 /// # Panics
 /// If there are not n² costs.
@@ -178,7 +183,7 @@ mod tests {
 
     const DIMENSION: usize = 3;
 
-    /// Few values, so that words come twice and distances are equal; and any others.
+    /// Either few values, so that words repeat and distances coincide, or any values.
     fn bag(words: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = Vec<f32>> {
         let word = prop_oneof![
             vec((0i8..3).prop_map(f32::from), DIMENSION),
@@ -196,7 +201,7 @@ mod tests {
         (x - y).abs() <= 1e-7 * (1.0 + x.abs())
     }
 
-    /// The cheapest of all pairings.
+    /// The cheapest of all pairings, by enumeration.
     fn brute_force(costs: &[f64], n: usize, row: usize, taken: &mut Vec<bool>) -> f64 {
         if row == n {
             return 0.0;
@@ -220,7 +225,7 @@ mod tests {
     }
 
     proptest! {
-        // Tolerances of floating point are not proved: always the same cases.
+        // The cases are always the same because floating-point tolerances are not proved.
         #![proptest_config(ProptestConfig {
             rng_seed: proptest::test_runner::RngSeed::Fixed(1),
             ..ProptestConfig::default()
@@ -256,7 +261,7 @@ mod tests {
         #[test]
         fn transport_is_assignment_of_repeated_words(first in bag(1..6), second in bag(1..6)) {
             let (a, b) = (first.len() / DIMENSION, second.len() / DIMENSION);
-            // a·b words each, whether the sizes are equal or not.
+            // Repeats words to a·b on both sides, for equal and different sizes.
             let repeated = wmd(&times(&first, b), &times(&second, a));
             prop_assert!(near(wmd(&first, &second), repeated));
         }
@@ -275,7 +280,8 @@ mod tests {
             let second = [0.0, scale, 3.0 * scale];
             let distance = word_movers_distance(&[0.0, scale], &second, 1).unwrap();
             let wanted = 2.0 / 3.0 * f64::from(scale);
-            // To 0 goes a third of it from 0, to 1 a third, half of it from 0, the rest to 3.
+            // Point 0 receives a third, from 0; point 1 a third, half of it from 0; point 3 the
+            // rest.
             assert!(
                 (distance / wanted - 1.25).abs() < 1e-6,
                 "{distance} at {scale}"

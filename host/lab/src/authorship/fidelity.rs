@@ -1,4 +1,4 @@
-//! How much of a word is left at which ε: the curves of word mechanisms in a vocabulary.
+//! Fidelity of word mechanisms: how close the released word is to the private one, by ε.
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
@@ -14,43 +14,44 @@ use undertone::release::document::epsilon_f64;
 use undertone_audit::Law;
 use undertone_audit::exact::certificate::certified_table;
 
-/// What is measured.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The privacy parameters, per unit of distance, ascending.
     pub epsilons: Vec<Epsilon>,
-    /// The privacy parameters of selection by a certified table, ascending. Every one takes two passes over all
-    /// pairs of words.
+    /// The privacy parameters of selection by a certified table, ascending. Each takes two passes
+    /// over all pairs of words.
     pub certified: Vec<Epsilon>,
     /// Private words, drawn uniformly from the vocabulary.
     pub words: usize,
-    /// How often a mechanism without a computable law is drawn from for each word.
+    /// Draws for each word and ε from a mechanism without a computable law.
     pub draws: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
-/// What comes out for a word, on average.
+/// Fidelity at one ε, averaged over the private words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fidelity {
     /// The privacy parameter.
     pub epsilon: Epsilon,
-    /// The probability of the word itself.
+    /// The probability that the word is released unchanged.
     pub same: f64,
-    /// The distance between the word and what comes out.
+    /// The mean distance between the word and the released one.
     pub distance: f64,
 }
 
-/// How a word is exchanged.
+/// The mechanism that replaces a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As on a device.
+    /// A mechanism of the device.
     Mechanism(WordMechanism),
-    /// By the exponential mechanism with the table that was [certified](certified_table) for the vocabulary.
+    /// The exponential mechanism with the table that was [certified](certified_table) for the
+    /// vocabulary.
     Certified,
 }
 
-/// A way at one ε.
+/// A mechanism at one ε.
 #[derive(Clone, Copy)]
 struct Setting {
     way: Way,
@@ -59,40 +60,41 @@ struct Setting {
     ratio: Ratio,
 }
 
-/// What was found for one word.
+/// Measurements of one word.
 struct OfWord {
     /// The mean distance to all words.
     any: f64,
-    /// The probability of the word itself and the distance to what comes out, one for each setting.
+    /// The probability of the word itself and the mean distance to the released word, by setting.
     found: Vec<(f64, f64)>,
 }
 
-/// The fidelity of a way at each ε.
+/// The fidelity of a mechanism, by ε.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// The way.
+    /// The mechanism.
     pub way: Way,
-    /// By ascending ε.
+    /// One point for each ε, ascending.
     pub points: Vec<Fidelity>,
 }
 
 /// The curves of a vocabulary.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// Permute-and-flip, the exponential mechanism, Laplace and nearest word, the certified table.
+    /// Permute-and-flip, the exponential mechanism, Laplace noise with nearest word, the certified
+    /// table.
     pub curves: Vec<Curve>,
     /// The mean distance of the private words to all words.
     pub any: f64,
 }
 
-/// The mechanisms of a device that are measured.
+/// The device's mechanisms that are measured.
 const MECHANISMS: [WordMechanism; 3] = [
     WordMechanism::Selection(Rule::PermuteAndFlip),
     WordMechanism::Selection(Rule::Exponential),
     WordMechanism::LaplaceNearest,
 ];
 
-/// Measures selection from its exact law, noise and nearest word by drawing.
+/// Measures the mechanisms: selection from its exact law, noise with nearest word by sampling.
 ///
 /// # Errors
 /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release).
@@ -146,7 +148,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
     })
 }
 
-/// Each way at each of its ε.
+/// Each mechanism at each of its ε.
 fn settings(vocabulary: &Vocabulary<'_>, options: &Options) -> Vec<Setting> {
     let everyone: Vec<u32> = (0..vocabulary.word_count()).collect();
     let of_device = MECHANISMS.iter().flat_map(|mechanism| {
@@ -164,15 +166,15 @@ fn settings(vocabulary: &Vocabulary<'_>, options: &Options) -> Vec<Setting> {
     of_device.chain(certified).collect()
 }
 
-/// A private word, and all words as seen from it.
+/// A private word and its relation to all words.
 struct PrivateWord<'a> {
     vocabulary: &'a Vocabulary<'a>,
-    /// Its place among the private words.
+    /// Its index among the private words.
     number: usize,
     word: u32,
-    /// `[words]`.
+    /// Levels, `[words]`.
     levels: Vec<u8>,
-    /// `[words]`.
+    /// Distances, `[words]`.
     distances: Vec<f64>,
 }
 
@@ -193,12 +195,12 @@ impl<'a> PrivateWord<'a> {
         }
     }
 
-    /// To all words.
+    /// The mean distance to all words.
     fn mean_distance(&self) -> f64 {
         self.distances.iter().sum::<f64>() / self.distances.len() as f64
     }
 
-    /// The probability of the word itself, and the mean distance to what comes out.
+    /// The probability of the word itself, and the mean distance to the released word.
     fn measure(&self, setting: &Setting, options: &Options) -> Result<(f64, f64)> {
         match setting.way {
             Way::Certified => Ok(self.by_law(Rule::Exponential, setting.ratio)),
@@ -239,8 +241,8 @@ impl<'a> PrivateWord<'a> {
 }
 
 impl Curve {
-    /// The ε at which `value` first reaches `goal`, rising or falling, between two measured ones by the logarithm of ε;
-    /// none if the goal is not between measured values.
+    /// The ε at which `value` first reaches `goal`, rising or falling, interpolated in the
+    /// logarithm of ε. `None` if the goal lies outside the measured values.
     pub fn epsilon_at(&self, goal: f64, value: impl Fn(&Fidelity) -> f64) -> Option<f64> {
         self.points.windows(2).find_map(|pair| {
             let (before, after) = (value(&pair[0]) - goal, value(&pair[1]) - goal);
@@ -292,11 +294,10 @@ mod tests {
             panic!("four ways");
         };
         for curve in [flip, exponential] {
-            // Exact laws are monotone: more of the word, less far away.
             assert!(curve.points.is_sorted_by(|a, b| a.same < b.same));
             assert!(curve.points.is_sorted_by(|a, b| a.distance > b.distance));
         }
-        // Next to no privacy, the word itself; next to no ε, any word.
+        // With almost no privacy the word itself is released; with almost no ε, any word.
         assert!(flip.points[5].same > 0.999 && noise.points[5].same > 0.999);
         assert!(noise.points[0].same < 0.1);
         assert!((noise.points[0].distance / found.any - 1.0).abs() < 0.2);

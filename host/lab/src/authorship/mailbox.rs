@@ -1,8 +1,9 @@
-//! Who wrote which message: raw messages of news groups, prepared for attributing them to their authors.
+//! Messages and their authors: raw messages of newsgroups, prepared for authorship attribution.
 //!
-//! A corpus line holds a raw message and its group as the label, as in 20 Newsgroups. The author is the
-//! address in the header's `From:` line. The header is removed first, then quotes, signature
-//! ([`text::message_body`]) and mail addresses: what is left is what the author wrote.
+//! A corpus line holds a raw message and its group as the label, as in 20 Newsgroups. The author is
+//! the address in the header's `From:` line. The header, quotes, the signature
+//! ([`text::message_body`]) and mail addresses are removed, in this order; the rest is the author's
+//! own text.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -15,19 +16,19 @@ use undertone::corpus::FieldNames;
 use undertone::error::{Cause, Error, Result};
 use undertone::text;
 
-/// A message without the parts that name its author on purpose.
+/// A message without the parts that name its author by design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The news group.
+    /// The newsgroup.
     pub group: String,
     /// The author's mail address in lower case.
     pub author: String,
-    /// What the author wrote.
+    /// The author's own text.
     pub text: String,
 }
 
 impl Message {
-    /// The author and the text of a raw message; none without an address in a `From:` line of the header.
+    /// Parses a raw message. Returns `None` if the header has no `From:` line with an address.
     ///
     /// ```
     /// use undertone_lab::authorship::mailbox::Message;
@@ -37,7 +38,7 @@ impl Message {
     /// assert_eq!(message.text, "Salt, says .");
     /// ```
     pub fn parse(group: String, raw: &str) -> Option<Self> {
-        // Without an empty line, nothing tells where the header ends.
+        // Without an empty line, the end of the header is unknown.
         let end = raw.lines().position(str::is_empty)?;
         let header = raw
             .lines()
@@ -79,14 +80,14 @@ fn is_address(word: &str) -> bool {
         .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
-/// All messages of some corpora.
+/// All messages of a set of corpora.
 #[derive(Clone, Debug, Default)]
 pub struct Mailbox {
     /// The messages, in order.
     pub messages: Vec<Message>,
     /// Messages left out because their header has no address.
     pub without_author: usize,
-    /// Messages left out because the author wrote nothing in them.
+    /// Messages left out because no text by the author remains.
     pub empty: usize,
     /// Messages left out because an earlier one of the same author has the same text.
     pub repeated: usize,
@@ -96,7 +97,8 @@ impl Mailbox {
     /// Reads corpora of raw messages; the label of a line is the group.
     ///
     /// # Errors
-    /// Errors of the corpora; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a message without a group.
+    /// Errors of the corpora; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment)
+    /// for a message without a group.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let mut mailbox = Self::default();
         let mut seen = HashSet::new();
@@ -132,16 +134,17 @@ impl Mailbox {
         Ok(mailbox)
     }
 
-    /// The messages of the groups with the most authors of at least `least_messages` messages each in
-    /// the group, split.
+    /// Samples the groups that have the most authors with at least `least_messages` messages in the
+    /// group, and splits their messages.
     ///
-    /// Groups with equally many such authors are taken by the number of these authors' messages, then by
-    /// name. Of every such author, and of the other authors of a group together, 60 % of the messages are
-    /// for training, 20 % for validation and 20 % for testing, drawn with `seed`; of the others at most
-    /// `others` messages a group are used, drawn likewise.
+    /// Ties between groups are broken by the number of these authors' messages, then by name. The
+    /// messages of each such author, and those of all other authors of a group together, are split
+    /// at random by `seed`: 60 % for training, 20 % for validation and 20 % for testing. At most
+    /// `others` messages of other authors are used in each group, drawn in the same way.
     ///
     /// # Errors
-    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if fewer groups than `groups` have at least two such authors.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if fewer groups than
+    /// `groups` have at least two such authors.
     pub fn sample(
         &self,
         groups: usize,
@@ -212,36 +215,37 @@ impl Mailbox {
     }
 }
 
-/// What a message is for.
+/// The part of the split that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// To learn from.
+    /// Training.
     Train,
-    /// To choose settings by; then to learn from.
+    /// Validation: settings are chosen on it, then it is added to the training messages.
     Validation,
-    /// To report on.
+    /// Testing.
     Test,
 }
 
 /// One message of a [`Sample`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What the author wrote.
+    /// The author's own text.
     pub text: String,
-    /// The number of its group.
+    /// The index of its group.
     pub group: usize,
-    /// The number of its author in [`Sample::authors`] of the group, if it has enough messages.
+    /// The index of its author in [`Sample::authors`] of the group, if the author has enough
+    /// messages.
     pub author: Option<usize>,
-    /// What it is for.
+    /// The part of the split.
     pub part: Part,
 }
 
-/// Messages of some groups, split.
+/// Messages of some groups, split into parts.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// The addresses of the authors to tell apart, by group.
+    /// The addresses of the authors to recognise, by group.
     pub authors: Vec<Vec<String>>,
     /// All messages.
     pub messages: Vec<Item>,
@@ -295,7 +299,7 @@ mod tests {
             ("a", "one", 10),
             ("a", "two", 20),
             ("a", "few", 9),
-            // Twelve messages, but not in one group.
+            // Twelve messages, spread over two groups.
             ("a", "both", 6),
             ("b", "both", 6),
             ("b", "one", 10),
@@ -313,7 +317,7 @@ mod tests {
         for (group, author, parts) in [
             (0, Some(0), [6, 2, 2]),
             (1, Some(1), [12, 4, 4]),
-            // Of 15 messages of other authors 7 are used.
+            // 7 of 15 messages of other authors are used.
             (1, None, [5, 1, 1]),
             (0, None, [4, 1, 1]),
         ] {

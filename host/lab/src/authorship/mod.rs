@@ -1,15 +1,18 @@
-//! What obfuscated bags of words still say about their authors, and about their topic: the experiment of
-//! Fernandes, Dras and McIver (2018) on news groups.
+//! How well obfuscated bags of words hide their authors and keep their topic: the experiment of
+//! Fernandes, Dras and McIver (2018) on newsgroups.
 //!
-//! *Release.* A message loses its stop words and all words but those that are most informative about the topic of
-//! public messages. n of the remaining words, drawn with replacement, are made private one by one and released as a bag.
+//! *Release.* Only words that are informative about the topic of public messages remain in a
+//! message, without stop words. n of the remaining words, drawn with replacement, are made private
+//! one by one and released as a bag.
 //!
-//! *Attack.* Within each group a classifier guesses which of the group's authors wrote a message. On the clear text
-//! it sees character 3-grams with function words, or all words. On a bag it sees words only, and has learned
-//! either from bags that the same mechanism made of the authors' other messages (adaptive: it may obfuscate each of
-//! them as often as it likes) or from the same messages in the clear (static).
+//! *Attack.* Within each group a classifier guesses the author of a message. On the clear text its
+//! features are character 3-grams with function words, or all words. On a bag its features are
+//! words, and it was trained either on bags that the same mechanism made of the authors' other
+//! messages (adaptive: it may obfuscate each of them any number of times) or on the same messages
+//! in the clear (static).
 //!
-//! *Use.* A classifier guesses the group of a message from its bag, having learned from bags of other messages.
+//! *Utility.* A classifier guesses the group of a message from its bag, trained on bags of other
+//! messages.
 //!
 //! Settings of classifiers are chosen on validation messages, for each mechanism and ε.
 
@@ -38,46 +41,47 @@ use undertone::release::words::HostBag;
 use undertone::text::informative::WordsByLabel;
 use undertone::text::{WordFilter, english_stop_words};
 
-/// Ridges that are tried, in units of the total variance.
+/// Ridge penalties to choose from, in units of the total variance.
 const RIDGES: [f64; 3] = [3e-4, 3e-3, 3e-2];
 
-/// What is measured.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The privacy parameters, per unit of distance, ascending.
     pub epsilons: Vec<Epsilon>,
     /// n, the words of a bag.
     pub bag_size: u16,
-    /// How often each test message is released.
+    /// Releases of each test message.
     pub trials: usize,
-    /// How often an adaptive attacker obfuscates each message it learns from.
+    /// Obfuscated copies of each training message for the adaptive attacker.
     pub copies: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
 /// The terms of one document, as numbers.
 type Document = Vec<u64>;
 
-/// What a classifier learns from and guesses.
+/// A classification problem.
 struct Problem {
-    /// Numbers of messages.
+    /// Indices of messages.
     messages: Vec<usize>,
-    /// The class of each.
+    /// The class of each message.
     labels: Vec<usize>,
     classes: usize,
 }
 
-/// What a classifier sees of a document.
+/// The features of a document.
 #[derive(Clone, Copy)]
 enum Features<'a> {
-    /// Terms weighted by their rarity; terms that occur in fewer than this many documents are left out.
+    /// Terms weighted by their rarity; terms that occur in fewer documents than this number are
+    /// left out.
     Terms(usize),
     /// The mean of the words' vectors.
     Vectors(&'a Vocabulary<'a>),
 }
 
-/// The choices that make a classifier.
+/// The hyperparameters of a classifier.
 #[derive(Clone, Copy)]
 struct Learner<'a> {
     features: Features<'a>,
@@ -101,7 +105,7 @@ struct Trained<'a> {
 }
 
 impl<'a> Trained<'a> {
-    /// Learns from all of `documents`, which holds any number of documents for each message.
+    /// Trains on all of `documents`, which holds any number of documents for each message.
     fn new(
         problem: &Problem,
         learner: &Learner<'a>,
@@ -130,7 +134,7 @@ impl<'a> Trained<'a> {
         }
     }
 
-    /// The classes of the messages of one part, and what is guessed.
+    /// Predicts the classes of the messages of one part; returns labels and guesses.
     fn guess<D: AsRef<[u64]>>(
         &self,
         problem: &Problem,
@@ -211,7 +215,8 @@ fn mean_f1(all: &[Guesses]) -> f64 {
     all.iter().map(f1).sum::<f64>() / all.len().max(1) as f64
 }
 
-/// Classifiers for some problems, with the learner that is best on the validation messages.
+/// Classifiers for some problems, trained with the hyperparameters that are best on the validation
+/// messages.
 struct Chosen<'a> {
     setting: String,
     validated: f64,
@@ -219,7 +224,8 @@ struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// `known`: the documents of each message to learn from; `seen`: the one that is shown.
+    /// `known` are the documents of each message for training; `seen` is the document of each
+    /// message to classify.
     fn new<D: AsRef<[u64]> + Sync>(
         problems: &[Problem],
         learners: &[Learner<'a>],
@@ -263,30 +269,32 @@ fn guess<D: AsRef<[u64]> + Sync>(
 /// An attack on clear texts.
 #[derive(Clone, Debug)]
 pub struct ClearAttack {
-    /// What it looks at.
+    /// The features that it uses.
     pub name: &'static str,
-    /// What was chosen.
+    /// The chosen settings.
     pub setting: String,
     /// The share of right guesses.
     pub accuracy: f64,
-    /// The mean over authors, then groups.
+    /// Balanced accuracy: the mean over authors, then over groups.
     pub balanced: f64,
     /// Its accuracy on the validation messages.
     pub validated: f64,
 }
 
-/// What classifiers reach without obfuscation.
+/// Accuracy of classifiers without obfuscation.
 #[derive(Clone, Debug)]
 pub struct Clear {
     /// The attacks.
     pub attacks: Vec<ClearAttack>,
-    /// The largest share of one author, over all groups: the accuracy of guessing without the message.
+    /// The largest share of one author, over all groups: the accuracy of guessing without the
+    /// message.
     pub chance: f64,
-    /// One over the number of authors, averaged over groups: the balanced accuracy of guessing without the message.
+    /// One over the number of authors, averaged over groups: the balanced accuracy of guessing
+    /// without the message.
     pub balanced_chance: f64,
     /// Macro F₁ of the topic, all words.
     pub topic: f64,
-    /// What was chosen for that.
+    /// The settings chosen for the topic classifier.
     pub topic_setting: String,
 }
 
@@ -303,38 +311,39 @@ impl Clear {
         best.expect("there are attacks on clear texts")
     }
 
-    /// How far an accuracy is on the way from the clear text's to chance.
+    /// The part of the way from the clear text's accuracy to chance: 0 for the former, 1 for the
+    /// latter.
     pub fn way_to_chance(&self, accuracy: f64) -> f64 {
         let clear = self.attack().accuracy;
         (clear - accuracy) / (clear - self.chance)
     }
 }
 
-/// One way of releasing bags.
+/// How bags are released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The words as they were drawn: no privacy.
+    /// The drawn words, without privacy.
     Drawn,
-    /// Each made private.
+    /// Each word is made private.
     Private(WordMechanism, Epsilon),
 }
 
-/// What was measured of one way.
+/// Results for one way of releasing bags.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// The way.
+    /// How the bags were released.
     pub way: Way,
     /// Accuracy of the adaptive attack.
     pub adaptive: MeanSd,
     /// Accuracy of the static attack.
     pub fixed: MeanSd,
-    /// Balanced accuracy of the stronger one.
+    /// Balanced accuracy of the stronger attack.
     pub balanced: MeanSd,
     /// Macro F₁ of the topic.
     pub topic: MeanSd,
-    /// What was chosen for the adaptive attack, the static attack and the topic.
+    /// The settings chosen for the adaptive attack, the static attack and the topic.
     pub settings: [String; 3],
-    /// Their accuracies and F₁ on the validation messages, of which the settings are the best.
+    /// The accuracies and F₁ of these settings on the validation messages.
     pub validated: [f64; 3],
 }
 
@@ -354,19 +363,20 @@ pub struct Experiment<'a> {
     sample: &'a Sample,
     options: &'a Options,
     vocabulary: Vocabulary<'a>,
-    /// The words of each message that may be drawn, as numbers in the vocabulary.
+    /// The words of each message that may be drawn, as indices into the vocabulary.
     kept: Vec<Vec<u32>>,
     /// One for each group.
     authors: Vec<Problem>,
-    /// The one about the topic.
+    /// A single problem: the topic.
     topic: Vec<Problem>,
 }
 
-/// The `most` words that say most about the topic in the training messages, out of those that `vectors` knows and
-/// that are not stop words, as a pack.
+/// A pack of the `most` words that are most informative about the topic in the training messages.
+/// Stop words and words without a vector are excluded.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if there is none; those of [`Vectors::lexicon_pack`].
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if there is none; those of
+/// [`Vectors::lexicon_pack`].
 pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Result<Vec<u8>> {
     let filter = WordFilter::default();
     let mut counts = WordsByLabel::default();
@@ -392,7 +402,7 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
     Ok(vectors.rows(&ranked).lexicon_pack(None, most)?.pack)
 }
 
-/// The words of each message that may be drawn into a bag, as numbers in the vocabulary.
+/// The words of each message that may be drawn into a bag, as indices into the vocabulary.
 pub(crate) fn kept_words(sample: &Sample, vocabulary: &Vocabulary<'_>) -> Vec<Vec<u32>> {
     let filter = WordFilter::default();
     let of_message = |text: &str| {
@@ -409,10 +419,11 @@ pub(crate) fn kept_words(sample: &Sample, vocabulary: &Vocabulary<'_>) -> Vec<Ve
 }
 
 impl<'a> Experiment<'a> {
-    /// Under a pack such as [`informative_pack`] makes.
+    /// Prepares the experiment with a pack such as [`informative_pack`] makes.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack has no lexicon, or for a bag size that core refuses.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack has no lexicon, or
+    /// for a bag size that core refuses.
     pub fn new(sample: &'a Sample, pack: &Pack<'a>, options: &'a Options) -> Result<Self> {
         let vocabulary = Vocabulary::new(pack).map_err(Error::from)?;
         let of_group = |group: usize| {
@@ -450,12 +461,13 @@ impl<'a> Experiment<'a> {
         &self.vocabulary
     }
 
-    /// Messages without a word that is kept: their bags are of the fallback word.
+    /// The number of messages without a word of the vocabulary: their bags consist of the fallback
+    /// word.
     pub fn without_words(&self) -> usize {
         self.kept.iter().filter(|words| words.is_empty()).count()
     }
 
-    /// What classifiers reach on the clear texts.
+    /// Measures classifiers on the clear texts.
     pub fn clear(&self) -> Clear {
         let mut numbers: HashMap<Word, u64> = HashMap::new();
         let all_words: Vec<Vec<Document>> = self
@@ -509,8 +521,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Learns from one document for each message, from terms that at least `least` documents have, and guesses the
-    /// classes of the test messages.
+    /// Trains on one document for each message, with the terms that occur in at least `least`
+    /// documents, and predicts the classes of the test messages.
     fn learn_and_guess(
         &self,
         problems: &[Problem],
@@ -528,7 +540,8 @@ impl<'a> Experiment<'a> {
         (chosen, guesses)
     }
 
-    /// The accuracy of guessing the author who wrote most in training; parts have the same shares.
+    /// The accuracy of always guessing the most frequent author of the training messages; parts
+    /// have the same shares.
     fn chance(&self) -> f64 {
         let mut right = 0;
         let mut tested = 0;
@@ -544,10 +557,11 @@ impl<'a> Experiment<'a> {
         right as f64 / tested.max(1) as f64
     }
 
-    /// Measures some ways of releasing bags.
+    /// Measures each way of releasing bags.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for a bag size that core refuses.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for a bag size that core
+    /// refuses.
     pub fn measure(&self, ways: &[Way]) -> Result<Vec<Measured>> {
         let messages = self.sample.messages.len();
         let progress = Progress::new("obfuscating messages", (ways.len() * messages) as u64);
@@ -558,7 +572,7 @@ impl<'a> Experiment<'a> {
 
     fn measure_one(&self, way: Way, progress: &Progress) -> Result<Measured> {
         let options = self.options;
-        // Of a message to learn from the copies of the attacker, of a test message the trials.
+        // Training messages need the attacker's copies, test messages the trials.
         let released = (0..self.sample.messages.len())
             .into_par_iter()
             .map(|number| {
@@ -595,7 +609,7 @@ impl<'a> Experiment<'a> {
             };
         let adaptive = choose(&self.authors, &released, share_right);
         let fixed = choose(&self.authors, &clear, share_right);
-        // A classifier of the topic learns from one release of each message.
+        // The classifier of the topic is trained on one release of each message.
         let single: Vec<Vec<Document>> = released.iter().map(|of| vec![of[0].clone()]).collect();
         let topic = choose(&self.topic, &single, mean_f1);
 
@@ -663,7 +677,8 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Character 3-grams of a text in lower case with white space as one blank, and its function words.
+/// Character 3-grams of a text in lower case, with white space as one blank, and its function
+/// words.
 fn grams(text: &str, function_words: &[Word]) -> Document {
     let words: Vec<&str> = text.split_whitespace().collect();
     let characters: Vec<char> = words.join(" ").to_lowercase().chars().collect();

@@ -1,4 +1,4 @@
-//! The results of the authorship experiment as files: tables for programs, one page for people.
+//! Reports of the authorship experiment: CSV tables and an HTML page.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -19,42 +19,43 @@ use undertone::files::folder;
 use undertone::release::document::epsilon_f64;
 use undertone::release::words::TypicalDistances;
 
-/// The bar: this far from the clear text's accuracy to chance, with this much of the topic's F₁ left.
+/// The bar: the part of the way from the clear text's accuracy to chance, and the part of the
+/// topic's F₁ that remains.
 pub const BAR: (f64, f64) = (0.8, 0.7);
 
 /// All results of a run.
 pub struct Report {
-    /// What was measured with which numbers.
+    /// Settings of the run.
     pub options: Options,
-    /// How to repeat it: a command line.
+    /// The command line that repeats the run.
     pub command: String,
     /// The name of the word vectors.
     pub vectors: String,
     /// Words of the vocabulary of bags.
     pub vocabulary: u32,
-    /// Distances between them; none if there is but one.
+    /// Typical distances between these words; none if there is only one.
     pub distances: Option<TypicalDistances>,
     /// q, the step of levels, in units of distance.
     pub unit: f64,
-    /// Messages whose bags are of the fallback word.
+    /// Messages whose bags consist of the fallback word.
     pub without_words: usize,
     /// Messages left out: without an author, without a text, repeated.
     pub left_out: [usize; 3],
     /// The messages.
     pub sample: Sample,
-    /// What the clear texts tell.
+    /// Results on clear texts.
     pub clear: Clear,
-    /// What bags tell: drawn words without privacy first.
+    /// Results on bags, starting with drawn words without privacy.
     pub measured: Vec<Measured>,
     /// Words of the vocabulary of the curves.
     pub fidelity_vocabulary: u32,
-    /// How the curves were measured.
+    /// Settings of the curves.
     pub fidelity_options: fidelity::Options,
-    /// What is left of a word.
+    /// Fidelity of words.
     pub fidelity: Curves,
 }
 
-/// The messages that were left out of a sample.
+/// The numbers of messages that were left out of a sample.
 pub fn left_out(mailbox: &Mailbox) -> [usize; 3] {
     [mailbox.without_author, mailbox.empty, mailbox.repeated]
 }
@@ -82,7 +83,7 @@ fn look(mechanism: WordMechanism) -> Look {
     }
 }
 
-/// A line across a plot.
+/// A horizontal line of a plot.
 fn level(name: &str, epsilons: &[Epsilon], value: MeanSd) -> Line {
     Line {
         name: name.to_owned(),
@@ -117,7 +118,7 @@ fn exactly(value: f64) -> MeanSd {
     }
 }
 
-/// The ε of three ways to exchange a word that keep equally much of it.
+/// The ε of three mechanisms at the same fidelity.
 struct Comparison {
     what: String,
     selection: Option<f64>,
@@ -126,7 +127,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// The ε of selection, of a certified table and of noise, and what the last is of the first two.
+    /// The ε of selection, of a certified table and of noise, and the ratios of the last to the
+    /// first two.
     fn values(&self) -> [Option<f64>; 5] {
         let ratio = |to: Option<f64>| self.noise.zip(to).map(|(noise, to)| noise / to);
         [
@@ -140,19 +142,23 @@ impl Comparison {
 }
 
 impl Report {
-    /// Makes the folder `out` if it is missing, and says now whether files can be written there.
+    /// Makes the folder `out` if it is missing, and checks that files can be written there.
     ///
     /// # Errors
-    /// Those of `folder::check`: [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
 
-    /// Writes `authorship.csv`, `clear.csv`, `groups.csv`, `fidelity.csv`, `fidelity-ratios.csv` and `report.html`
-    /// into the folder `out`, each whole, the page last. A full disk leaves the old files.
+    /// Writes `authorship.csv`, `clear.csv`, `groups.csv`, `fidelity.csv`, `fidelity-ratios.csv`
+    /// and `report.html` into the folder `out`. Each file is written whole, the page last; if the
+    /// disk is full, the old files remain.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument);
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("authorship.csv", self.table()),
@@ -171,7 +177,8 @@ impl Report {
             .map_or(self.clear.topic, |measured| measured.topic.mean)
     }
 
-    /// Whether the bar is reached against the topic's F₁ of drawn words, and against that of the clear text.
+    /// Whether the bar is reached, relative to the topic's F₁ of drawn words and to that of the
+    /// clear text.
     fn reached(&self, measured: &Measured) -> [bool; 2] {
         let hidden = self.clear.way_to_chance(measured.attack().mean) >= BAR.0;
         [self.drawn_topic(), self.clear.topic]
@@ -234,7 +241,7 @@ impl Report {
         csv.finish()
     }
 
-    /// Messages of a group by part: of its authors, of others.
+    /// The number of messages of a group in each part, by its authors if `known`, else by others.
     fn messages(&self, group: usize, known: bool) -> [usize; 3] {
         [Part::Train, Part::Validation, Part::Test].map(|part| {
             let own = self.sample.messages.iter().filter(|message| {
@@ -269,7 +276,7 @@ impl Report {
         csv.finish()
     }
 
-    /// The ε of selection and of noise with nearest word at equal fidelity.
+    /// The ε of each mechanism at equal fidelity.
     fn comparisons(&self) -> Vec<Comparison> {
         let [selection, _, noise, certified] = &self.fidelity.curves[..] else {
             return Vec::new();
@@ -445,7 +452,7 @@ impl Report {
             .find(|measured| measured.way == Way::Drawn)
     }
 
-    /// A line for each mechanism, by ε.
+    /// One line for each mechanism, by ε.
     fn lines(&self, value: fn(&Measured) -> MeanSd) -> Vec<Line> {
         let line = |mechanism: WordMechanism| Line {
             name: name(mechanism).to_owned(),
@@ -471,7 +478,7 @@ impl Report {
         mechanisms
     }
 
-    /// What was measured of a mechanism.
+    /// Results of one mechanism, by ε.
     fn releases_by(&self, mechanism: WordMechanism) -> impl Iterator<Item = (Epsilon, &Measured)> {
         self.measured
             .iter()
@@ -481,7 +488,7 @@ impl Report {
             })
     }
 
-    /// At which ε the bar is reached.
+    /// Adds the ε at which the bar is reached to the page.
     fn verdict(&self, page: &mut Page) {
         page.heading(2, "Author hidden, topic kept");
         page.paragraph(&format!(
@@ -514,7 +521,7 @@ impl Report {
         page.table(&table);
     }
 
-    /// A row for each mechanism and ε.
+    /// One row for each mechanism and ε.
     fn by_epsilon<const N: usize>(
         &self,
         name_of_table: &str,
@@ -534,7 +541,7 @@ impl Report {
         table
     }
 
-    /// The clear texts, and the groups.
+    /// Adds the clear texts and the groups to the page.
     fn sources(&self, page: &mut Page) {
         let clear = &self.clear;
         page.heading(2, "Without obfuscation");
@@ -596,7 +603,7 @@ impl Report {
         page.table(&table);
     }
 
-    /// What is left of a word.
+    /// Adds the fidelity of words to the page.
     fn word_section(&self, page: &mut Page) -> Result<(), DrawError> {
         let options = &self.fidelity_options;
         page.heading(2, "What is left of a word");

@@ -20,17 +20,17 @@ use undertone_lab::documents::word_columns;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Public corpora of raw news messages with their header, labelled with their group (.jsonl, .jsonl.gz); they are
-    /// pooled and split anew.
+    /// Public corpora of raw newsgroup messages with their header, labelled with their group
+    /// (.jsonl, .jsonl.gz); they are pooled and split again.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     data: Vec<PathBuf>,
     /// Word vectors: .npy with NAME.vocab.txt beside it, or GloVe or word2vec text.
     #[arg(long, value_name = "FILE")]
     word_vectors: PathBuf,
-    /// Groups: those with the most authors who have enough messages.
+    /// Number of groups: those with the most authors who have enough messages.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     groups: u16,
-    /// Messages in one group that make an author one to be recognised.
+    /// Messages in one group that an author to be recognised must have.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u16).range(5..))]
     least_messages: u16,
     /// Messages of other authors of each group, for the topic, at most.
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Words of a bag.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_BAG_SIZE)))]
     size: u16,
-    /// The most informative words about the topic that are kept, and chosen from.
+    /// Size of the vocabulary: the words that are most informative about the topic.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=65536))]
     vocabulary: u32,
     /// The privacy parameters of bags, per unit of distance.
@@ -51,17 +51,17 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     epsilons: Vec<Epsilon>,
-    /// How often each test message is released.
+    /// Releases of each test message.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
-    /// How often the attacker obfuscates each message it learns from.
+    /// Obfuscated copies of each training message for the attacker.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     copies: u16,
     /// Words of the vectors for which curves against epsilon are measured.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     curve_words: u16,
-    /// The privacy parameters at which a sharper table of selection is certified for the whole vocabulary, which takes
-    /// up to a minute each.
+    /// The privacy parameters at which a sharper table of selection is certified for the whole
+    /// vocabulary; each takes up to a minute.
     #[arg(
         long,
         num_args = 1..,
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     certified: Vec<Epsilon>,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder of the report.
@@ -84,7 +84,7 @@ const MECHANISMS: [WordMechanism; 2] = [
     WordMechanism::Selection(Rule::PermuteAndFlip),
 ];
 
-/// How often Laplace + nearest is drawn from for a word of the curves.
+/// Draws of Laplace noise with nearest word for each word of the curves.
 const CURVE_DRAWS: usize = 20;
 
 /// From 1 to 64 in steps of a fourth root of 2.

@@ -21,7 +21,8 @@ pub(crate) struct Arguments {
     /// Train for releases at about this epsilon.
     #[arg(long)]
     epsilon: Epsilon,
-    /// Heads for N clusters of documents instead of their labels, as `undertone pack --clusters N` makes them.
+    /// Heads for N clusters of documents instead of their labels, as `undertone pack --clusters N`
+    /// makes them.
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     clusters: Option<usize>,
 }

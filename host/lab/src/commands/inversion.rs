@@ -19,8 +19,8 @@ use undertone_lab::inversion::{Options, PublicWords, vectors};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Public corpora of raw news messages with their header, labelled with their group (.jsonl, .jsonl.gz); they are
-    /// pooled and split anew.
+    /// Public corpora of raw newsgroup messages with their header, labelled with their group
+    /// (.jsonl, .jsonl.gz); they are pooled and split again.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     data: Vec<PathBuf>,
     /// Word vectors: .npy with NAME.vocab.txt beside it, or GloVe or word2vec text.
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Principal directions that vectors are projected to.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     directions: u16,
-    /// The most informative words about the topic, which bags are made of.
+    /// Size of the vocabulary of bags: the words that are most informative about the topic.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u16).range(2..=5000))]
     bag_vocabulary: u16,
     /// Words of a bag.
@@ -57,16 +57,16 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     sizes: Vec<u16>,
-    /// Groups: those with the most authors who have enough messages, as for `authorship`.
+    /// Number of groups: those with the most authors who have enough messages, as for `authorship`.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     groups: u16,
-    /// How often each test message is released as a bag.
+    /// Releases of each test message as a bag.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
-    /// Releases that a decoder learns from.
+    /// Releases that a decoder is trained on.
     #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(64..))]
     lessons: u32,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder of the report.
@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-/// As for `authorship`: messages of an author, and those of others in each group.
+/// Messages of an author, and of the other authors of each group, as for `authorship`.
 const LEAST_MESSAGES: usize = 15;
 const OTHERS: usize = 300;
 

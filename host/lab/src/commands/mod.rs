@@ -17,13 +17,14 @@ use undertone_core::epsilon::Epsilon;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Whether bags of words hide their author and keep their topic, and what is left of a word, against epsilon.
+    /// How well bags of words hide their author and keep their topic, and how close released words
+    /// are, by epsilon.
     Authorship(authorship::Arguments),
-    /// What attackers find who want the words back from private vectors and bags, against epsilon.
+    /// How many words attackers recover from private vectors and bags, by epsilon.
     Inversion(inversion::Arguments),
-    /// How well released documents can be classified, against epsilon and the number of sentences.
+    /// How well released documents can be classified, by epsilon and number of sentences.
     Sentences(sentences::Arguments),
-    /// How much private word vectors keep, beside published mechanisms at the same epsilon.
+    /// How useful private word vectors are, compared with published mechanisms at the same epsilon.
     Vectors(vectors::Arguments),
     /// Train score heads through the mechanism, for `undertone pack --heads-from`.
     Heads(heads::Arguments),
@@ -56,14 +57,14 @@ impl Command {
     }
 }
 
-/// Each once, the smallest first.
+/// Sorts and removes duplicates.
 fn ascending(mut epsilons: Vec<Epsilon>) -> Vec<Epsilon> {
     epsilons.sort_unstable();
     epsilons.dedup();
     epsilons
 }
 
-/// How to repeat this run.
+/// The command line that repeats this run.
 fn command_line() -> String {
     let arguments = ["undertone-lab".to_owned()]
         .into_iter()

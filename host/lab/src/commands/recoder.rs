@@ -36,7 +36,7 @@ impl Arguments {
             };
             build(Selector::Depth {
                 candidates: pack::CANDIDATES,
-                // Every document that has a sentence is one to learn from; the pack is dropped.
+                // Train on every document that has a sentence; the pack is discarded.
                 min_sentences: 1,
                 directions: Directions::Random(1),
                 recoder: Some(&recode),

@@ -21,16 +21,17 @@ use undertone_lab::documents::{Options, measure, perceptron};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Public, labelled corpora (.jsonl, .jsonl.gz, .tsv or .tsv.gz), or task files (.json) that name a
-    /// training and a test corpus and the classes; each is one experiment.
+    /// Public, labelled corpora (.jsonl, .jsonl.gz, .tsv or .tsv.gz), or task files (.json) that
+    /// name a training and a test corpus and the classes; each is one experiment.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     data: Vec<PathBuf>,
-    /// Where the paths in task files start, instead of the folder of the task file.
+    /// The folder that paths in task files are relative to, instead of the folder of the task file.
     #[arg(long, value_name = "FOLDER")]
     data_folder: Option<PathBuf>,
     #[command(flatten)]
     encoder: EncoderArgs,
-    /// Where sentence vectors are kept for the next run; `cache` in the output folder by default.
+    /// The folder that caches sentence vectors for the next run; `cache` in the output folder by
+    /// default.
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
     /// The privacy parameters.
@@ -45,23 +46,23 @@ pub(crate) struct Arguments {
     /// The privacy parameter at which documents are cut to their first sentences.
     #[arg(long, default_value_t = Options::default().fixed_epsilon, value_name = "EPSILON")]
     cut_epsilon: Epsilon,
-    /// How often each test document is released.
+    /// Releases of each test document.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
-    /// How many training documents become candidates at most.
+    /// Training documents that become candidates, at most.
     #[arg(long, default_value_t = Options::default().candidates)]
     candidates: usize,
-    /// Sentences that a candidate has at least.
+    /// Sentences of a candidate, at least.
     #[arg(long, default_value_t = Options::default().min_sentences)]
     min_sentences: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
-    /// Word vectors (.npy with NAME.vocab.txt beside it, or GloVe or word2vec text): compares with documents of which
-    /// each word was exchanged.
+    /// Word vectors (.npy with NAME.vocab.txt beside it, or GloVe or word2vec text): compares with
+    /// documents whose words were replaced one by one.
     #[arg(long, value_name = "FILE")]
     word_vectors: Option<PathBuf>,
-    /// Test documents of which each word is exchanged, at most.
+    /// Test documents whose words are replaced, at most.
     #[arg(long, default_value_t = 300, requires = "word_vectors", value_parser = clap::value_parser!(u32).range(1..))]
     word_documents: u32,
     /// The folder of the report.
@@ -83,7 +84,8 @@ impl Arguments {
     }
 }
 
-/// The tasks, whose corpora must be there: a missing one is known before hours of encoding another one.
+/// The tasks. Checks that their corpora exist, so that a missing one is found before hours of
+/// encoding another.
 fn tasks(arguments: &Arguments) -> Result<Vec<Task>> {
     let tasks = arguments
         .data
@@ -129,7 +131,7 @@ fn evaluate(
         encoder.lexicon.clone(),
     )?];
     if encoder.lexicon.is_none() {
-        // What a device without a neural runtime can do.
+        // The encoder of a device without a neural runtime.
         let embedded = LexiconEncoder::embedded();
         let words = Data::load(task, &embedded, None, options.seed)?;
         let lexicon = LexiconData::from_view(embedded.lexicon());
@@ -176,7 +178,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         seed: arguments.seed,
     };
     Report::check(&arguments.out)?;
-    // A lexicon is faster than the cache would be.
+    // The lexicon is faster than the cache.
     let cache = match encoder.lexicon {
         Some(_) => None,
         None => {

@@ -1,4 +1,5 @@
-//! What `heads` and `recoder` share: a corpus, an encoder, and a training that goes on where it was interrupted.
+//! Code that `heads` and `recoder` share: a corpus, an encoder, and a training that resumes after
+//! an interruption.
 
 use std::path::PathBuf;
 
@@ -16,13 +17,13 @@ pub(super) struct TrainingArgs {
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// How often training sees each document.
+    /// Epochs: how many times training processes each document.
     #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs, value_parser = whole::<usize>)]
     epochs: usize,
-    /// Seed of everything that is drawn; `undertone pack` takes the same one for the same clusters.
+    /// Seed of all randomness; `undertone pack` makes the same clusters from the same seed.
     #[arg(long, default_value_t = Options::default().seed, value_parser = whole::<u64>)]
     seed: u64,
-    /// The safetensors file; the losses are drawn beside it, ending .loss.svg.
+    /// The safetensors file; the losses are plotted beside it, in a file ending .loss.svg.
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
 }
@@ -35,7 +36,8 @@ impl TrainingArgs {
             .output("--out", &self.out.with_extension("loss.svg"))
     }
 
-    /// Builds a pack, which is dropped, with the selector that `selector` makes of a training; returns the encoder.
+    /// Builds a pack with the selector that `selector` makes of a training, and discards it.
+    /// Returns the encoder.
     pub(super) fn run(
         &self,
         build: impl FnOnce(&PackTraining<'_>, &mut dyn FnMut(Selector<'_>) -> Result<()>) -> Result<()>,

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     epsilons: Vec<Epsilon>,
-    /// The distortions of the published mechanism; they fix its dimensions.
+    /// The distortions of the published mechanism; they determine its dimensions.
     #[arg(
         long,
         num_args = 1..,
@@ -48,13 +48,13 @@ pub(crate) struct Arguments {
         value_name = "LIST"
     )]
     tasks: Vec<TaskName>,
-    /// How often single words are released and a classifier of them is trained.
+    /// Trials: releases of single words, with a classifier trained on each.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
     /// Folds of a sentence task, or releases of one that has a test set.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..))]
     runs: u16,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
     /// The folder of the report.

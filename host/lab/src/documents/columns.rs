@@ -1,4 +1,4 @@
-//! The mechanisms that are compared.
+//! The mechanisms that the experiment compares.
 
 use std::rc::Rc;
 
@@ -24,16 +24,16 @@ use undertone::pack::{Directions, depth_pack, scores_pack};
 use undertone::progress::Progress;
 use undertone_train::{Run, Split, TrainedRecoder, train_recoder, train_scores};
 
-/// Numbers of random projection directions that are tried, as published.
+/// Numbers of random projection directions to choose from, as published.
 const RANDOM_DIRECTIONS: [usize; 4] = [10, 20, 50, 100];
 
-/// Numbers of principal directions that are tried.
+/// Numbers of principal directions to choose from.
 const PRINCIPAL_DIRECTIONS: [usize; 3] = [5, 10, 30];
 
 /// Clusters for votes: the best of 20, 30 and 50 on the validation documents of 20 Newsgroups.
 const VOTE_CLUSTERS: usize = 20;
 
-/// Documents that are candidates of clipped cosine, at most.
+/// Candidates of clipped cosine, at most.
 const COSINE_DOCUMENTS: usize = 2000;
 
 /// The slope of clipped cosine: a cosine of 1/4 is a full score.
@@ -42,7 +42,7 @@ const COSINE_SLOPE: f32 = 4.0;
 /// The privacy parameters at which heads are trained.
 const TRAINED_AT: [f64; 3] = [1.0, 3.0, 10.0];
 
-/// The part of ε that the first of two stages takes.
+/// The numerator of the share of ε that the first of two stages takes.
 const FIRST_STAGE: u32 = 2;
 
 /// The classifier on the mean of the sentences.
@@ -73,7 +73,7 @@ impl Mechanism for RandomGuess {
 
     fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
         let guess = |draw: &Draw, document| {
-            // 53 bits are as many as the shares have.
+            // Shares have at most 53 bits.
             let place = rng::below(&mut draw.rng(document), 1 << 53) as f64 / (1u64 << 53) as f64;
             let mut below = 0.0;
             let before = self.frequencies.iter().take_while(|share| {
@@ -89,7 +89,7 @@ impl Mechanism for RandomGuess {
     }
 }
 
-/// The classifier on noisy means; see [`Truncation`].
+/// The classifier on noisy means: see [`Truncation`].
 struct Truncated {
     truncation: Truncation,
     classifier: Box<dyn Classify>,
@@ -122,7 +122,7 @@ impl Mechanism for Truncated {
     }
 }
 
-/// Randomised response for every sentence, then a vote: see [`randomised_response`].
+/// Randomised response for each sentence, then a vote: see [`randomised_response`].
 struct Reports {
     /// Votes for the class of one sentence.
     votes: Selection,
@@ -135,7 +135,7 @@ impl Mechanism for Reports {
     }
 
     fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
-        // Every sentence is a document of its own.
+        // Each sentence is a document.
         let sentences = documents.rows().len() / documents.dimension();
         let single = DocumentVectors::new(
             documents.dimension(),
@@ -167,7 +167,7 @@ impl Mechanism for Reports {
     }
 }
 
-/// A cluster, then a document in it: see [`two_stage`].
+/// Draws a cluster, then a document of it: see [`two_stage`].
 struct TwoStages {
     clusters: Selection,
     documents: Selection,
@@ -211,7 +211,7 @@ fn selection(error: SelectError) -> Error {
     Error::from(Cause::Document(DocumentError::Selection(error)))
 }
 
-/// What all columns are made from.
+/// The inputs of all columns.
 struct Made<'a, 'o> {
     data: &'a Data,
     options: &'o Options,
@@ -219,7 +219,7 @@ struct Made<'a, 'o> {
     train: Labelled,
     /// Their means.
     means: Vec<f32>,
-    /// It classifies means.
+    /// The classifier of means.
     classifier: Rc<dyn Classify>,
 }
 
@@ -244,7 +244,8 @@ impl<'a, 'o> Made<'a, 'o> {
         vectors::mean(&self.means, self.dimension())
     }
 
-    /// Training documents with enough sentences, drawn uniformly; all training documents if there are none.
+    /// Training documents with enough sentences, at most `most`, drawn uniformly; all training
+    /// documents if none has enough.
     fn candidates(&self, most: usize) -> Vec<usize> {
         let documents = &self.train.documents;
         let mut fitting: Vec<usize> = (0..documents.len()).collect();
@@ -265,7 +266,7 @@ impl<'a, 'o> Made<'a, 'o> {
         rows.copied().collect()
     }
 
-    /// Depth with each of these choices of directions.
+    /// Depth, with each of these choices of directions.
     fn by_depth(
         &self,
         recoder: Option<&TrainedRecoder>,
@@ -392,8 +393,8 @@ impl<'a, 'o> Made<'a, 'o> {
         (0..targets.classes).flat_map(centre).collect()
     }
 
-    /// Heads trained through the mechanism at each of some ε, from the closed form. `validation` is the
-    /// class of each validation document.
+    /// Heads trained through the mechanism at each of some ε, starting from the closed form.
+    /// `validation` holds the class of each validation document.
     fn trained(
         &self,
         targets: &Targets,
@@ -426,7 +427,8 @@ impl<'a, 'o> Made<'a, 'o> {
         TRAINED_AT.iter().map(variant).collect()
     }
 
-    /// The centre of the largest cosine, relative to the mean of all.
+    /// The index of the centre with the largest cosine to each point, both relative to the mean of
+    /// all documents.
     fn nearest(&self, centres: &[f32], points: &[f32]) -> Vec<usize> {
         let dimension = self.dimension();
         let middle = self.centre();
@@ -444,18 +446,19 @@ impl<'a, 'o> Made<'a, 'o> {
     }
 }
 
-/// How much is compared.
+/// The set of mechanisms to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Every mechanism.
     All,
-    /// Those that show the quality of an encoder: non-private, the best depth, scores.
+    /// Mechanisms that show the quality of an encoder: non-private, the best depth, scores.
     Encoder,
 }
 
-/// The mechanisms that are compared on `data`; with `words`, word-level mechanisms too.
+/// The mechanisms to compare on `data`, including word-level mechanisms if `words` is given.
 ///
-/// To add a mechanism, add a [`Column`]: a [`Selection`] if it has a pack, else a [`Mechanism`] of its own.
+/// To add a mechanism, add a [`Column`]: a [`Selection`] if it has a pack, else a [`Mechanism`] of
+/// its own.
 ///
 /// # Errors
 /// Errors of `teach`, of training and of packing.
@@ -492,7 +495,7 @@ pub fn columns<'a>(
     if let Some(words) = words {
         each_word(&made, words, &mut columns);
     }
-    // Non-private last: curves that come later are drawn above earlier ones.
+    // Non-private comes last because later curves are drawn above earlier ones.
     columns.push(
         "non-private",
         "None: the classifier sees the mean of the sentence vectors.".to_owned(),
@@ -504,7 +507,7 @@ pub fn columns<'a>(
     Ok(columns.columns)
 }
 
-/// The promise of mechanisms that select from a pack.
+/// The guarantee of mechanisms that select from a pack.
 const SENTENCE: &str = "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
 
 /// The columns so far.
@@ -541,7 +544,7 @@ struct Heads {
     clusters: Targets,
     cluster_heads: ScoreHeads,
     cluster_centres: Vec<f32>,
-    /// The class of the centre of each cluster.
+    /// The class of each cluster's centre.
     cluster_class: Vec<usize>,
 }
 
@@ -562,13 +565,13 @@ impl Heads {
         })
     }
 
-    /// Each label is a class.
+    /// One class for each label.
     fn label_class(&self) -> Vec<usize> {
         (0..self.labels.classes).collect()
     }
 }
 
-/// Without thresholds, a sentence votes for the candidate with the largest value.
+/// Removes the thresholds, so that a sentence votes for the candidate with the largest value.
 fn voting(heads: ScoreHeads) -> ScoreHeads {
     ScoreHeads {
         thresholds: Vec::new(),
@@ -607,7 +610,7 @@ fn truncation(made: &Made<'_, '_>, teach: Teacher<'_>, columns: &mut Columns<'_>
     Ok(())
 }
 
-/// Depth in its best variant; with `published`, as published too.
+/// Adds the best variant of depth, and the published one if `published`.
 fn depth(made: &Made<'_, '_>, published: bool, columns: &mut Columns<'_>) -> Result<()> {
     let random = RANDOM_DIRECTIONS.map(Directions::Random);
     let principal = PRINCIPAL_DIRECTIONS.map(Directions::Principal);
@@ -661,7 +664,8 @@ fn votes(made: &Made<'_, '_>, columns: &mut Columns<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Documents as candidates, by clipped cosine: all at once, or those of a cluster that was selected first.
+/// Adds documents as candidates, by clipped cosine: all at once, or those of a cluster that is
+/// selected first.
 fn by_documents(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -> Result<()> {
     let documents = made.candidates(COSINE_DOCUMENTS);
     let means = made.means_of(&documents);
@@ -684,7 +688,7 @@ fn by_documents(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -
     for (candidate, document) in documents.iter().enumerate() {
         members[heads.clusters.of_documents[*document]].push(candidate);
     }
-    // A cluster that lost all its documents to the draw takes the candidate nearest to it.
+    // A cluster without a drawn document takes the candidate nearest to it.
     let nearest = made.nearest(&means, &heads.cluster_centres);
     for (members, nearest) in members.iter_mut().zip(nearest) {
         if members.is_empty() {
@@ -796,7 +800,7 @@ fn closed_form_labels(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<
     Ok(())
 }
 
-/// Word-level mechanisms, on some of the test documents.
+/// Adds word-level mechanisms, on some of the test documents.
 fn each_word<'a>(made: &Made<'a, '_>, words: Words<'a>, columns: &mut Columns<'a>) {
     let test = &made.data.test;
     let mut documents: Vec<usize> = (0..test.labels.len()).collect();

@@ -1,4 +1,4 @@
-//! What an encoder costs a device: bytes of the pack, time for a sentence.
+//! Cost of an encoder on a device: bytes of the pack and time for a sentence.
 
 use std::time::{Duration, Instant};
 
@@ -9,24 +9,25 @@ use undertone::pack::heads;
 use undertone::pack::{LexiconData, scores_pack};
 use undertone::text;
 
-/// Roughly the number of test documents whose sentences are encoded, and the most sentences.
+/// The approximate number of test documents whose sentences are encoded, and the largest number of
+/// sentences.
 const SAMPLE: (usize, usize) = (20, 200);
 
-/// What an encoder costs a device.
+/// Cost of an encoder on a device.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The encoder's name.
     pub encoder: String,
-    /// Bytes of the pack that `pack` makes of the training documents: heads, and the lexicon if that is
-    /// the encoder. A neural encoder comes on top.
+    /// Size in bytes of the pack that `pack` makes of the training documents: heads, and the
+    /// lexicon if it is the encoder. A neural encoder is not included.
     pub pack: usize,
-    /// Encoding a sentence on one thread, the median.
+    /// The median time to encode a sentence on one thread.
     pub sentence: Duration,
 }
 
 impl Cost {
-    /// Packs heads for the classes of `data`, and encodes sentences of its test documents with the
-    /// encoder that its vectors are from.
+    /// Packs heads for the classes of `data`, and times its encoder on sentences of the test
+    /// documents.
     ///
     /// # Errors
     /// Errors of heads, packs and the encoder.

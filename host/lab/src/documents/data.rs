@@ -2,16 +2,16 @@
 //!
 //! **Public corpora only**: the vectors of their sentences are written to a cache.
 //!
-//! A task file names what to classify, in JSON:
+//! A task file describes the classes and corpora of a classification task, in JSON:
 //!
 //! | field | meaning |
 //! | --- | --- |
-//! | `name` | how reports call the task |
+//! | `name` | the name of the task in reports |
 //! | `train` | a corpus file |
-//! | `test` | a corpus file; without it, a fifth of `train` is kept for testing |
+//! | `test` | a corpus file; if absent, a fifth of `train` is held out for testing |
 //! | `label_field` | the field of the label; `label` by default |
-//! | `messages` | whether texts are raw messages, of which only the body without quotes counts; false by default |
-//! | `classes` | class to the labels that make it, where `comp.*` is every label that starts with `comp.`; without it, each label is a class |
+//! | `messages` | whether texts are raw messages, reduced to the body without quotes; false by default |
+//! | `classes` | labels of each class, where `comp.*` matches every label that starts with `comp.`; if absent, each label is a class |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,11 +39,11 @@ use undertone::text;
 /// Documents with fewer sentences are left out, as Meehan, Mrini and Chaudhuri (2022) do.
 pub const LEAST_SENTENCES: usize = 2;
 
-/// What to classify; see the [module](self).
+/// A classification task; see the [module](self).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// How reports call it.
+    /// Its name in reports.
     pub name: String,
     /// The training corpus.
     pub train: PathBuf,
@@ -55,14 +55,14 @@ pub struct Task {
     /// Whether texts are raw messages.
     #[serde(default)]
     pub messages: bool,
-    /// Class to labels.
+    /// Labels of each class.
     pub classes: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// The longest task file, in bytes.
+/// The size limit of a task file, in bytes.
 const LARGEST_FILE: usize = 1 << 20;
 
-/// Whether a label fits both patterns.
+/// Whether some label matches both patterns.
 fn overlap(a: &str, b: &str) -> bool {
     match (a.strip_suffix('*'), b.strip_suffix('*')) {
         (None, None) => a == b,
@@ -77,11 +77,13 @@ fn default_label_field() -> String {
 }
 
 impl Task {
-    /// A task file, if `path` ends in `.json`, whose paths start in `folder` (in the folder of the task
-    /// file by default); else a corpus without a test corpus, named after its file.
+    /// Reads a task file if `path` ends in `.json`; its paths are relative to `folder`, or to the
+    /// folder of the task file. Any other file is a corpus without a test corpus, and the task is
+    /// named after it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) says what is wrong with a task file.
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for an invalid task file.
     pub fn open(path: &Path, folder: Option<&Path>) -> Result<Self> {
         if path.extension().is_none_or(|end| end != "json") {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -121,7 +123,7 @@ impl Task {
         Ok(task)
     }
 
-    /// Checks what can be checked without a corpus.
+    /// Validates the task as far as possible without a corpus.
     fn check(&self) -> Result<(), String> {
         if self.name.trim().is_empty() {
             return Err("the name is empty".to_owned());
@@ -177,14 +179,14 @@ impl Task {
 }
 
 /// Documents and their classes.
-// No Debug: as for the vectors.
+// No `Debug`, as for the vectors.
 #[derive(Clone, PartialEq)]
 pub struct Labelled {
     /// The vectors of their sentences.
     pub documents: DocumentVectors,
     /// `[documents]`, each a class.
     pub labels: Vec<usize>,
-    /// `[documents]`, what was encoded.
+    /// `[documents]`, the texts that were encoded.
     pub texts: Vec<String>,
 }
 
@@ -210,28 +212,30 @@ pub struct Data {
     pub classes: Vec<String>,
     /// The encoder of the vectors.
     pub encoder: EncoderIdentity,
-    /// What is learned from: training and validation documents.
+    /// Training and validation documents.
     pub learning: Labelled,
-    /// The training documents in `learning`.
+    /// Indices of the training documents in `learning`.
     pub train: Vec<usize>,
-    /// The validation documents in `learning`.
+    /// Indices of the validation documents in `learning`.
     pub validation: Vec<usize>,
-    /// What is reported on.
+    /// Test documents.
     pub test: Labelled,
     /// Documents left out because they have fewer than [`LEAST_SENTENCES`] sentences.
     pub left_out: usize,
 }
 
 impl Data {
-    /// Reads, encodes and splits a task: 80 % of the training corpus for training and 20 % for
-    /// validation, or 60, 20 and 20 % without a test corpus; drawn with `seed`.
+    /// Reads, encodes and splits a task. The training corpus is split at random by `seed`: 80 % for
+    /// training and 20 % for validation, or 60, 20 and 20 % if there is no test corpus.
     ///
-    /// With `cache`, vectors are kept there, one safetensors file per encoder and texts, and an
-    /// interrupted encoding continues where it stopped.
+    /// If `cache` is given, vectors are stored there, in one safetensors file for each encoder and
+    /// set of texts, and an interrupted encoding resumes.
     ///
     /// # Errors
-    /// Errors of the corpora and the encoder; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if a document has no label or one without
-    /// a class, if there are fewer than two classes or too few documents; [`ErrorKind::Io`](undertone::error::ErrorKind::Io) for the cache.
+    /// Errors of the corpora and the encoder.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if a document has no
+    /// label or its label belongs to no class, or if there are fewer than two classes or too few
+    /// documents. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) for the cache.
     pub fn load(
         task: &Task,
         encoder: &dyn Encoder,
@@ -266,7 +270,7 @@ impl Data {
                 parts
             }
         };
-        // Of 60 and 20 % the validation documents are a quarter.
+        // Of 60 % + 20 %, the validation documents are a quarter.
         let held = order.len() / if task.test.is_some() { 5 } else { 4 };
         let validation = order.split_off(order.len() - held);
         if validation.is_empty() || test.labels.is_empty() {
@@ -317,7 +321,7 @@ struct Source {
     /// The class of each document.
     classes: Vec<String>,
     left_out: usize,
-    /// SHA-256 over the sentences: the cache knows texts by what is encoded of them.
+    /// SHA-256 over the sentences: the cache identifies texts by their sentences.
     digest: [u8; 32],
 }
 
@@ -423,7 +427,7 @@ impl Source {
         Ok(Embeddings::encode(&mut encoding, &self.documents, progress)?.into_vectors())
     }
 
-    /// The vectors from the cache; missing ones are encoded and stored there.
+    /// Reads the vectors from the cache; encodes and stores those that are missing.
     fn cached(&self, encoder: &dyn Encoder, folder: &Path) -> Result<DocumentVectors> {
         let mut hash = Sha256::new();
         hash.update(b"undertone evaluation cache 1\0");
@@ -439,7 +443,7 @@ impl Source {
                 self.documents.len(),
             ))
         };
-        // A file with the wrong content is written anew.
+        // A file with invalid content is replaced.
         if path.exists()
             && let Some(vectors) = read()?
         {
@@ -463,7 +467,8 @@ fn digest_of(sentences: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The vectors of a file that [`Encoded::write`] wrote, if it holds this many documents.
+/// The vectors of a file that [`Encoded::write`] wrote, or `None` unless it holds this number of
+/// documents.
 fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<DocumentVectors> {
     let tensors = SafeTensors::deserialize(bytes).ok()?;
     let embeddings = tensors.tensor("embeddings").ok()?;
@@ -479,14 +484,14 @@ fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<Docu
     fits.then(|| DocumentVectors::new(dimension, rows, offsets))
 }
 
-/// The numbers in these bytes; an incomplete one at the end is left out.
+/// The numbers encoded in `bytes`; an incomplete one at the end is ignored.
 fn numbers<T: FromBytes + Immutable>(bytes: &[u8]) -> impl Iterator<Item = T> {
     bytes
         .chunks_exact(size_of::<T>())
         .filter_map(|bytes| T::read_from_bytes(bytes).ok())
 }
 
-/// A uniform order (Fisher and Yates).
+/// Shuffles uniformly (Fisher and Yates).
 pub(crate) fn shuffle(order: &mut [usize], rng: &mut PublicRng) {
     for last in (1..order.len()).rev() {
         order.swap(last, rng::below(rng, last as u128 + 1) as usize);
@@ -499,7 +504,7 @@ mod tests {
     use std::io::Write;
     use undertone::encoder::LexiconEncoder;
 
-    /// A corpus of documents with these numbers of sentences, in two classes a and b.
+    /// Writes a corpus of documents with these numbers of sentences, in two classes a and b.
     fn corpus(folder: &Path, name: &str, lengths: &[usize]) -> PathBuf {
         let path = folder.join(name);
         let mut file = fs::File::create(&path).unwrap();

@@ -1,9 +1,9 @@
-//! Macro F₁ of released documents, against ε and against the number of sentences: figure 4 of Meehan, Mrini
-//! and Chaudhuri (2022).
+//! Macro F₁ of released documents, by ε and by number of sentences: figure 4 of Meehan, Mrini and
+//! Chaudhuri (2022).
 //!
-//! A classifier learns from the means of public documents; a mechanism turns each test document into
-//! something that it can classify. Settings of a mechanism are chosen for each ε on the
-//! validation documents, as the paper does.
+//! A classifier is trained on the means of public documents; a mechanism turns each test document
+//! into input of the classifier. Settings of a mechanism are chosen for each ε on the validation
+//! documents, as in the paper.
 
 pub mod columns;
 pub mod cost;
@@ -34,32 +34,32 @@ use undertone::release::document::{self, HostDocument, MAX_SENTENCES};
 use undertone_audit::Law;
 use undertone_train::{Classifier, Run, Split};
 
-/// Documents that one thread takes at a time.
+/// Documents of one parallel task.
 const BLOCK: usize = 32;
 
-/// Documents whose neighbours are audited, and neighbours of each.
+/// The number of documents whose neighbours are audited, and of neighbours for each.
 const AUDITED: (usize, usize) = (4, 8);
 
-/// What is measured.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The privacy parameters, ascending.
     pub epsilons: Vec<Epsilon>,
-    /// The privacy parameter at which documents are cut, histograms drawn.
+    /// The privacy parameter for documents cut to their first sentences and for histograms.
     pub fixed_epsilon: Epsilon,
-    /// How often each test document is released.
+    /// Releases of each test document.
     pub trials: usize,
     /// Candidates at most: training documents, drawn uniformly.
     pub candidates: usize,
-    /// Sentences that a candidate has at least.
+    /// Sentences of a candidate, at least.
     pub min_sentences: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
 impl Default for Options {
-    /// Those of the paper: ε = 1, 2, 3, 5, 10, 20, 30, documents cut at ε = 10, 5 trials, 5000 candidates
-    /// of at least 8 sentences.
+    /// The settings of the paper: ε = 1, 2, 3, 5, 10, 20, 30, cut documents at ε = 10, 5 trials,
+    /// 5000 candidates of at least 8 sentences.
     fn default() -> Self {
         let epsilon = |whole: u32| {
             Epsilon::from_micro(whole * 1_000_000).expect("the constants are in range")
@@ -75,24 +75,24 @@ impl Default for Options {
     }
 }
 
-/// Gives classes to vectors.
+/// A classifier of vectors.
 pub trait Classify {
     /// The class of each point, `[n][dimension]` row-major.
     fn predict(&self, points: &[f32]) -> Vec<usize>;
 }
 
 /// Trains a classifier on one point for each document of [`Data::learning`], `[n][dimension]`
-/// row-major; labels and split are those of the data.
+/// row-major, with the labels and the split of the data.
 pub type Teacher<'a> = &'a dyn Fn(&Data, &[f32]) -> Result<Box<dyn Classify>>;
 
-/// What a mechanism is to the reader.
+/// The role of a mechanism in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Without privacy, or without the document.
+    /// A bound: without privacy, or without the document.
     Bound,
     /// A published mechanism.
     Baseline,
-    /// One of ours.
+    /// A mechanism of this library.
     Candidate,
     /// The default of the library.
     Default,
@@ -100,22 +100,23 @@ pub enum Role {
 
 /// A mechanism with one setting.
 pub trait Mechanism {
-    /// The setting that was chosen, such as `p = 10`; empty if there is no choice.
+    /// The chosen setting, such as `p = 10`; empty if there is no choice.
     fn setting(&self) -> String;
 
     /// The predicted class of each document for each of `draws`, `[draws][documents]`.
     ///
     /// # Errors
-    /// Errors of the mechanism that are public.
+    /// Errors of the mechanism that depend on public facts only.
     fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>>;
 
-    /// The mechanism, if it selects a candidate by levels: for histograms and audits.
+    /// The mechanism as a selection of candidates by levels, for histograms and audits; `None` for
+    /// others.
     fn selection(&self) -> Option<&Selection> {
         None
     }
 }
 
-/// One release of every document.
+/// The parameters of one release of every document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Draw {
     /// The privacy parameter.
@@ -137,8 +138,8 @@ impl Draw {
         (0..trials).map(draw).collect()
     }
 
-    /// Randomness for one document: of its own, so that results do not depend on threads or on what
-    /// else is measured.
+    /// The generator for one document. Each document has a stream of its own, so that results
+    /// depend neither on threads nor on the other measurements.
     pub fn rng(&self, document: usize) -> PublicRng {
         let mut hash = Sha256::new();
         hash.update(self.seed.to_le_bytes());
@@ -152,26 +153,26 @@ impl Draw {
     }
 }
 
-/// A mechanism with the settings from which the best is taken for each ε.
+/// A mechanism and the settings from which the best is chosen for each ε.
 pub struct Column<'a> {
     /// Its name.
     pub name: String,
-    /// What it promises, for which neighbours.
+    /// Its guarantee, and for which neighbours it holds.
     pub promise: String,
-    /// What it is to the reader.
+    /// Its role in the comparison.
     pub role: Role,
-    /// At least one.
+    /// The mechanism with each setting; at least one.
     pub variants: Vec<Box<dyn Mechanism + 'a>>,
-    /// Only these are released, if all test documents would take too long.
+    /// The part of the test documents to release, if all would take too long.
     pub part: Option<Part>,
 }
 
-/// Part of the test documents, fewer times.
+/// A part of the test documents, with a smaller number of trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The numbers of the test documents that are released.
+    /// The indices of the test documents.
     pub documents: Vec<usize>,
-    /// How often each is.
+    /// Releases of each document.
     pub trials: usize,
 }
 
@@ -184,81 +185,83 @@ pub struct Score {
     pub accuracy: MeanSd,
 }
 
-/// One number of a curve.
+/// One point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point<X> {
     /// ε, or the number of sentences.
     pub x: X,
-    /// The setting that was chosen.
+    /// The chosen setting.
     pub setting: String,
-    /// What came out.
+    /// The measured score.
     pub score: Score,
 }
 
-/// The number of candidates at each distance from the best one, over all test documents.
+/// Numbers of candidates by distance from the best one, over all test documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// All candidates, by their level minus the least level of any candidate.
+    /// All candidates, by their level minus the lowest level of any candidate.
     pub all: Vec<u64>,
-    /// The drawn ones, one draw a document, for each ε.
+    /// The drawn candidates, one draw for each document, by ε.
     pub drawn: Vec<(Epsilon, Vec<u64>)>,
 }
 
-/// The largest privacy loss between some neighbouring documents, by enumeration.
+/// The largest privacy loss between sampled neighbouring documents, by enumeration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// What is promised.
+    /// The ε of the release.
     pub epsilon: Epsilon,
     /// The largest |ln ratio| found.
     pub worst: f64,
-    /// How often the best guess is right at which of two neighbours was released, both equally likely: on average over
-    /// the pairs, and for the pair where it is right most often. At most e^ε/(1 + e^ε).
+    /// How often the best guess identifies which of two equally likely neighbours was released:
+    /// averaged over the pairs, and for the pair where it is most often right. At most e^ε/(1 +
+    /// e^ε).
     pub guessed: [f64; 2],
-    /// Pairs of neighbours looked at.
+    /// Number of pairs of neighbours.
     pub pairs: usize,
 }
 
-/// What was measured of one mechanism.
+/// Results for one mechanism.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Its name.
     pub name: String,
     /// The encoder of the sentences.
     pub encoder: String,
-    /// What it promises.
+    /// Its guarantee.
     pub promise: String,
-    /// What it is to the reader.
+    /// Its role in the comparison.
     pub role: Role,
-    /// Test documents that were released, and how often each was.
+    /// Number of released test documents, and of releases of each.
     pub releases: (usize, usize),
-    /// Test documents as they are.
+    /// Scores of whole test documents.
     pub by_epsilon: Vec<Point<Epsilon>>,
-    /// Test documents cut to their first sentences, at the fixed ε.
+    /// Scores of test documents cut to their first sentences, at the fixed ε.
     pub by_sentences: Vec<Point<usize>>,
-    /// For mechanisms that select by levels, with the setting of the fixed ε.
+    /// Distances of candidates, if the mechanism selects by levels; with the setting of the fixed
+    /// ε.
     pub histogram: Option<Histogram>,
-    /// Likewise.
+    /// Privacy losses, under the same conditions.
     pub losses: Vec<Loss>,
-    /// Choosing settings on the validation documents.
+    /// Time to choose settings on the validation documents.
     pub tuning: Duration,
-    /// Releasing and classifying a test document once, with all cores.
+    /// Time to release and classify a test document once, on all cores.
     pub per_release: Duration,
 }
 
-/// Selection by the levels of a pack: whatever mechanism the pack is for.
+/// Selection by the levels of a pack, by any mechanism of packs.
 pub struct Selection {
-    /// Says what was chosen.
+    /// A description of the setting.
     setting: String,
     pack: Vec<u8>,
     rule: Rule,
-    /// How many levels one sentence moves a candidate at most: ε is shared among them.
+    /// The largest number of levels that one sentence moves a candidate; ε is divided by it.
     steps: NonZero<u8>,
-    /// The class that the server gives each candidate.
+    /// The server's class for each candidate.
     class_of: Vec<usize>,
 }
 
 impl Selection {
-    /// Selection under a pack, with a rule; `class_of` is the class that the server gives each candidate.
+    /// Selection with a pack and a rule; `class_of` is the server's class for each candidate.
     ///
     /// # Errors
     /// [`ErrorKind::Pack`](undertone::error::ErrorKind::Pack) if the bytes are not a pack.
@@ -279,7 +282,7 @@ impl Selection {
         Ratio::per_step(epsilon, self.steps)
     }
 
-    /// What `look` finds in the levels of each document; it is given the number of the document.
+    /// Calls `look` with the index and the levels of each document.
     pub(crate) fn with_levels<T: Send>(
         &self,
         documents: &DocumentVectors,
@@ -310,7 +313,8 @@ impl Selection {
         let worst = levels.iter().copied().max().unwrap_or(0);
         let levels = SliceLevels {
             levels,
-            // The law does not depend on the bound. Time does; here it may show the document.
+            // The law does not depend on the bound. Time does, and here it may depend on the
+            // document.
             bound: usize::from(worst) + 1,
         };
         let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
@@ -359,7 +363,7 @@ impl Selection {
         Ok(histogram)
     }
 
-    /// Replaces single sentences of some documents of middling length by sentences of others, and
+    /// Replaces single sentences of some documents of medium length with sentences of others, and
     /// computes both laws.
     fn losses(&self, documents: &DocumentVectors, epsilons: &[Epsilon]) -> Result<Vec<Loss>> {
         let pack = Pack::parse(&self.pack).map_err(Error::from)?;
@@ -373,7 +377,7 @@ impl Selection {
             let own = documents.document(number);
             let before = levels(&mut document, own, dimension)?;
             let places = (own.len() / dimension).max(1);
-            // Sentences from all over the corpus.
+            // Sentences from the whole corpus.
             let others = documents.rows().chunks_exact(dimension);
             let step = (others.len() / AUDITED.1).max(1);
             for (neighbour, other) in others.step_by(step).take(AUDITED.1).enumerate() {
@@ -411,14 +415,14 @@ impl Selection {
     }
 }
 
-/// How often somebody is right who sees a release and names the text that makes it likelier: no guess at which of two equally
-/// likely texts was released is right more often (Neyman and Pearson 1933).
+/// How often an observer identifies which of two equally likely texts was released by naming the
+/// one under which the release is likelier. No guess is right more often (Neyman and Pearson 1933).
 fn best_guess([a, b]: &[Law; 2], candidates: usize) -> f64 {
     let likelier = (0..candidates).map(|c| a.probability(c).max(b.probability(c)));
     likelier.sum::<f64>() / 2.0
 }
 
-/// Counts `n` more at a level.
+/// Adds `n` to the count of a level.
 fn count(counts: &mut Vec<u64>, level: u8, n: u64) {
     let level = usize::from(level);
     if counts.len() <= level {
@@ -427,7 +431,8 @@ fn count(counts: &mut Vec<u64>, level: u8, n: u64) {
     counts[level] += n;
 }
 
-/// The levels of the document with these sentences, of which the first [`MAX_SENTENCES`] count.
+/// The levels of the document with these sentences; sentences after the first [`MAX_SENTENCES`] do
+/// not count.
 fn levels(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Result<Vec<u8>> {
     document.clear();
     for row in rows.chunks_exact(dimension).take(MAX_SENTENCES) {
@@ -469,7 +474,7 @@ fn lengths(documents: &DocumentVectors) -> Vec<usize> {
     lengths
 }
 
-/// Measures each mechanism on the test documents.
+/// Measures each column on the test documents.
 ///
 /// # Errors
 /// Errors of the mechanisms.
@@ -539,18 +544,18 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
     Ok(measured)
 }
 
-/// A mechanism and the test documents that it releases.
+/// A mechanism and the test documents to release.
 struct Released<'a> {
     column: &'a Column<'a>,
     test: &'a Labelled,
-    /// How often each document is released.
+    /// Releases of each document.
     trials: usize,
     classes: usize,
     options: &'a Options,
 }
 
 impl Released<'_> {
-    /// Whole documents at each ε of the options, each with the variant that was `chosen` for it.
+    /// Scores of whole documents at each ε of the options, with the variant `chosen` for it.
     fn by_epsilon(&self, epsilons: &[Epsilon], chosen: &[usize]) -> Result<Vec<Point<Epsilon>>> {
         let (trials, options) = (self.trials, self.options);
         let mut points = Vec::new();
@@ -581,7 +586,7 @@ impl Released<'_> {
         Ok(points)
     }
 
-    /// Documents cut to these lengths, at the fixed ε.
+    /// Scores of documents cut to these lengths, at the fixed ε.
     fn by_sentences(
         &self,
         variant: &dyn Mechanism,
@@ -600,7 +605,7 @@ impl Released<'_> {
         lengths.iter().map(point).collect()
     }
 
-    /// The scores of the classes that were predicted in each trial.
+    /// The scores of the classes predicted in each trial.
     fn score(&self, predictions: &[Vec<usize>]) -> Score {
         let labels = &self.test.labels;
         let over_trials = |score: &dyn Fn(&Vec<usize>) -> f64| {
@@ -613,7 +618,8 @@ impl Released<'_> {
     }
 }
 
-/// For each ε the variant with the best mean score on the validation documents; the first of equals.
+/// For each ε, the variant with the best mean score on the validation documents; the first of
+/// equals.
 fn choose(
     column: &Column<'_>,
     validation: &DocumentVectors,
@@ -640,11 +646,11 @@ fn choose(
     Ok(best.into_iter().map(|(index, _)| index).collect())
 }
 
-/// A [`Teacher`] of the classifier of the paper, a perceptron of four layers; training stops by the
-/// validation documents.
+/// A [`Teacher`] for the classifier of the paper, a perceptron of four layers with early stopping
+/// on the validation documents.
 ///
 /// # Errors
-/// Those of [`Classifier::train`].
+/// Errors of [`Classifier::train`].
 pub fn perceptron(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
     let run = Run {
         progress: &|steps| Progress::new("training a classifier", steps),
@@ -679,14 +685,14 @@ mod tests {
     use undertone::encoder::LexiconEncoder;
     use undertone::encoder::vectors::mean;
 
-    /// The class whose mean over the training documents is nearest.
+    /// A classifier that returns the class with the nearest mean over the training documents.
     struct NearestMean {
         dimension: usize,
-        /// Classes without a document are left out.
+        /// Class and mean; classes without a document are left out.
         means: Vec<(usize, Vec<f32>)>,
     }
 
-    /// A teacher that takes no time.
+    /// A [`Teacher`] that takes almost no time.
     fn nearest_mean(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
         let dimension = data.learning.documents.dimension();
         let of_class = |class: usize| {
@@ -722,7 +728,7 @@ mod tests {
         }
     }
 
-    /// The demo corpus: 12 topics that words tell apart.
+    /// The demo corpus: 12 topics with distinct words.
     fn demo_data() -> Data {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("demo.jsonl");
@@ -749,7 +755,8 @@ mod tests {
         column.unwrap().by_epsilon[epsilon].score.macro_f1.mean
     }
 
-    /// The bound on guesses can fail: levels of a sentence that counts twice are guessed more often than ε allows.
+    /// Shows that the bound on guesses can fail: levels of a sentence that counts twice are guessed
+    /// more often than ε allows.
     #[test]
     fn a_sentence_that_counts_twice_is_guessed() {
         let ratio = Ratio::new("1".parse().unwrap());
@@ -761,7 +768,7 @@ mod tests {
             )
         };
         let bound = 1.0 / (1.0 + (-1f64).exp());
-        // Two levels, one up and one down: half of ε each way.
+        // One level goes up and the other down, each for half of ε.
         assert!((right(2) - bound).abs() < 1e-9, "{}", right(2));
         assert!(right(4) > bound + 0.1, "{}", right(4));
     }
@@ -789,7 +796,7 @@ mod tests {
                 assert!(loss.worst > 0.0 && loss.worst <= epsilon + 1e-9, "{loss:?}");
                 let [mean, worst] = loss.guessed;
                 let bound = 1.0 / (1.0 + (-epsilon).exp());
-                // Where all neighbours name the same candidate, it is a coin.
+                // If all neighbours share the best candidate, a guess is a coin toss.
                 assert!(mean > 0.5 - 1e-9 && mean <= worst + 1e-9, "{loss:?}");
                 assert!(worst <= bound + 1e-9, "{loss:?}");
             }
@@ -816,14 +823,14 @@ mod tests {
             depth.unwrap().by_epsilon
         };
         let first = scores(&options);
-        // Measuring at fewer privacy parameters changes nothing for those that stay.
+        // Removing an ε leaves the results at the others unchanged.
         options.epsilons.remove(0);
         assert_eq!(scores(&options), first[1..]);
         options.seed = 2;
         assert_ne!(scores(&options), first[1..]);
     }
 
-    /// Is right about the class 0 only, or about all, at and above an ε.
+    /// Predicts correctly only class 0, or all classes, from a given ε upwards.
     struct From {
         micro: u32,
     }
@@ -847,7 +854,7 @@ mod tests {
 
     #[test]
     fn settings_are_chosen_for_each_epsilon_on_their_own() {
-        // One is right from 2 on, the other below 2.
+        // One variant is right from ε = 2 upwards, the other below 2.
         let column = Column {
             name: String::new(),
             promise: String::new(),

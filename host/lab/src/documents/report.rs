@@ -1,4 +1,4 @@
-//! The results of an evaluation as files: tables for programs, one page for people.
+//! Reports of the experiment on documents: CSV tables and an HTML page.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -18,9 +18,9 @@ use undertone::release::document::epsilon_f64;
 
 /// All results of a run.
 pub struct Report {
-    /// What was measured with which numbers.
+    /// Settings of the run.
     pub options: Options,
-    /// How to repeat it: a command line.
+    /// The command line that repeats the run.
     pub command: String,
     /// One for each task.
     pub tasks: Vec<TaskReport>,
@@ -34,13 +34,13 @@ pub struct TaskReport {
     pub encoder: String,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// Documents to train on, to validate on, to test on, and left out as too short.
+    /// Numbers of documents: training, validation, test, and left out as too short.
     pub documents: [usize; 4],
-    /// Sentences of all documents that are used.
+    /// Number of sentences of all used documents.
     pub sentences: usize,
-    /// Reading and encoding, or reading the cache.
+    /// Time to read and encode, or to read the cache.
     pub encoding: Duration,
-    /// Training of classifiers, and packing.
+    /// Time to train classifiers and to pack.
     pub preparing: Duration,
     /// The mechanisms.
     pub measured: Vec<Measured>,
@@ -79,10 +79,11 @@ impl TaskReport {
 }
 
 impl Report {
-    /// Makes the folder `out` if it is missing, and says now whether files can be written there.
+    /// Makes the folder `out` if it is missing, and checks that files can be written there.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
@@ -90,11 +91,14 @@ impl Report {
     /// Writes `f1-vs-epsilon.csv`, `f1-vs-sentences.csv`, `histograms.csv`, `privacy-loss.csv`,
     /// `timings.csv`, `encoders.csv` and `report.html` into the folder `out`.
     ///
-    /// All texts are made before the first file is written. Each file appears whole, the page last; a full disk leaves
-    /// the old files. Files of these names are replaced; others stay.
+    /// All texts are made before the first file is written. Each file is written whole, the page
+    /// last; if the disk is full, the old files remain. Files of these names are replaced; others
+    /// stay.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument);
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("f1-vs-epsilon.csv", self.by_epsilon()),
@@ -379,12 +383,13 @@ impl Report {
     }
 }
 
-/// How often any guess at one of two neighbours is right at most, by the promise: (1 + (e^ε − 1)/(e^ε + 1))/2.
+/// The largest share of right guesses between two neighbours that the guarantee allows: (1 + (e^ε −
+/// 1)/(e^ε + 1))/2.
 fn guess_bound(epsilon: Epsilon) -> f64 {
     1.0 / (1.0 + (-epsilon_f64(epsilon)).exp())
 }
 
-/// How far the selected candidates are from the best ones.
+/// Adds the distances of selected candidates from the best ones to the page.
 fn selections(page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
     page.heading(3, "Where selection lands");
     page.paragraph(
@@ -404,7 +409,7 @@ fn selections(page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
     Ok(())
 }
 
-/// What each mechanism promises, and its times.
+/// Adds the guarantee and the times of each mechanism to the page.
 fn promises(page: &mut Page, task: &TaskReport) {
     page.heading(3, "What each mechanism promises, and how long it takes");
     let mut promises = Table::new(
@@ -428,7 +433,7 @@ fn promises(page: &mut Page, task: &TaskReport) {
     ));
 }
 
-/// A point of one of the first two tables; `x` is where it was measured.
+/// A row of one of the first two tables; `x` is the ε or the number of sentences.
 fn row<X>(
     csv: &mut Csv,
     task: &TaskReport,
@@ -465,7 +470,7 @@ fn cost_table(costs: &[Cost]) -> Table {
     table
 }
 
-/// What a mechanism is in a plot.
+/// The look of a curve, by the role of its mechanism.
 pub(crate) fn look(role: Role) -> Look {
     match role {
         Role::Default => Look::Default,
@@ -541,7 +546,7 @@ fn plot(x: &str, lines: Vec<Line>) -> Plot<'_> {
     }
 }
 
-/// Shares of candidates at most this many levels above the best.
+/// Shares of candidates at most a given number of levels from the best one.
 fn levels(histogram: &Histogram) -> Plot<'static> {
     let shares = |counts: &[u64]| -> Vec<f64> {
         let total = counts.iter().sum::<u64>().max(1) as f64;
@@ -552,7 +557,7 @@ fn levels(histogram: &Histogram) -> Plot<'static> {
         };
         counts.iter().map(share).collect()
     };
-    // Above this level next to nothing is drawn, even with the least ε.
+    // The plot ends where it covers 99 % of the draws at the smallest ε.
     let widest = histogram.drawn.first().map(|(_, counts)| shares(counts));
     let shown = widest.iter().flatten().take_while(|share| **share < 99.0);
     let levels = shown.count().max(7) + 2;
@@ -568,7 +573,7 @@ fn levels(histogram: &Histogram) -> Plot<'static> {
             points: points.collect(),
         }
     };
-    // A few ε are enough: the least, the middle one, the largest.
+    // Shows the smallest, the middle and the largest ε.
     let drawn = &histogram.drawn;
     let mut few = vec![0, drawn.len() / 2, drawn.len().saturating_sub(1)];
     few.dedup();

@@ -1,7 +1,8 @@
-//! Documents whose words were made private one by one, for the comparison of `undertone-lab sentences`.
+//! Documents whose words are made private one by one, for the comparison of `undertone-lab
+//! sentences`.
 //!
-//! This promise differs from that of sentences: it is metric, for each word, and the number of words and sentences
-//! and all places are public (Feyisetan, Balle, Drake and Diethe 2020).
+//! The guarantee differs from that for sentences: it is metric, for each word, and the number of
+//! words and sentences and their places are public (Feyisetan, Balle, Drake and Diethe 2020).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,18 +24,18 @@ use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
 use undertone::release::document::sentences;
 
-/// What words are exchanged by.
+/// Inputs of word replacement.
 #[derive(Clone, Copy)]
 pub struct Words<'a> {
     /// A pack with the vocabulary.
     pub pack: &'a [u8],
-    /// What encodes the sentences that come out: the encoder of the documents.
+    /// The encoder of the replaced sentences: the same as for the documents.
     pub encoder: &'a dyn Encoder,
-    /// Test documents that are measured, at most; they are drawn uniformly, and released once.
+    /// Number of test documents to measure, at most; they are drawn uniformly and released once.
     pub documents: usize,
 }
 
-/// Checks, before anything is measured, that noise can be drawn for vectors of this many coordinates.
+/// Checks, before any measurement, that noise can be drawn for vectors of this dimension.
 ///
 /// # Errors
 /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release).
@@ -48,14 +49,14 @@ pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
     })
 }
 
-/// Every word exchanged, every sentence encoded, classified as without privacy.
+/// Replaces every word, encodes every sentence, and classifies as without privacy.
 pub(crate) struct Exchanged<'a> {
     words: Words<'a>,
     mechanism: WordMechanism,
     classifier: Rc<dyn Classify>,
     /// The sentences of each document.
     texts: Vec<Vec<&'a str>>,
-    /// The vectors of all sentences, for each draw: documents are shown whole and cut.
+    /// The vectors of all sentences by draw, because documents are classified both whole and cut.
     encoded: RefCell<HashMap<Draw, Vec<f32>>>,
 }
 
@@ -75,7 +76,7 @@ impl<'a> Exchanged<'a> {
         }
     }
 
-    /// The vectors of the sentences that come out, in order.
+    /// The vectors of the released sentences, in order.
     fn encode(&self, draw: &Draw) -> Result<Vec<f32>> {
         let pack = Pack::parse(self.words.pack).map_err(Error::from)?;
         let vocabulary = Vocabulary::new(&pack).map_err(Error::from)?;
@@ -111,7 +112,7 @@ impl Mechanism for Exchanged<'_> {
         String::new()
     }
 
-    /// `documents` are those of the texts, whole or cut.
+    /// `documents` are the documents of the texts, whole or cut.
     fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
         assert_eq!(documents.len(), self.texts.len(), "one text a document");
         let dimension = documents.dimension();

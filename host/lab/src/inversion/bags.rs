@@ -1,10 +1,13 @@
-//! Attackers on obfuscated bags of words, made by selection or, as published, by noise and the nearest word.
+//! Attackers on obfuscated bags of words, made by selection or, as published, by noise and nearest
+//! word.
 //!
-//! The law of one word, Pr\[w | x\], is public. That of selection is computed exactly, so the posterior of a word is exact, too. That of
-//! the nearest word to noise in many dimensions has no form to compute; attackers estimate it, as anybody can, from releases of each
-//! word. Words of one message go together, so the whole bag says more about each word than its own release does. What limits an attacker on whole
-//! bags is the [`Bound`] for somebody who knows the very message and only not which of its words was drawn: given the message,
-//! the draws are independent, and the other words of the bag say nothing more.
+//! The law of one word, Pr\[w | x\], is public. The law of selection is computed exactly, hence
+//! also the posterior of a word. The law of noise and nearest word in many dimensions has no closed
+//! form; attackers estimate it from releases of each word. Words of one message occur together, so
+//! the whole bag has more information about each word than the release of the word alone. The
+//! limit on attackers of whole bags is the [`Bound`] for an attacker who has the message and only
+//! has to guess which of its words were drawn: given the message, the draws are independent, and
+//! the other words of the bag carry no information.
 
 use rayon::prelude::*;
 use undertone_audit::Law;
@@ -25,29 +28,31 @@ use undertone::error::{Error, Result};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 
-/// The rule by which words are selected.
+/// The rule that selects words.
 const RULE: Rule = Rule::PermuteAndFlip;
 
-/// How the words of bags are made private.
+/// The mechanisms that make the words of bags private.
 const MECHANISMS: [WordMechanism; 2] = [
     WordMechanism::Selection(RULE),
     WordMechanism::LaplaceNearest,
 ];
 
-/// Releases of each word from which a law is estimated. A probability is then off by 1 % of all releases at most, as a rule.
+/// Releases of each word from which a law is estimated. Its probabilities are then usually off by
+/// at most 1 percentage point.
 const DRAWS: usize = 2000;
 
-/// The attackers that see more than a word's own release.
+/// The attackers that use more than a word's own release.
 const DECODER: &str = "trained decoder";
 const WHOLE_BAG: &str = "whole bag";
 
-/// How much of a message's own words an attacker on whole bags puts into its model of the message; the rest is the prior.
+/// Weights of a public message's own words in the whole-bag attacker's model of it; the prior has
+/// the rest.
 const OWN: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// Messages whose weight is below this share of all do not count.
+/// Messages with less than this share of the total weight are ignored.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Words of a message with their shares.
+/// Indices of a message's words, with their shares.
 type Message = Vec<(usize, f64)>;
 
 /// The public law of one word: Pr\[w | x\].
@@ -55,12 +60,12 @@ pub struct Channel {
     /// `[x][w]`.
     law: Vec<f64>,
     words: usize,
-    /// Whether it was computed, not estimated.
+    /// Whether the law was computed, as opposed to estimated.
     exact: bool,
 }
 
 impl Channel {
-    /// The law of selection at this ε.
+    /// Computes the law of selection at this ε.
     pub fn new(words: &CoreWords<'_>, exponent: i32, epsilon: Epsilon) -> Self {
         let n = undertone_audit::exact::inside::Engine::candidates(words);
         let ratio = Ratio::per_unit(epsilon, exponent);
@@ -77,10 +82,11 @@ impl Channel {
         }
     }
 
-    /// The law of a mechanism at this ε, estimated from [`DRAWS`] releases of each word.
+    /// Estimates the law of a mechanism at this ε from [`DRAWS`] releases of each word.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at this ε.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at
+    /// this ε.
     fn estimated(
         vocabulary: &Vocabulary<'_>,
         mechanism: WordMechanism,
@@ -89,7 +95,7 @@ impl Channel {
     ) -> Result<Self> {
         let n = vocabulary.word_count() as usize;
         let what = format!("law {epsilon}");
-        // What was never seen may happen: one release more, of any word.
+        // Smoothing: one more release, spread over all words, so that no probability is 0.
         let rest = 1.0 / n as f64;
         let of_word = |x: usize| -> Result<Vec<f64>> {
             let rng = &mut stream(seed, &what, x as u64);
@@ -114,7 +120,8 @@ impl Channel {
         &self.law[x * self.words..][..self.words]
     }
 
-    /// The share of words that the best attacker finds who sees one release and knows the probabilities of words.
+    /// The share of words found by the best attacker who sees one release and has the probabilities
+    /// of words.
     pub fn vulnerability(&self, prior: &[f64]) -> f64 {
         let mut most = vec![0f64; self.words];
         for (x, p) in prior.iter().enumerate() {
@@ -132,7 +139,7 @@ impl Channel {
     }
 }
 
-/// How bags are made.
+/// Mechanism and size of bags.
 #[derive(Clone, Copy)]
 struct Way {
     mechanism: WordMechanism,
@@ -141,28 +148,28 @@ struct Way {
     epsilon: Epsilon,
 }
 
-/// A bag before and after.
+/// A bag before and after release.
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
-    /// The words as drawn from a message.
+    /// The words drawn from a message.
     pub private: Vec<usize>,
-    /// What each was exchanged for.
+    /// The released word for each of them.
     pub released: Vec<usize>,
 }
 
-/// The messages, and what is public about their words.
+/// Messages, and public facts about their words.
 pub struct Bags<'a> {
     vocabulary: Vocabulary<'a>,
     words: CoreWords<'a>,
-    /// Messages by part: to learn from, to choose by, to report on.
+    /// Messages by part: training, validation, test.
     messages: [Vec<Message>; 3],
-    /// `[words]`: how likely a word drawn from a message to learn from is.
+    /// `[words]`: the probability of each word in a draw from the training messages.
     prior: Vec<f64>,
     bound: Bound,
 }
 
 impl<'a> Bags<'a> {
-    /// The messages of `sample` that have a word of the pack's vocabulary.
+    /// Takes the messages of `sample` that have a word of the pack's vocabulary.
     ///
     /// # Errors
     /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack has no lexicon.
@@ -182,7 +189,7 @@ impl<'a> Bags<'a> {
         Self::of_messages(vocabulary, pack, messages)
     }
 
-    /// From messages to learn from, to choose by, and to report on; each has a word.
+    /// Takes training, validation and test messages; each has a word.
     fn of_messages(
         vocabulary: Vocabulary<'a>,
         pack: &Pack<'a>,
@@ -199,7 +206,7 @@ impl<'a> Bags<'a> {
             prior: Vec::new(),
             bound,
         };
-        // Each word may occur.
+        // Smoothing: every word gets a positive probability.
         let [learned, ..] = &bags.messages;
         let mixed = mixture(learned, n);
         let floor = 0.5 / (learned.len() as f64 + 0.5 * n as f64);
@@ -213,10 +220,11 @@ impl<'a> Bags<'a> {
         self.prior.len()
     }
 
-    /// The law of one word; `seed` is for those that are estimated.
+    /// The law of one word; `seed` is for laws that are estimated.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at this ε.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the mechanism cannot draw at
+    /// this ε.
     pub fn channel(
         &self,
         mechanism: WordMechanism,
@@ -232,10 +240,11 @@ impl<'a> Bags<'a> {
         }
     }
 
-    /// Draws words from each message of a part as a device does, and exchanges them.
+    /// Draws words from each message of a part and releases them, as a device does.
     ///
-    /// A release also forgets the order of its words. That is post-processing, which these attackers make no use of; here
-    /// the order stays, so that it is known which word came from which.
+    /// A release also loses the order of its words by post-processing, which these attackers do not
+    /// use; here the order is kept, so that each released word can be compared with its private
+    /// one.
     fn draw(&self, part: usize, way: Way, trial: usize, seed: u64) -> Result<Vec<Drawn>> {
         let Way {
             mechanism,
@@ -260,14 +269,14 @@ impl<'a> Bags<'a> {
         messages.map(of_message).collect()
     }
 
-    /// Bags of the messages to report on.
+    /// Bags of the test messages.
     fn tested(&self, way: Way, options: &Options) -> Result<Vec<Drawn>> {
         let trials = 0..options.trials;
         let bags = trials.map(|trial| self.draw(2, way, trial, options.seed));
         Ok(bags.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// What attackers find in bags of the messages to report on, who take them for ones of this law and this way.
+    /// Runs all attackers on `bags`; they assume this law and this way.
     fn attack(
         &self,
         bags: &[Drawn],
@@ -281,7 +290,7 @@ impl<'a> Bags<'a> {
             |scores: &dyn Fn(usize) -> Vec<f32>| -> Vec<Vec<f32>> { (0..n).map(scores).collect() };
         let tables = [
             ("chance", by_word(&|_| prior.clone())),
-            // Of the other words, those that are released for this one most often.
+            // After the word itself, words follow by how often they are released as it.
             (
                 "word as released",
                 by_word(&|w| {
@@ -305,7 +314,7 @@ impl<'a> Bags<'a> {
                     pairs.map(|(w, x)| place(&table[*w], *x)).collect()
                 };
                 let groups: Vec<Vec<usize>> = bags.iter().map(of_bag).collect();
-                // What an estimate expects has an error of its own.
+                // An expectation under an estimated law has an error of its own.
                 let expected = channel.exact.then(|| self.expected(channel, table));
                 Tally::new(name, &groups, expected)
             })
@@ -319,7 +328,7 @@ impl<'a> Bags<'a> {
         Ok(tallies)
     }
 
-    /// How often the first guess for each released word is right by the law.
+    /// How often the first guess for each released word is right, under the law.
     fn expected(&self, channel: &Channel, table: &[Vec<f32>]) -> f64 {
         let [.., tested] = &self.messages;
         let frequent = mixture(tested, channel.words);
@@ -330,16 +339,17 @@ impl<'a> Bags<'a> {
         table.iter().enumerate().map(of_word).sum()
     }
 
-    /// A decoder that sees a word and the counts of its bag, of which the sum of the bag's vectors is a linear function.
+    /// Trains a decoder on words and the counts of their bag, of which the sum of the bag's vectors
+    /// is a linear function.
     fn decode(&self, bags: &[Drawn], way: Way, options: &Options) -> Result<Tally> {
         let size = way.size;
         let n = self.prior.len();
         let [learned, ..] = &self.messages;
-        // Words of each bag that are learned from, so that all messages are.
+        // Words of each bag to train on, so that all messages contribute.
         let each = options.lessons.div_ceil(learned.len()).min(size.into());
         let mut rows = Vec::new();
         let mut lessons = Vec::new();
-        // It may obfuscate public messages as often as it likes.
+        // The attacker may obfuscate public messages any number of times.
         for trial in 0..options.lessons.div_ceil(each * learned.len()) {
             for bag in self.draw(0, way, trial, options.seed)? {
                 inputs(&bag, each, n, &mut rows);
@@ -360,7 +370,7 @@ impl<'a> Bags<'a> {
         Ok(Tally::new(DECODER, &groups, None))
     }
 
-    /// The model of messages that finds most words in bags of the messages to choose by.
+    /// The model that finds the most words in bags of the validation messages.
     fn model<'c>(&'c self, way: Way, channel: &'c Channel, options: &Options) -> Result<Model<'c>> {
         let bags = self.draw(1, way, 0, options.seed)?;
         let mut best: Option<(usize, Model<'c>)> = None;
@@ -378,8 +388,8 @@ impl<'a> Bags<'a> {
         Ok(best.map_or_else(|| Model::new(self, channel, OWN[0]), |(_, model)| model))
     }
 
-    /// What no attacker exceeds who does not know the messages' words to go together, and what none exceeds at all; by one
-    /// guess.
+    /// Upper bounds on the first guess: of attackers who treat words of a message as independent,
+    /// and of all attackers.
     fn bounds(&self, epsilon: f64) -> [f64; 2] {
         let [.., tested] = &self.messages;
         let n = self.prior.len();
@@ -393,14 +403,16 @@ impl<'a> Bags<'a> {
         [alone, sum / tested.len() as f64]
     }
 
-    /// The best that an attacker on single words can do who knows how frequent words are in the messages to report on.
+    /// The share found by the best attacker on single words who has the word frequencies of the
+    /// test messages.
     fn best_alone(&self, channel: &Channel) -> f64 {
         let [.., tested] = &self.messages;
         channel.vulnerability(&mixture(tested, self.prior.len()))
     }
 }
 
-/// Appends the inputs of a decoder: for each of the first `most` words of a bag, which it is, and the counts of the bag.
+/// Appends the inputs of a decoder for each of the first `most` words of a bag: the word as one-hot
+/// vector, and the counts of the bag.
 fn inputs(bag: &Drawn, most: usize, words: usize, rows: &mut Vec<f32>) {
     let mut counts = vec![0.0; words];
     bag.released.iter().for_each(|w| counts[*w] += 1.0);
@@ -422,7 +434,7 @@ fn shares(mut words: Vec<u32>) -> Message {
         .collect()
 }
 
-/// The word of a message at this share of all its words.
+/// The word of a message at the quantile `uniform` of its words.
 fn pick(message: &Message, uniform: f64) -> usize {
     let mut sum = 0.0;
     let found = message.iter().find(|(_, share)| {
@@ -441,13 +453,14 @@ fn mixture(messages: &[Message], words: usize) -> Vec<f64> {
     sums
 }
 
-/// A model of text: a message is like one of the public ones, whose words it mixes with the prior.
+/// A model of text: a message resembles one of the public messages, whose words are mixed with the
+/// prior.
 struct Model<'a> {
     bags: &'a Bags<'a>,
     channel: &'a Channel,
-    /// The share of a public message's own words.
+    /// The weight of the public message's own words.
     own: f64,
-    /// `[messages][words]`: ln of the probability of a released word.
+    /// `[messages][words]`: the logarithm of the probability of a released word.
     released: Vec<f32>,
 }
 
@@ -478,7 +491,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The places of a bag's private words by falling posterior, given the whole bag.
+    /// The rank of each private word of a bag by its posterior, given the whole bag.
     fn places(&self, bag: &Drawn) -> Vec<usize> {
         let [learned, ..] = &self.bags.messages;
         let n = self.channel.words;
@@ -511,24 +524,26 @@ impl<'a> Model<'a> {
     }
 }
 
-/// What was found in bags of one mechanism and size at one ε.
+/// Results for bags of one mechanism and size at one ε.
 pub struct Measured {
-    /// How words were made private.
+    /// The mechanism.
     pub mechanism: WordMechanism,
     /// Words of a bag.
     pub size: u16,
     /// The privacy parameter.
     pub epsilon: Epsilon,
-    /// The attackers, the strongest last.
+    /// The results of the attackers, the strongest last.
     pub tallies: Vec<Tally>,
-    /// The best that an attacker on single words can do, by the law; none if that was estimated.
+    /// The share found by the best attacker on single words, under the law; `None` if the law was
+    /// estimated.
     pub best_alone: Option<f64>,
-    /// What no attacker on single words exceeds by one guess, and what none exceeds that sees whole bags.
+    /// Upper bounds on the first guess: of attackers on single words, and of attackers on whole
+    /// bags.
     pub bounds: [f64; 2],
 }
 
 impl Measured {
-    /// How words were made private, as a name.
+    /// The name of the mechanism.
     pub fn mechanism_name(&self) -> &'static str {
         match self.mechanism {
             WordMechanism::LaplaceNearest => "Laplace noise and the nearest word",
@@ -543,7 +558,7 @@ impl Measured {
     }
 }
 
-/// Releases and attacks bags by every mechanism, of every size, at every ε.
+/// Releases and attacks bags with every mechanism, size and ε.
 ///
 /// # Errors
 /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of training;
@@ -601,7 +616,7 @@ mod tests {
         vectors.lexicon_pack(None, WORDS).unwrap().pack
     }
 
-    /// Messages of four words out of a third of the vocabulary.
+    /// Messages of four words from a third of the vocabulary.
     fn bags(pack: &[u8]) -> Bags<'_> {
         let pack = Pack::parse(pack).unwrap();
         let message = |number: usize| {
@@ -636,7 +651,7 @@ mod tests {
         bags.channel(mechanism, epsilon(text), 1).unwrap()
     }
 
-    /// What attackers find in bags drawn at one ε who take them for ones at another.
+    /// Attacks bags drawn at one ε by attackers who assume another.
     fn attack(
         bags: &Bags<'_>,
         mechanism: WordMechanism,
@@ -680,7 +695,7 @@ mod tests {
             for tally in [decoder, whole] {
                 assert!(!tally.above(bounds[1]), "{text}: {tally:?} {bounds:?}");
             }
-            // Next to no ε there is nothing to learn.
+            // With almost no ε there is no information.
             assert!(
                 text == "0.0001" || decoder.first.mean > 0.85 * exact.first.mean,
                 "{text}: {decoder:?} {exact:?}"
@@ -708,7 +723,8 @@ mod tests {
         }
     }
 
-    /// A planted bug: words exchanged with twice the ε. The law sees it, and so does the promise.
+    /// Planted defect: words are replaced with twice the ε. The checks against the law and against
+    /// the bound both fail.
     #[test]
     fn twice_the_epsilon_is_found() {
         let pack = pack();
@@ -725,7 +741,8 @@ mod tests {
         assert!(!exact("4").as_expected());
     }
 
-    /// On a line the law of noise and the nearest word is known: words are half a unit apart, so boundaries are a quarter away.
+    /// On a line, the law of noise and nearest word has a closed form: words are half a unit apart,
+    /// so boundaries are a quarter away.
     #[test]
     fn an_estimated_law_is_that_of_the_noise() {
         let pack = pack();

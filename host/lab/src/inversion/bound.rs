@@ -1,43 +1,47 @@
-//! How often any attacker can be right who guesses a word from a release with a metric promise.
+//! An upper bound on how often any attacker guesses a word correctly from a release with a metric
+//! guarantee.
 
-/// Rounds in which the weights of a [`Bound`] are improved. Any weights give a bound; more rounds give a lower one.
+/// Rounds in which the weights of a [`Bound`] are improved. Any weights give a bound; more rounds
+/// give a lower one.
 const ROUNDS: usize = 200;
 
-/// What a promise says beside ε·distance for noise in `core`: κ ≤ 2⁻²³, and ε·τ is less.
+/// The part of the guarantee of noise in `core` beyond ε·distance: κ ≤ 2⁻²³, and ε·τ is smaller.
 pub const SLACK: f64 = 2.0 / (1u64 << 23) as f64;
 
-/// δ of a pair of words is at most this, times one and the factor of the promise.
+/// The δ of a pair of words x, v is at most `DELTA`·(1 + e^(l(x, v))).
 const DELTA: f64 = 1.0 / (1u64 << 60) as f64;
 
-/// An upper bound on the share of words that any attacker finds, from the promise alone.
+/// An upper bound on the share of words that any attacker finds, from the guarantee alone.
 ///
-/// The words x have the public probabilities p(x). A release of x promises that no event is more than e^(l(x, v)) times
-/// likelier than for the word v, with l(x, v) = ε·(distance + q) + κ and l(x, x) = 0. An attacker sees the release and
-/// guesses k words; it is right if x is among them. It may know the mechanism and p, compute forever and draw at random.
+/// The words x have the public probabilities p(x). A release of x guarantees that no event is more
+/// than e^(l(x, v)) times likelier than for the word v, with l(x, v) = ε·(distance + q) + κ and
+/// l(x, x) = 0. An attacker sees the release and guesses k words; it is right if x is among them.
+/// It may use the mechanism and p, unlimited computation and randomness.
 ///
-/// *Theorem.* For all weights λ(v) ≥ 0 of the words, an attacker is right with a probability of at most
-/// k·Σᵥ λ(v) + Σₓ max(0, p(x) − Σᵥ λ(v)·e^(−l(x, v))).
+/// *Theorem.* For all weights λ(v) ≥ 0 of the words, an attacker is right with a probability of at
+/// most k·Σᵥ λ(v) + Σₓ max(0, p(x) − Σᵥ λ(v)·e^(−l(x, v))).
 ///
-/// *Proof.* Let a(x) be the probability that x is among the guesses if x was released, and b(x, v) the one that x is among
-/// them if v was. The promise is a(x)·e^(−l(x, v)) ≤ b(x, v). For each v at most k words are guessed: Σₓ b(x, v) ≤ k.
-/// So Σₓ a(x)·e^(−l(x, v)) ≤ k for each v, and
-/// Σₓ p(x)·a(x) = Σₓ a(x)·(p(x) − Σᵥ λ(v)·e^(−l(x, v))) + Σᵥ λ(v)·Σₓ a(x)·e^(−l(x, v)).
-/// In the first sum a(x) lies between 0 and 1; in the second the sums over x are at most k. ∎
+/// *Proof.* Let a(x) be the probability that x is among the guesses if x was released, and b(x, v)
+/// the probability that x is among them if v was. The guarantee is a(x)·e^(−l(x, v)) ≤ b(x, v). For
+/// each v at most k words are guessed: Σₓ b(x, v) ≤ k. So Σₓ a(x)·e^(−l(x, v)) ≤ k for each v, and
+/// Σₓ p(x)·a(x) = Σₓ a(x)·(p(x) − Σᵥ λ(v)·e^(−l(x, v))) + Σᵥ λ(v)·Σₓ a(x)·e^(−l(x, v)). In the
+/// first sum a(x) lies between 0 and 1; in the second the sums over x are at most k. ∎
 ///
-/// It is weak duality of a linear programme: the best λ give the most that the inequalities of the proof allow. Without ε
-/// that is chance, the k likeliest words; without privacy it is 1. With δ, k grows by 2δ for each word, far below
-/// rounding. For two words at distance D it is e^(ε·D)/(1 + e^(ε·D)).
+/// This is weak duality of a linear programme: the best λ give the largest value that the
+/// inequalities of the proof allow. At ε = 0 the value is chance, the k likeliest words; without
+/// privacy it is 1. With δ, k grows by 2δ for each word, far below rounding. For two words at
+/// distance D it is e^(ε·D)/(1 + e^(ε·D)).
 ///
-/// The number that such a bound limits is the Bayes vulnerability of Alvim, Andrés, Chatzikokolakis, Degano and
+/// The bounded quantity is the Bayes vulnerability of Alvim, Andrés, Chatzikokolakis, Degano and
 /// Palamidessi (2015), who bound it for differential privacy on graphs.
 pub struct Bound {
-    /// `[words][words]`: distance + q, 0 for a word and itself.
+    /// `[words][words]`: distance + q; 0 on the diagonal.
     distances: Vec<f64>,
     words: usize,
 }
 
 impl Bound {
-    /// For words at these distances; `step` is q.
+    /// Creates the bound for words at these distances; `step` is q.
     pub fn new(words: usize, step: f64, distance: impl Fn(usize, usize) -> f64) -> Self {
         let pairs = (0..words).flat_map(|x| (0..words).map(move |v| (x, v)));
         let of_pair = |(x, v)| if x == v { 0.0 } else { distance(x, v) + step };
@@ -47,13 +51,14 @@ impl Bound {
         }
     }
 
-    /// The bound for `guesses` guesses, words with these probabilities, and an ε per unit of distance.
+    /// The bound for `guesses` guesses, words with these probabilities, and an ε per unit of
+    /// distance.
     ///
     /// # Panics
     /// If there is not one probability for each word.
     ///
     /// # Cost
-    /// About 400 products of a vector with a matrix, of the words that have a probability.
+    /// About 400 products of a vector with a matrix, over the words with a positive probability.
     pub fn at(&self, epsilon: f64, prior: &[f64], guesses: usize) -> f64 {
         assert_eq!(prior.len(), self.words, "one probability for each word");
         let possible: Vec<usize> = (0..self.words).filter(|x| prior[*x] > 0.0).collect();
@@ -79,7 +84,8 @@ impl Bound {
                 .for_each(|x| *x = x.max(f64::MIN_POSITIVE));
             let (bound, scale, full) = scaled(&p, &covered, k * weights.iter().sum::<f64>());
             best = best.min(bound);
-            // Raise weights where more is guessed than k words, averaged over rounds.
+            // Raise the weights of words for which more than k words are guessed, averaged over
+            // rounds.
             for ((allowed, p), covered) in allowed.iter_mut().zip(&p).zip(&covered) {
                 let now = if p / covered > scale {
                     1.0
@@ -90,7 +96,7 @@ impl Bound {
                 };
                 *allowed += (now - *allowed) / (1.0 + round / 10.0);
             }
-            // Where the bound is 1, any scale will do.
+            // If the bound is 1, any scale is correct.
             let scale = if scale > 0.0 { scale } else { 1.0 };
             let guessed = product(&factors, &allowed);
             for (weight, guessed) in weights.iter_mut().zip(&guessed) {
@@ -107,13 +113,13 @@ fn product(rows: &[f64], vector: &[f64]) -> Vec<f64> {
     rows.chunks_exact(vector.len()).map(row).collect()
 }
 
-/// The least of s·cost + Σ max(0, p − s·covered) over s ≥ 0, that s, and the share of the word at its turning point that
-/// balances it.
+/// The minimum of s·cost + Σ max(0, p − s·covered) over s ≥ 0, the minimising s, and the share of
+/// the word at its turning point that balances the slope.
 fn scaled(p: &[f64], covered: &[f64], cost: f64) -> (f64, f64, f64) {
     let mut turns: Vec<usize> = (0..p.len()).collect();
     let turn = |x: &usize| p[*x] / covered[*x];
     turns.sort_unstable_by(|a, b| turn(b).total_cmp(&turn(a)));
-    // From large s to small ones: words behind their turning point add p − s·covered.
+    // From large s to small: words past their turning point add p − s·covered.
     let (mut sum, mut slope) = (0.0, 0.0);
     let mut found = (p.iter().sum(), 0.0, 0.0);
     for x in turns {
@@ -166,13 +172,14 @@ mod tests {
                 line(2).at(epsilon, &[0.5; 2], 1),
                 epsilon.exp() / (1.0 + epsilon.exp()),
             );
-            // Words on a line: the inverse of their matrix has known sums of rows.
+            // Words on a line: the row sums of the inverse matrix are known.
             let all = 48.0 * (epsilon / 2.0).tanh() + 2.0 / (1.0 + (-epsilon).exp());
             near(line(50).at(epsilon, &[0.02; 50], 1), all / 50.0);
         }
     }
 
-    /// Any mechanism with the promise stays below: randomised response attains the bound for equal distances.
+    /// Any mechanism with the guarantee stays below the bound; randomised response attains it for
+    /// equal distances.
     #[test]
     fn attained_by_randomised_response() {
         for words in [2usize, 5, 30] {

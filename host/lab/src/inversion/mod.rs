@@ -1,29 +1,35 @@
-//! Attackers of today: what somebody finds who wants the words back from private vectors and from obfuscated bags.
+//! Practical attackers that recover words from private vectors and obfuscated bags.
 //!
-//! Everybody here knows everything public: the vocabulary, the mechanism with its law and its ε, how frequent words are,
-//! and messages of the same kind. The private word is drawn by the very frequencies that the attackers know, so none of
-//! them is held back by a wrong guess of the prior. The attackers:
+//! All attackers have everything public: the vocabulary, the mechanism with its law and its ε, word
+//! frequencies, and messages of the same kind. Private words are drawn with the very frequencies
+//! that the attackers have, so no attacker suffers from a wrong prior. The attackers:
 //!
-//! - *Nearest word*: the word nearest to a noisy vector, or the word of a bag as it came. The usual attack on word
-//!   perturbation and on embeddings (Feyisetan, Balle, Drake and Diethe 2020; Song and Raghunathan 2020).
-//! - *Exact posterior*: Bayes' rule with the public law and the public prior. For a known vocabulary it can be computed, and
-//!   no attacker that sees one release of one word is better on average. It is the yardstick. Tong, Chen, Yuan, Liu, Zhang, Yu
-//!   and Zhang (2025) attack sanitised text so; the measure is the Bayes vulnerability of quantitative information flow. Where the law has
-//!   no form to compute, it is estimated from releases, and the posterior with it.
-//! - *Trained decoder*: a perceptron that learned from its own releases of public words, as inverters of sentence embeddings do
-//!   (Morris, Kuleshov, Shmatikov and Rush 2023). It needs no law.
-//! - For bags, *whole bag*: the words of a message go together. A posterior over public messages, each a distribution of
-//!   words, weighs each word by what the others say; exact for that model of text.
+//! - *Nearest word*: the word nearest to a noisy vector, or the released word of a bag. The usual
+//!   attack on word perturbation and on embeddings (Feyisetan, Balle, Drake and Diethe 2020; Song
+//!   and Raghunathan 2020).
+//! - *Exact posterior*: Bayes' rule with the public law and the public prior. For a known
+//!   vocabulary it can be computed, and no attacker that sees one release of one word is better on
+//!   average. It is the yardstick. Tong, Chen, Yuan, Liu, Zhang, Yu and Zhang (2025) attack
+//!   sanitised text in this way; the measure is the Bayes vulnerability of quantitative information
+//!   flow. A law without a closed form is estimated from releases, and the posterior with it.
+//! - *Trained decoder*: a perceptron trained on its own releases of public words, like inverters of
+//!   sentence embeddings (Morris, Kuleshov, Shmatikov and Rush 2023). It does not need the law.
+//! - *Whole bag*, for bags: the words of a message occur together. A posterior over public
+//!   messages, each a distribution of words, weighs each word by the other words; it is exact for
+//!   that model of text.
 //!
-//! What they find is compared with *chance*, the best guess without a release, and with the [`Bound`](bound::Bound) that
-//! follows from the promise, for any attacker. Two checks can fail, each for a correct mechanism with a probability below 10⁻⁹
-//! (Hoeffding): nobody is above the bound, and the exact posterior is right as often as it says itself. The second one sees noise
-//! that is too small in any dimension, where the bound is far away.
+//! The results are compared with *chance*, the best guess without a release, and with the
+//! [`Bound`](bound::Bound) that follows from the guarantee and holds for any attacker. Two checks
+//! run with every experiment; a correct mechanism fails each with a probability below 10⁻⁹
+//! (Hoeffding): no attacker exceeds the bound, and the success of the exact posterior agrees with
+//! its prediction. The second check detects noise that is too small in any dimension, even where
+//! the bound is far away.
 //!
-//! References: Alvim, Andrés, Chatzikokolakis, Degano and Palamidessi, *On the information leakage of differentially-private
-//! mechanisms*, 2015. Feyisetan et al., *Privacy- and utility-preserving textual analysis via calibrated multivariate
-//! perturbations*, 2020. Morris et al., *Text embeddings reveal (almost) as much as text*, 2023. Song and Raghunathan,
-//! *Information leakage in embedding models*, 2020. Tong et al., *On the vulnerability of text sanitization*, 2025.
+//! References: Alvim, Andrés, Chatzikokolakis, Degano and Palamidessi, *On the information leakage
+//! of differentially-private mechanisms*, 2015. Feyisetan et al., *Privacy- and utility-preserving
+//! textual analysis via calibrated multivariate perturbations*, 2020. Morris et al., *Text
+//! embeddings reveal (almost) as much as text*, 2023. Song and Raghunathan, *Information leakage in
+//! embedding models*, 2020. Tong et al., *On the vulnerability of text sanitization*, 2025.
 
 pub mod bags;
 pub mod bound;
@@ -43,43 +49,44 @@ use undertone::lexicon::word_vectors::Vectors;
 use undertone::pack::heads::Targets;
 use undertone::text::WordFilter;
 
-/// Guesses of an attacker that names several words.
+/// Number of guesses of an attacker that may name several words.
 pub const SEVERAL: usize = 10;
 
-/// A check of a correct mechanism fails with at most this probability.
+/// The largest probability that a check of a correct mechanism fails.
 const FALSE_ALARM: f64 = 1e-9;
 
 /// The widths of the decoders' hidden layers.
 const HIDDEN: [usize; 2] = [128, 128];
 
-/// One bag of lessons of this many decides when training stops.
+/// One bag of this many validates the decoder's training.
 const VALIDATION: usize = 8;
 
-/// What is measured.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The privacy parameters per unit of distance, ascending.
     pub epsilons: Vec<Epsilon>,
-    /// Words of the vocabulary of vectors.
+    /// Size of the vocabulary of vectors.
     pub vocabulary: usize,
-    /// Private words that are released as vectors at each ε.
+    /// Private words released as vectors at each ε.
     pub words: usize,
     /// Principal directions of projected vectors.
     pub directions: usize,
-    /// Words of a bag.
+    /// Sizes of bags, in words.
     pub sizes: Vec<u16>,
-    /// How often each test message is released.
+    /// Releases of each test message.
     pub trials: usize,
-    /// Releases that a decoder learns from.
+    /// Releases that a decoder is trained on.
     pub lessons: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
-/// How often one attacker was right. Its guesses come in groups that are independent of each other.
+/// How often one attacker was right. Its guesses come in groups; groups are independent of each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tally {
-    /// The attacker.
+    /// The name of the attacker.
     pub attacker: &'static str,
     /// Independent groups of guesses: words released as vectors, or bags.
     pub groups: usize,
@@ -87,12 +94,13 @@ pub struct Tally {
     pub first: MeanSd,
     /// The share of words among [`SEVERAL`] guesses.
     pub several: MeanSd,
-    /// The share that the attacker thinks it finds by one guess, if its model has no room for error.
+    /// The share that the attacker's model predicts for one guess; `None` if the model is an
+    /// approximation.
     pub expected: Option<f64>,
 }
 
 impl Tally {
-    /// From groups of places: 0 if the word was guessed first.
+    /// Summarises groups of ranks: 0 if the word was guessed first.
     ///
     /// # Panics
     /// If there is no group.
@@ -113,29 +121,30 @@ impl Tally {
         }
     }
 
-    /// Half of an interval around `first` that holds the true share with about 95 %.
+    /// Half the width of the 95 % confidence interval around `first`.
     pub fn half_interval(&self) -> f64 {
         1.96 * self.first.sd / (self.groups as f64).sqrt()
     }
 
-    /// How far a mean of so many shares lies from what it estimates, but with a probability of at most 10⁻⁹ (Hoeffding 1963).
+    /// The largest deviation of the mean from its expectation, exceeded with a probability of at
+    /// most 10⁻⁹ (Hoeffding 1963).
     pub fn doubt(&self) -> f64 {
         ((2.0 / FALSE_ALARM).ln() / (2.0 * self.groups as f64)).sqrt()
     }
 
-    /// Whether more was found than `bound` allows, beyond chance.
+    /// Whether the attacker exceeds `bound` significantly.
     pub fn above(&self, bound: f64) -> bool {
         self.first.mean > bound + self.doubt()
     }
 
-    /// Whether the attacker is right as often as it thinks, up to chance.
+    /// Whether the success of the attacker agrees with its prediction, up to chance.
     pub fn as_expected(&self) -> bool {
         self.expected
             .is_none_or(|expected| (self.first.mean - expected).abs() <= self.doubt())
     }
 }
 
-/// The place of `truth` when words are tried by falling score, equal ones in order.
+/// The rank of `truth` by falling score, ties in order.
 fn place(scores: &[f32], truth: usize) -> usize {
     let own = scores[truth];
     let before = scores[..truth].iter().filter(|score| **score >= own);
@@ -143,16 +152,17 @@ fn place(scores: &[f32], truth: usize) -> usize {
     before.count() + after.count()
 }
 
-/// Words by number, with their public probabilities.
+/// Indexed words with their public probabilities.
 pub struct PublicWords {
     /// The words and their vectors.
     pub vectors: Vectors,
-    /// `[words]`, their sum is 1.
+    /// `[words]`, with sum 1.
     pub prior: Vec<f64>,
 }
 
 impl PublicWords {
-    /// The `most` most frequent words of the training messages that `vectors` knows and that are not stop words.
+    /// Takes the `most` most frequent words of the training messages, except stop words and words
+    /// without a vector.
     ///
     /// # Errors
     /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if there is none.
@@ -189,7 +199,8 @@ impl PublicWords {
     }
 }
 
-/// Trains a decoder: from rows of `dimension` numbers to one of `classes` words. `together` rows come from one bag.
+/// Trains a decoder from rows of `dimension` numbers to one of `classes` words. `together` rows
+/// come from one bag.
 fn decoder(
     rows: &[f32],
     dimension: usize,
@@ -217,7 +228,7 @@ fn decoder(
     Ok(decoder)
 }
 
-/// ln, as attackers add it up.
+/// Natural logarithms, which attackers add up.
 fn logarithms(probabilities: &[f64]) -> Vec<f32> {
     probabilities.iter().map(|p| p.ln() as f32).collect()
 }

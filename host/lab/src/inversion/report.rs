@@ -1,4 +1,4 @@
-//! The results of attacks as files: tables for programs, one page for people.
+//! Reports of the attacks: CSV tables and an HTML page.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use undertone::release::document::epsilon_f64;
 
 /// All results of a run.
 pub struct Report {
-    /// What was measured with which numbers.
+    /// Settings of the run.
     pub options: Options,
-    /// How to repeat it: a command line.
+    /// The command line that repeats the run.
     pub command: String,
     /// The name of the word vectors.
     pub name: String,
-    /// Words of the vocabulary of vectors.
+    /// Size of the vocabulary of vectors.
     pub words: usize,
-    /// Words of the vocabulary of bags.
+    /// Size of the vocabulary of bags.
     pub bag_words: usize,
     /// Attacks on vectors.
     pub vectors: Vec<vectors::Measured>,
@@ -31,28 +31,31 @@ pub struct Report {
     pub bags: Vec<bags::Measured>,
 }
 
-/// A row of a table, and a line of a plot.
+/// A row of a table, which is also a line of a plot.
 struct Row {
     name: String,
     look: Look,
-    /// By ascending ε: the share found by one guess, half of its interval, and a note.
+    /// By ascending ε: the share found by one guess, half its confidence interval, and a note.
     cells: Vec<(Epsilon, f64, f64, String)>,
 }
 
 impl Report {
-    /// Makes the folder `out` if it is missing, and says now whether files can be written there.
+    /// Makes the folder `out` if it is missing, and checks that files can be written there.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
 
-    /// Writes `vectors.csv`, `bags.csv` and `report.html` into the folder `out`, each whole, the page last. A full disk leaves
-    /// the old files.
+    /// Writes `vectors.csv`, `bags.csv` and `report.html` into the folder `out`. Each file is
+    /// written whole, the page last; if the disk is full, the old files remain.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument);
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("vectors.csv", self.vector_table()),
@@ -62,8 +65,8 @@ impl Report {
         folder::write(out, &files)
     }
 
-    /// What should not be: attackers above what the promise allows, and exact ones that are right more or less often than the
-    /// law says.
+    /// Failed checks: attackers that exceed the bound, and exact attackers that are right more or
+    /// less often than predicted.
     pub fn alarms(&self) -> Vec<String> {
         let of_vectors = self.vectors.iter().flat_map(|found| {
             let what = format!("{}, ε = {}", found.release, found.epsilon);
@@ -244,7 +247,7 @@ impl Report {
         Ok(())
     }
 
-    /// A plot and a table.
+    /// Adds a plot and a table to the page.
     fn section(&self, page: &mut Page, heading: &str, rows: &[Row]) -> Result<(), DrawError> {
         page.heading(3, heading);
         let line = |row: &Row| Line {
@@ -291,12 +294,12 @@ impl Report {
     }
 }
 
-/// What is made how.
+/// The heading for a size and a mechanism of bags.
 fn heading(found: &bags::Measured) -> String {
     format!("Bags of {}, by {}", found.size, found.mechanism_name())
 }
 
-/// What is wrong with one tally.
+/// The failed checks of one tally.
 fn alarms(tally: &Tally, bound: f64, what: &str) -> Vec<String> {
     let found = number::percent(tally.first.mean);
     let mut alarms = Vec::new();
@@ -317,7 +320,7 @@ fn alarms(tally: &Tally, bound: f64, what: &str) -> Vec<String> {
     alarms
 }
 
-/// A row for each attacker.
+/// One row for each attacker.
 fn rows<M>(measured: &[M], of: impl Fn(&M) -> (Epsilon, &Vec<Tally>)) -> Vec<Row> {
     let attackers = measured.first().map_or(0, |found| of(found).1.len());
     let row = |number: usize| {

@@ -18,14 +18,14 @@ use undertone::pack::projection::{PrincipalDirections, Projection};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 
-/// A way to release the vectors of a vocabulary, all of it public.
+/// A public way to release the vectors of a vocabulary.
 pub struct Release<'a> {
     /// Its name.
     pub name: String,
     words: &'a PublicWords,
-    /// A pack with the projection, if there is one.
+    /// A pack with the projection; `None` without one.
     pack: Option<Vec<u8>>,
-    /// `[words][m]`: where the noise starts.
+    /// `[words][m]`: the vectors that noise is added to.
     images: Vec<f32>,
     m: usize,
     bound_exponent: i32,
@@ -48,7 +48,7 @@ impl<'a> Release<'a> {
     /// Noise on the first `m` principal coordinates.
     ///
     /// # Errors
-    /// Those of [`PrincipalDirections::fit`] and [`Projection::pack`].
+    /// Errors of [`PrincipalDirections::fit`] and [`Projection::pack`].
     pub fn principal(words: &'a PublicWords, m: usize) -> Result<Self> {
         let vectors = &words.vectors;
         let directions = PrincipalDirections::fit(&vectors.vectors, vectors.dimension)?;
@@ -68,7 +68,7 @@ impl<'a> Release<'a> {
         })
     }
 
-    /// Calls `then` with the mechanism of a device.
+    /// Calls `then` with the device's mechanism.
     fn with<T>(&self, epsilon: Epsilon, then: impl FnOnce(&VectorMechanism<'_>) -> T) -> Result<T> {
         let pack = self.pack.as_deref().map(Pack::parse).transpose();
         let projection = pack
@@ -120,10 +120,11 @@ impl<'a> Release<'a> {
         Ok(epsilon_f64(epsilon) / (units as f64 * 2f64.powi(-32)))
     }
 
-    /// What attackers find who take `releases` of `words` for ones at this ε. The decoder learns at this ε.
+    /// Runs all attackers on `releases` of `words`; they assume this ε. The decoder is trained at
+    /// this ε.
     ///
     /// # Errors
-    /// Those of [`releases`](Self::releases), and of training.
+    /// Errors of [`releases`](Self::releases) and of training.
     pub fn attack(
         &self,
         epsilon: Epsilon,
@@ -163,7 +164,7 @@ impl<'a> Release<'a> {
         ])
     }
 
-    /// The places of the words by falling posterior, and how often its first guess should be right.
+    /// The ranks of the words by their posterior, and the predicted share of right first guesses.
     fn by_posterior(
         &self,
         posterior: &Posterior<'_>,
@@ -182,10 +183,10 @@ impl<'a> Release<'a> {
     }
 }
 
-/// No coordinate of the vectors is larger than 2 to this.
+/// The exponent of a power of two that no coordinate of the vectors exceeds.
 fn bound_exponent(vectors: &[f32]) -> i32 {
     let largest = vectors.iter().fold(0f32, |most, x| most.max(x.abs()));
-    // A grid of coarse steps needs no finer bound.
+    // The grid has coarse steps, so a finer bound has no use.
     (largest.max(f32::MIN_POSITIVE).log2().ceil() as i32).max(0)
 }
 
@@ -193,7 +194,7 @@ fn vector(error: undertone_core::vector::VectorError) -> Error {
     Error::from(Cause::Vector(error))
 }
 
-/// Words drawn by their public probabilities.
+/// Draws words with their public probabilities.
 pub fn draw_words(prior: &[f64], words: usize, what: &str, seed: u64) -> Vec<usize> {
     let mut ends = Vec::with_capacity(prior.len());
     let mut sum = 0.0;
@@ -210,19 +211,19 @@ pub fn draw_words(prior: &[f64], words: usize, what: &str, seed: u64) -> Vec<usi
     (0..words).map(|_| word()).collect()
 }
 
-/// What was found at one ε.
+/// Results at one ε.
 pub struct Measured {
-    /// The way to release.
+    /// The name of the release.
     pub release: String,
     /// The privacy parameter.
     pub epsilon: Epsilon,
-    /// The attackers, the strongest last.
+    /// The results of the attackers, the strongest last.
     pub tallies: Vec<Tally>,
-    /// What no attacker exceeds by one guess, and by [`SEVERAL`](super::SEVERAL).
+    /// Upper bounds on one guess, and on [`SEVERAL`](super::SEVERAL) guesses.
     pub bounds: [f64; 2],
 }
 
-/// The bound for the distances of the vectors as they are: the one that is promised.
+/// The bound for the distances between the vectors as they are, which the guarantee is about.
 pub fn bound(words: &PublicWords) -> Bound {
     let vectors = &words.vectors;
     Bound::new(words.prior.len(), 0.0, |x, v| {
@@ -232,10 +233,10 @@ pub fn bound(words: &PublicWords) -> Bound {
     })
 }
 
-/// Releases and attacks at every ε.
+/// Releases and attacks vectors at every ε.
 ///
 /// # Errors
-/// Those of [`Release::attack`].
+/// Errors of [`Release::attack`].
 pub fn measure(words: &PublicWords, options: &Options) -> Result<Vec<Measured>> {
     let directions = options.directions.min(words.vectors.dimension);
     let releases = [
@@ -310,7 +311,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// What attackers find who believe in `promised` if the noise is that of `drawn`.
+    /// Runs all attackers that assume the ε `promised`, on noise drawn at `drawn`.
     fn attack(release: &Release<'_>, promised: &str, drawn: &str) -> Vec<Tally> {
         let options = options();
         let private = draw_words(&release.words.prior, options.words, "private", 3);
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn attackers_are_at_chance_below_the_bound_and_find_everything() {
         let mut near = words();
-        // At the least ε that noise has, words a millionth apart are as good as one.
+        // At the smallest ε of the noise, words a millionth apart are indistinguishable.
         near.vectors.vectors.iter_mut().for_each(|x| *x *= 1e-6);
         let tallies = attack(&Release::plain(&near), "0.1", "0.1");
         let [chance, attackers @ ..] = &tallies[..] else {
@@ -334,7 +335,7 @@ mod tests {
         assert!((chance.first.mean - near.prior[0]).abs() < chance.doubt());
         assert_eq!(attackers.len(), 3);
         for tally in attackers {
-            // The decoder may prefer another word; no one beats the likeliest.
+            // The decoder may prefer another word; no attacker is better than the likeliest word.
             assert!(
                 tally.first.mean < near.prior[0] + tally.doubt(),
                 "{tally:?}"
@@ -358,7 +359,7 @@ mod tests {
                 };
                 for tally in &tallies {
                     assert!(!tally.above(bound), "{text} {bound}: {tally:?}");
-                    // The yardstick is the best, and knows how good it is.
+                    // The exact posterior is the best, and its prediction is correct.
                     assert!(
                         tally.first.mean < exact.first.mean + exact.doubt(),
                         "{tally:?}"
@@ -367,7 +368,7 @@ mod tests {
                 assert!(exact.as_expected(), "{exact:?}");
                 assert!(exact.first.mean > last, "more ε, more found");
                 last = exact.first.mean;
-                // The decoder is a strong attacker: it needs no law.
+                // The decoder is strong, although it has no law.
                 assert!(
                     decoder.first.mean > 0.9 * exact.first.mean,
                     "{text}: {decoder:?} {exact:?}"
@@ -378,7 +379,8 @@ mod tests {
         }
     }
 
-    /// A planted bug: half of the noise. The exact attacker finds more than the promise allows, and more than the law says.
+    /// Planted defect: half of the noise. The exact attacker exceeds both the bound and its
+    /// prediction.
     #[test]
     fn half_of_the_noise_is_found() {
         let words = words();
@@ -393,7 +395,7 @@ mod tests {
             assert!(!right.above(allowed) && right.as_expected(), "{right:?}");
             let wrong = exact("2");
             assert!(!wrong.as_expected(), "{wrong:?}");
-            // In two dimensions the noise is further from the bound than in one.
+            // In two dimensions the results are further from the bound than in one.
             assert!(
                 release.m == 2 || wrong.above(allowed),
                 "{allowed}: {wrong:?}"
@@ -401,7 +403,7 @@ mod tests {
         }
     }
 
-    /// Where the bound says nothing, the law still does.
+    /// The check against the law detects the defect even where the bound does not.
     #[test]
     fn half_of_the_noise_is_found_in_many_dimensions() {
         let mut words = words();

@@ -1,7 +1,8 @@
-//! The classifier of dense word vectors: logistic regression, its penalty chosen on held-out rows.
+//! The classifier of dense word vectors: logistic regression, with its penalty chosen on held-out
+//! rows.
 //!
-//! Unlike [`linear`](crate::linear), which solves ridge regressions on sparse rows, this gives probabilities, and its
-//! loss and penalty are those of the published experiments.
+//! [`linear`](crate::linear) solves ridge regressions on sparse rows; this gives probabilities, and
+//! its loss and penalty are those of the published experiments.
 
 use linfa::DatasetBase;
 use linfa::traits::Fit;
@@ -11,13 +12,13 @@ use ndarray::{Array1, Array2};
 use crate::metrics::accuracy;
 use undertone::error::{Cause, Error, Result};
 
-/// Penalties α of ½α‖w‖² beside the sum of the losses.
+/// Penalties to choose from: α in ½α‖w‖², which is added to the sum of the losses.
 const PENALTIES: [f64; 3] = [10.0, 100.0, 1000.0];
 
-/// One row in this many chooses the penalty.
+/// One row of this many is held out to choose the penalty.
 const HELD_OUT: usize = 5;
 
-/// Steps of L-BFGS at most.
+/// Steps of L-BFGS, at most.
 const STEPS: u64 = 60;
 
 /// Labelled rows.
@@ -31,7 +32,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// The rows with these numbers, in this order.
+    /// The rows with these indices, in this order.
     pub(super) fn subset(&self, numbers: impl IntoIterator<Item = usize>) -> Self {
         let mut subset = Self {
             dimension: self.dimension,
@@ -54,11 +55,13 @@ pub(super) struct Classifier {
 }
 
 impl Classifier {
-    /// Trains with each of [`PENALTIES`] on four fifths of `sample`, whose rows are in random order, and
-    /// with the one that is most accurate on the rest on all of it. Also returns that accuracy.
+    /// Trains with each of [`PENALTIES`] on four fifths of `sample`, whose rows are in random
+    /// order, then on all rows with the penalty that was most accurate on the remaining fifth. Also
+    /// returns that accuracy.
     ///
     /// # Errors
-    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) with less than two classes, or if the solver gives up.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if there are fewer than
+    /// two classes, or if the solver fails.
     pub(super) fn tuned(sample: &Sample) -> Result<(Self, f64)> {
         let rows = sample.labels.len();
         let start = rows - rows / HELD_OUT;
@@ -66,7 +69,7 @@ impl Classifier {
         let mut best: Option<(f64, f64)> = None;
         for penalty in PENALTIES {
             let found = Self::fit(&fitted, penalty)?.accuracy(&held_out);
-            // The stronger penalty of equals.
+            // Ties go to the stronger penalty.
             if best.is_none_or(|(most, _)| found >= most) {
                 best = Some((found, penalty));
             }
@@ -100,7 +103,8 @@ impl Classifier {
             standardised(&sample.rows, &centre, scale),
             Array1::from(sample.labels.clone()),
         );
-        // Near the optimum the line search can fail for want of digits; a little further off is good enough.
+        // Near the optimum the line search can fail for lack of precision; a point slightly further
+        // away suffices.
         let mut tolerance = 1e-4 * n as f64;
         loop {
             let solver = MultiLogisticRegression::default()
@@ -121,13 +125,13 @@ impl Classifier {
         }
     }
 
-    /// The probability of each class that was learned, `[rows][classes]`.
+    /// The probability of each trained class, `[rows][classes]`.
     pub(super) fn probabilities(&self, sample: &Sample) -> Array2<f64> {
         let rows = standardised(&sample.rows, &self.centre, self.scale);
         self.model.predict_probabilities(&rows)
     }
 
-    /// The share of rows whose most likely class is theirs.
+    /// The share of rows whose likeliest class is their label.
     pub(super) fn accuracy(&self, sample: &Sample) -> f64 {
         let probabilities = self.probabilities(sample);
         let predictions: Vec<usize> = probabilities
@@ -159,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Three classes around three corners.
+    /// Three classes around three centres.
     fn sample(n: usize, scale: f32, noise: f32) -> Sample {
         let mut rng = PublicRng::new(3);
         let mut sample = Sample {

@@ -1,17 +1,18 @@
-//! Private word vectors: the experiments of Feyisetan and Kasiviswanathan (2021), with their mechanism, the one
-//! it is compared with there, and ours, at the same ε.
+//! Private word vectors: the experiments of Feyisetan and Kasiviswanathan (2021), with their
+//! mechanism, its baseline in the paper, and ours, at the same ε.
 //!
-//! All mechanisms release Φx + κ with κ drawn by the noise engine of the core crate. They differ in Φ and in the
-//! sensitivity Δ that the noise is scaled to:
+//! All mechanisms release Φx + κ, where the noise engine of the core crate draws κ. They differ in
+//! Φ and in the sensitivity Δ that scales the noise:
 //!
 //! - **M1** (Feyisetan et al. 2020): no projection, Δ = 1.
 //! - **M2** (PRIVEMB): m × d Gaussians of variance 1/m, Δ = 1 + β *claimed*; m follows from β.
-//! - ours: principal directions of the public vocabulary, or random ones, with a Δ that is *certified* for the
-//!   very integers of Φ: for every vector, or for all pairs of words of the vocabulary.
+//! - ours: principal directions of the public vocabulary, or random ones, with a Δ that is
+//!   *certified* for the very integers of Φ: for every vector, or for all pairs of words of the
+//!   vocabulary.
 //!
-//! Two things that a reader of releases may do with them are post-processing and cost no privacy: the
-//! posterior mean of the released word under public word frequencies, and a public straight line from
-//! noisy distances to distances.
+//! Two readings of releases are post-processing and cost no privacy: the posterior mean of the
+//! released word under public word frequencies, and a public linear map from noisy distances to
+//! distances.
 
 mod logistic;
 mod report;
@@ -46,33 +47,33 @@ const DELTA: f64 = 1e-6;
 /// The numbers of principal directions to choose from.
 const DIMENSIONS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The first principal coordinates of a word are its public features.
+/// Number of public features of a word: its first principal coordinates.
 const FEATURES: usize = 50;
 
-/// What is measured.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The privacy parameters per unit of distance, ascending.
     pub epsilons: Vec<Epsilon>,
     /// The distortions β of M2, ascending, each in (0, 1).
     pub betas: Vec<f64>,
-    /// The privacy parameter of the sentence tasks, which have M2 with the largest β.
+    /// The privacy parameter of the sentence tasks, which use M2 with the largest β.
     pub task_epsilon: Epsilon,
     /// The sentence tasks.
     pub tasks: Vec<TaskName>,
-    /// How often words are released and a classifier of them is trained.
+    /// Releases of words, with a classifier trained on each.
     pub trials: usize,
-    /// Folds of a sentence task, or releases of one with a test set of its own.
+    /// Folds of a sentence task, or releases of one with a test set.
     pub runs: usize,
-    /// Words on either side of the pairs whose distances are looked at.
+    /// Words on either side of the pairs whose distances are compared.
     pub words: usize,
-    /// Seed of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
 impl Default for Options {
-    /// Those of the paper: ε = 1, 2, 5, and 10 for sentences, 100 × 100 pairs, β from 0.5 to 0.7, and 0.9 for
-    /// sentences; 5 trials instead of 10, and 3 folds.
+    /// The settings of the paper: ε = 1, 2, 5, and 10 for sentences, 100 × 100 pairs, β from 0.5 to
+    /// 0.7, and 0.9 for sentences; but 5 trials instead of 10, and 3 folds.
     fn default() -> Self {
         let epsilon = |whole: u32| {
             Epsilon::from_micro(whole * 1_000_000).expect("the constants are in range")
@@ -91,10 +92,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Refuses what no experiment can be made with.
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for an ε below 0.1; [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for an ε below 0.1;
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for other values that no
+    /// experiment supports.
     pub fn check(&self) -> Result<()> {
         for epsilon in self.epsilons.iter().chain([&self.task_epsilon]) {
             Laplace::new(1, *epsilon, Sensitivity::ONE).map_err(noise)?;
@@ -125,32 +128,32 @@ fn noise(error: undertone_core::laplace::LaplaceError) -> Error {
     Error::from(Cause::Vector(VectorError::Laplace(error)))
 }
 
-/// For which vectors Δ holds.
+/// The vectors for which Δ holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// For all: computed from the integers of Φ by the routine of the core crate.
+    /// All vectors: the core crate computes Δ from the integers of Φ.
     Every,
-    /// For the words of the vocabulary, from all of their pairs.
+    /// The words of the vocabulary: Δ is computed from all pairs.
     Vocabulary,
     /// Claimed with probability 1 − δ over drawing Φ, as published.
     Claimed,
 }
 
-/// One way to release a word vector.
+/// A mechanism that releases word vectors.
 pub struct Mechanism {
     /// Its name.
     pub name: String,
-    /// What Δ is worth.
+    /// The vectors for which Δ holds.
     pub scope: Scope,
-    /// The Δ that the noise is scaled to.
+    /// The Δ that scales the noise.
     pub sensitivity: Sensitivity,
     /// Coordinates of a release.
     pub m: usize,
-    /// The projection, none for the identity.
+    /// The index of the projection; `None` for the identity.
     pub projection: Option<usize>,
     /// `[words][m]`: Φx.
     images: std::sync::Arc<Vec<f32>>,
-    /// No coordinate is larger than 2 to this.
+    /// The exponent of a power of two that no coordinate exceeds.
     bound_exponent: i32,
 }
 
@@ -191,25 +194,25 @@ fn value(sensitivity: Sensitivity) -> f64 {
     sensitivity.units() as f64 * 2f64.powi(-32)
 }
 
-/// A projection that some mechanisms use, and what is known about it.
+/// A projection and facts about it.
 pub struct Known {
-    /// How its rows are chosen.
+    /// The kind of its rows.
     pub kind: &'static str,
     /// Its rows.
     pub projection: Projection,
-    /// β of M2, if it was drawn for that.
+    /// The β for which M2 drew it, if it did.
     pub beta: Option<f64>,
-    /// Over the pairs of the vocabulary.
+    /// The certificate for the pairs of the vocabulary.
     pub certificate: Certificate,
-    /// For every vector, as the core crate computes it.
+    /// Δ for every vector, as the core crate computes it.
     pub every: Sensitivity,
-    /// ‖Φ‖₂, the exact Δ for every vector but for rounding.
+    /// ‖Φ‖₂, the exact Δ for every vector up to rounding.
     pub norm: f64,
-    /// The share of squared distances between words of the vocabulary that is left.
+    /// The share of squared distances between words of the vocabulary that the projection keeps.
     pub share: f64,
 }
 
-/// The vectors, and all mechanisms on them.
+/// Vectors and all mechanisms on them.
 pub struct Bench<'a> {
     vectors: &'a Vectors,
     index: HashMap<String, usize>,
@@ -219,7 +222,7 @@ pub struct Bench<'a> {
     pub mechanisms: Vec<Mechanism>,
     /// `[words][k]`: public features of the words.
     features: Vec<f32>,
-    /// What computing the certificates took.
+    /// Time to compute the certificates.
     pub certifying: Duration,
 }
 
@@ -227,7 +230,8 @@ impl<'a> Bench<'a> {
     /// Makes all mechanisms for `vectors`.
     ///
     /// # Errors
-    /// Errors of [`Options::check`], [`projection::gaussian`] and [`projection::pair_certificates`].
+    /// Errors of [`Options::check`], [`projection::gaussian`] and
+    /// [`projection::pair_certificates`].
     pub fn new(vectors: &'a Vectors, options: &Options) -> Result<Self> {
         options.check()?;
         let d = vectors.dimension;
@@ -243,7 +247,8 @@ impl<'a> Bench<'a> {
                 drawn.push(("orthonormal", None, projection::orthonormal(d, m, seed)?));
             }
         }
-        // As many principal directions as M2 has, to compare at equal dimensions, and numbers to choose from.
+        // The dimensions of M2, for a comparison at equal dimensions, and further numbers to choose
+        // from.
         let mut counts: Vec<usize> = options.betas.iter().map(|beta| dimension(*beta)).collect();
         counts.extend(DIMENSIONS);
         counts.push(d);
@@ -296,7 +301,7 @@ impl<'a> Bench<'a> {
                     m,
                     projection,
                     images: images.clone(),
-                    // A grid of coarse steps needs no finer bound.
+                    // The grid has coarse steps, so a finer bound has no use.
                     bound_exponent: bound.max(0),
                 });
             };
@@ -327,17 +332,17 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// M1.
+    /// The index of M1.
     fn m1(&self) -> usize {
         0
     }
 
-    /// M2 with each β, ascending.
+    /// The indices of M2 with each β, ascending.
     fn m2(&self) -> Vec<usize> {
         self.which(|mechanism, _| mechanism.scope == Scope::Claimed)
     }
 
-    /// The matrix of M2 with the largest β, with a Δ that holds for the vocabulary.
+    /// The index of the matrix of M2 with the largest β and a Δ that holds for the vocabulary.
     fn certified_m2(&self) -> usize {
         let gaussian = self.which(|mechanism, known| {
             mechanism.scope == Scope::Vocabulary && known.is_some_and(|known| known.beta.is_some())
@@ -345,7 +350,7 @@ impl<'a> Bench<'a> {
         gaussian.last().copied().unwrap_or(self.m1())
     }
 
-    /// Principal directions by ascending number.
+    /// The indices of principal directions, by ascending number.
     fn pca(&self, scope: Scope, dimensions: &[usize]) -> Vec<usize> {
         self.which(|mechanism, known| {
             mechanism.scope == scope
@@ -363,7 +368,7 @@ impl<'a> Bench<'a> {
             .collect()
     }
 
-    /// The row of a token: the word as it is, in lower case, or a capitalised form.
+    /// The row of a token: of the word itself, its lower case, or its capitalised form.
     fn word(&self, token: &str) -> Option<usize> {
         self.index
             .get(token)
@@ -371,12 +376,12 @@ impl<'a> Bench<'a> {
             .copied()
     }
 
-    /// A word as it is written in the vocabulary.
+    /// A word as spelled in the vocabulary.
     pub fn name(&self, word: usize) -> &str {
         &self.vectors.words[word]
     }
 
-    /// So many different words, drawn uniformly; all, if there are not more.
+    /// Different words, drawn uniformly: `words` of them, or all if there are fewer.
     fn sample(&self, words: usize, seed: u64) -> Vec<usize> {
         let mut rng = stream(seed, "sample", 0);
         let mut all: Vec<usize> = (0..self.vectors.words.len()).collect();
@@ -386,7 +391,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Words to rows: as they are; in lower case, if no word is written so.
+/// Maps words to rows: in their own spelling, and in lower case if no other word has that spelling.
 pub(crate) fn index(words: &[String]) -> HashMap<String, usize> {
     let mut index = HashMap::new();
     for (row, word) in words.iter().enumerate() {
@@ -398,8 +403,8 @@ pub(crate) fn index(words: &[String]) -> HashMap<String, usize> {
     index
 }
 
-/// Randomness of its own for each thing that is drawn: results do not depend on threads, nor on what else is
-/// measured.
+/// A generator for one purpose. Each has a stream of its own, so that results depend neither on
+/// threads nor on the other measurements.
 pub(crate) fn stream(seed: u64, what: &str, number: u64) -> PublicRng {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -418,25 +423,25 @@ fn shuffle<T>(all: &mut [T], rng: &mut PublicRng) {
     }
 }
 
-/// How a classifier sees a release.
+/// How a classifier reads a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
-    /// Its coordinates as they are.
+    /// By its coordinates.
     Coordinates,
-    /// The posterior mean of the word's features.
+    /// By the posterior mean of the word's features.
     Posterior,
 }
 
-/// Ways to release and read of which the best one on held-out examples is taken.
+/// Mechanisms and readings from which the best is chosen on held-out examples.
 struct Column {
     name: String,
     role: Role,
-    /// Without a mechanism: the vectors themselves.
+    /// Mechanism and reading; without a mechanism, the vectors themselves.
     settings: Vec<(Option<usize>, Reading)>,
 }
 
 impl Bench<'_> {
-    /// What classifiers compare; with every β of M2, or the largest.
+    /// The columns for classifiers, with every β of M2 or only the largest.
     fn columns(&self, every_beta: bool) -> Vec<Column> {
         let column = |name: &str, role, mechanisms: Vec<usize>| Column {
             name: name.to_owned(),
@@ -501,25 +506,27 @@ pub struct Measured {
     pub pairs: Vec<PairScore>,
     /// Positive and negative words.
     pub words: Vec<WordScore>,
-    /// Words of either class.
+    /// The number of words of either class.
     pub opinion_words: usize,
     /// Sentences.
     pub tasks: Vec<TaskScore>,
-    /// How long each part took.
+    /// The time of each part.
     pub timings: Vec<(String, Duration)>,
 }
 
 /// Runs all experiments on the data in `folder`.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of the data; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of the data;
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
 pub fn measure(bench: &Bench<'_>, folder: &Path, options: &Options) -> Result<Measured> {
     let mut timings = vec![("certificates".to_owned(), bench.certifying)];
     let mut timed = |what: &str, start: Instant| {
         timings.push((what.to_owned(), start.elapsed()));
         eprintln!("  {what}: {:.0} s", start.elapsed().as_secs_f64());
     };
-    // A missing file is known before minutes of work.
+    // Read first, so that a missing file is found before minutes of work.
     let opinions = words::Opinions::open(bench, folder)?;
     let frequencies = tasks::log_frequencies(bench, folder)?;
     let tasks = options

@@ -1,4 +1,4 @@
-//! The results as tables and one page.
+//! Reports of the experiments on vectors: CSV tables and an HTML page.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ use undertone::release::document::epsilon_f64;
 
 /// All results of a run.
 pub struct Report<'a> {
-    /// What was measured with which numbers.
+    /// Settings of the run.
     pub options: &'a Options,
-    /// How to repeat it: a command line.
+    /// The command line that repeats the run.
     pub command: String,
     /// The mechanisms.
     pub bench: &'a Bench<'a>,
@@ -28,31 +28,35 @@ pub struct Report<'a> {
     pub measured: &'a Measured,
 }
 
-/// One row of a table: a mechanism, and a mean for each ε.
+/// One row of a table: a mechanism, with a mean for each ε.
 struct Row<'a> {
     name: &'a str,
     role: Role,
-    /// ε, mean, what was chosen.
+    /// ε, mean and chosen setting.
     cells: Vec<(Epsilon, MeanSd, &'a str)>,
 }
 
 impl Report<'_> {
-    /// Makes the folder `out` if it is missing, and says now whether files can be written there.
+    /// Makes the folder `out` if it is missing, and checks that files can be written there.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
 
-    /// Writes `projections.csv`, `signal-to-noise.csv`, `pairs.csv`, `words.csv`, `tasks.csv`, `timings.csv` and
-    /// `report.html` into the folder `out`.
+    /// Writes `projections.csv`, `signal-to-noise.csv`, `pairs.csv`, `words.csv`, `tasks.csv`,
+    /// `timings.csv` and `report.html` into the folder `out`.
     ///
-    /// All texts are made before the first file is written. Each file appears whole, the page last; a full disk leaves
-    /// the old files. Files of these names are replaced; others stay.
+    /// All texts are made before the first file is written. Each file is written whole, the page
+    /// last; if the disk is full, the old files remain. Files of these names are replaced; others
+    /// stay.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument);
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("projections.csv", self.projections()),
@@ -368,7 +372,7 @@ impl Report<'_> {
         )
     }
 
-    /// Scores by mechanism, in the order of the first.
+    /// Groups scores by mechanism, in order of first appearance.
     fn rows<'s, S>(
         &self,
         scores: &'s [S],
@@ -390,7 +394,7 @@ impl Report<'_> {
         rows
     }
 
-    /// A plot and a table.
+    /// Adds a plot and a table to the page.
     fn panel(
         &self,
         page: &mut Page,
@@ -498,11 +502,11 @@ impl Report<'_> {
     }
 }
 
-/// What numbers are measured in.
+/// The unit of a table.
 #[derive(Clone, Copy)]
 enum Unit {
     Plain,
-    /// Shares, shown in per cent.
+    /// Shares, printed in per cent.
     Percent,
 }
 

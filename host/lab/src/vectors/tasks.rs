@@ -14,7 +14,7 @@ use crate::documents::Role;
 use crate::metrics::MeanSd;
 use undertone::error::{Cause, Error, Result};
 
-/// Documents that one thread takes at a time.
+/// Documents of one parallel task.
 const BLOCK: usize = 16;
 
 /// A sentence task.
@@ -28,12 +28,12 @@ pub enum TaskName {
     Mpqa,
     /// Film reviews in five grades (Socher et al. 2013).
     Sst5,
-    /// What a question asks for (Li and Roth 2002).
+    /// The kind of answer that a question asks for (Li and Roth 2002).
     Trec6,
 }
 
 impl TaskName {
-    /// All of them.
+    /// All tasks.
     pub const ALL: [Self; 5] = [Self::Mr, Self::Cr, Self::Mpqa, Self::Sst5, Self::Trec6];
 
     fn text(self) -> &'static str {
@@ -46,7 +46,7 @@ impl TaskName {
         }
     }
 
-    /// Files to learn from and to test on; without the latter, folds of the former.
+    /// The training file and the test file; without a test file, folds of the training file.
     fn files(self) -> (String, Option<String>) {
         let name = self.text();
         match self {
@@ -77,18 +77,19 @@ impl FromStr for TaskName {
     }
 }
 
-/// When a word gets its noise.
+/// When noise is drawn for a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Once, for all its occurrences: a private table of word vectors, as published. A classifier can learn
-    /// each word's noise by heart, and whoever has the table knows the words of a sentence from its sum.
+    /// Once for all its occurrences: a private table of word vectors, as published. A classifier
+    /// can memorise each word's noise, and the table reveals the words of a sentence from their
+    /// sum.
     Table,
-    /// Anew for each occurrence: what users who release their sentences word by word would send.
+    /// For each occurrence: the behaviour of users who release their sentences word by word.
     Fresh,
 }
 
 impl Protocol {
-    /// Both.
+    /// Both protocols.
     pub const ALL: [Self; 2] = [Self::Table, Self::Fresh];
 }
 
@@ -101,36 +102,37 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// How well a task is solved.
+/// The score of one mechanism on one task.
 #[derive(Clone)]
 pub struct TaskScore {
     /// The task.
     pub task: TaskName,
-    /// When words get their noise.
+    /// When noise is drawn for words.
     pub protocol: Protocol,
-    /// The column.
+    /// The name of the column.
     pub name: String,
-    /// What it is to the reader.
+    /// Its role in the comparison.
     pub role: Role,
-    /// What was chosen, in how many runs.
+    /// The chosen setting, and in how many runs.
     pub setting: String,
-    /// Accuracy on what was learned from.
+    /// Training accuracy.
     pub train: MeanSd,
-    /// Accuracy on what was tested on.
+    /// Test accuracy.
     pub test: MeanSd,
 }
 
-/// A task with its documents as rows of the vectors.
+/// A task, with its documents as rows of the vectors.
 pub(super) struct Task {
     name: TaskName,
     documents: Vec<Vec<usize>>,
     labels: Vec<usize>,
-    /// Where the test set starts, if there is one.
+    /// The index of the first test document, if there is a test set.
     test: Option<usize>,
 }
 
 impl Task {
-    /// Reads `label<TAB>text`, the words of a text apart by white space; words without a vector are left out.
+    /// Reads lines of `label<TAB>text`, the words of a text separated by white space; words without
+    /// a vector are left out.
     pub(super) fn open(bench: &Bench<'_>, name: TaskName, folder: &Path) -> Result<Self> {
         let (train, test) = name.files();
         let mut task = Self {
@@ -179,7 +181,7 @@ impl Task {
         self.name.text()
     }
 
-    /// What is learned from and tested on in a run, in random order.
+    /// The training and test documents of a run, in random order.
     fn split(&self, run: usize, options: &Options) -> (Vec<usize>, Vec<usize>) {
         let all: Vec<usize> = (0..self.labels.len()).collect();
         let (mut train, test) = match self.test {
@@ -209,7 +211,7 @@ impl Task {
         let mut scores = Vec::new();
         for column in bench.columns(false) {
             let table = self.column(bench, &column, Protocol::Table, log_prior, options)?;
-            // Without noise there is but one way.
+            // Without noise the protocols are equal.
             let fresh = if column.role == Role::Bound {
                 TaskScore {
                     protocol: Protocol::Fresh,
@@ -236,7 +238,7 @@ impl Task {
             let mechanism = setting.map(|number| &bench.mechanisms[number]);
             let epsilon = options.task_epsilon;
             let reader = Reader::new(bench, mechanism, *reading, log_prior, epsilon)?;
-            // Folds share their noise, a test set of its own gets new noise in each run.
+            // Folds share their noise; a test set gets new noise in each run.
             let draws = if self.test.is_some() { options.runs } else { 1 };
             let samples =
                 (0..draws).map(|draw| self.sentences(bench, &reader, protocol, draw, options));
@@ -276,7 +278,7 @@ impl Task {
         })
     }
 
-    /// The mean of what is read of each document's words; zeroes without a word.
+    /// The mean reading of each document's words; zero for a document without words.
     fn sentences(
         &self,
         bench: &Bench<'_>,
@@ -337,8 +339,8 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join("senteval").join(name)
 }
 
-/// ln of the words' frequencies in a public corpus that no task uses (SUBJ; Pang and Lee 2004), half an
-/// occurrence added to each.
+/// The logarithms of word frequencies in a public corpus that no task uses (SUBJ; Pang and Lee
+/// 2004), with half an occurrence added to each word.
 pub(super) fn log_frequencies(bench: &Bench<'_>, folder: &Path) -> Result<Vec<f32>> {
     let path = file(folder, "SUBJ.tsv");
     let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;

@@ -1,5 +1,5 @@
-//! Experiments on single words: signal to noise, distances, inner products, and telling positive from negative
-//! words.
+//! Experiments on single words: signal to noise, distances, inner products, and positive versus
+//! negative words.
 
 use std::fs;
 use std::path::Path;
@@ -16,19 +16,19 @@ use crate::posterior::{Posterior, PosteriorMean};
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::epsilon_f64;
 
-/// Pairs of words, and of noise vectors, that a ratio of signal to noise is measured on.
+/// Pairs of words, and of noise vectors, for each ratio of signal to noise.
 const DRAWS: usize = 500;
 
 /// Signal to noise of one mechanism.
 pub struct Snr {
-    /// The mechanism.
+    /// The index of the mechanism.
     pub mechanism: usize,
-    /// For each ε: E‖Φ(x − x')‖² over E‖κ − κ'‖², for words x, x' drawn uniformly from the vocabulary and
-    /// independent noise κ, κ'.
+    /// For each ε: E‖Φ(x − x')‖² over E‖κ − κ'‖², for words x, x' drawn uniformly from the
+    /// vocabulary and independent noise κ, κ'.
     pub ratios: Vec<(Epsilon, f64)>,
 }
 
-/// Draws noise of every mechanism at every ε.
+/// Measures the signal-to-noise ratio of every mechanism at every ε.
 pub(super) fn snr(bench: &Bench<'_>, options: &Options) -> Result<Vec<Snr>> {
     let words = bench.vectors.words.len() as u128;
     let mut rng = stream(options.seed, "signal", 0);
@@ -73,13 +73,13 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
         .sum()
 }
 
-/// How far what releases say about pairs of words lies from the truth.
+/// Errors of distances and inner products that are estimated from releases of pairs of words.
 pub struct PairScore {
-    /// The column.
+    /// The name of the column.
     pub name: String,
-    /// What it is to the reader.
+    /// Its role in the comparison.
     pub role: Role,
-    /// What was chosen for this ε.
+    /// The setting chosen for this ε.
     pub setting: String,
     /// The privacy parameter.
     pub epsilon: Epsilon,
@@ -91,14 +91,14 @@ pub struct PairScore {
     pub bounds: Option<(f64, f64)>,
 }
 
-/// What releases say about the pairs of two lists of words, and the truth.
+/// Distances and products of pairs from two lists of words, true and estimated.
 struct Seen {
-    /// (truth, found).
+    /// (true, estimated).
     distances: Vec<(f64, f64)>,
     products: Vec<(f64, f64)>,
 }
 
-/// Errors of releases taken as they are, or of the straight line through `fitted`.
+/// Errors of the estimates themselves, or of the linear map fitted to `fitted`.
 fn errors(seen: &[(f64, f64)], fitted: Option<&[(f64, f64)]>) -> MeanSd {
     let (slope, start) = fitted.map_or((1.0, 0.0), line);
     let errors = seen
@@ -107,7 +107,7 @@ fn errors(seen: &[(f64, f64)], fitted: Option<&[(f64, f64)]>) -> MeanSd {
     MeanSd::new(&errors.collect::<Vec<f64>>())
 }
 
-/// Least squares of the truth on what was found.
+/// The least-squares line from estimates to true values.
 fn line(seen: &[(f64, f64)]) -> (f64, f64) {
     let n = seen.len() as f64;
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| seen.iter().map(of).sum::<f64>() / n;
@@ -122,11 +122,11 @@ fn line(seen: &[(f64, f64)]) -> (f64, f64) {
     (slope, truth - slope * found)
 }
 
-/// Words whose pairs are looked at: those that are reported, and others to choose by.
+/// Lists of words whose pairs are compared: for the report, and for choosing settings.
 struct Lists {
-    /// Reported.
+    /// For the report.
     test: [Vec<usize>; 2],
-    /// To choose by.
+    /// For choosing settings.
     validation: [Vec<usize>; 2],
 }
 
@@ -212,7 +212,7 @@ fn pair_score(
     epsilon: Epsilon,
     seed: u64,
 ) -> Result<PairScore> {
-    // The numbers of directions for distances and for products may differ.
+    // Distances and products may have different best numbers of directions.
     let mut best: [Option<(f64, usize)>; 2] = [None; 2];
     let mut lines = [Vec::new(), Vec::new()];
     for number in settings {
@@ -269,7 +269,7 @@ fn pair_score(
     })
 }
 
-/// Releases all words of both lists once.
+/// Releases each word of both lists once.
 fn see(
     bench: &Bench<'_>,
     number: usize,
@@ -304,30 +304,30 @@ fn see(
     Ok(seen)
 }
 
-/// How well positive and negative words are told apart.
+/// The score of one mechanism on positive and negative words.
 pub struct WordScore {
-    /// The column.
+    /// The name of the column.
     pub name: String,
-    /// What it is to the reader.
+    /// Its role in the comparison.
     pub role: Role,
-    /// What was chosen, in how many trials.
+    /// The chosen setting, and in how many trials.
     pub setting: String,
     /// The privacy parameter.
     pub epsilon: Epsilon,
-    /// On the words that are tested on.
+    /// Test accuracy.
     pub accuracy: MeanSd,
     /// The area under the curve of true against false positives.
     pub auc: MeanSd,
 }
 
-/// Positive and negative words that have a vector, equally many.
+/// Equally many positive and negative words that have a vector.
 pub(super) struct Opinions {
     negative: Vec<usize>,
     positive: Vec<usize>,
 }
 
 impl Opinions {
-    /// Reads the lists of Hu and Liu (2004); words in both, or without a vector, are left out.
+    /// Reads the lists of Hu and Liu (2004). Words in both, or without a vector, are left out.
     pub(super) fn open(bench: &Bench<'_>, folder: &Path) -> Result<Self> {
         let folder = folder.join("opinion-lexicon");
         let read = |name: &str| -> Result<Vec<String>> {
@@ -363,13 +363,13 @@ impl Opinions {
         Ok(found)
     }
 
-    /// Words of either class that an experiment has.
+    /// The number of words of either class that an experiment uses.
     pub(super) fn of_each_class(&self) -> usize {
         self.negative.len().min(self.positive.len())
     }
 
     pub(super) fn measure(&self, bench: &Bench<'_>, options: &Options) -> Result<Vec<WordScore>> {
-        // As words, not as their occurrences, all are alike.
+        // These are words, not their occurrences, so the prior is uniform.
         let prior = vec![0.0; bench.vectors.words.len()];
         let columns = bench.columns(true);
         let mut scores = Vec::new();
@@ -396,7 +396,7 @@ impl Opinions {
         Ok(scores)
     }
 
-    /// Other words of the longer list, other words to test on, other noise in each trial.
+    /// Runs one trial. Each trial draws anew: words of the longer list, test words, and noise.
     fn trial(
         &self,
         bench: &Bench<'_>,
@@ -457,7 +457,7 @@ struct Trial {
     chosen: usize,
 }
 
-/// The settings that were chosen, and how often if not always.
+/// The settings that were chosen, with their counts if there is more than one.
 pub(super) fn chosen(
     bench: &Bench<'_>,
     column: &Column,
@@ -490,14 +490,14 @@ pub(super) fn chosen(
     }
 }
 
-/// A mechanism at some ε, and how its releases are read.
+/// A mechanism at one ε, with the reading of its releases.
 pub(super) struct Reader<'a> {
     bench: &'a Bench<'a>,
     mechanism: Option<(&'a Mechanism, undertone_core::laplace::Laplace)>,
     posterior: Option<PosteriorMean<'a>>,
 }
 
-/// Places to work.
+/// Scratch space.
 #[derive(Default)]
 pub(super) struct Work {
     noisy: Vec<f32>,
@@ -505,7 +505,7 @@ pub(super) struct Work {
 }
 
 impl<'a> Reader<'a> {
-    /// Without a mechanism the vectors are read themselves.
+    /// Creates a reader; without a mechanism it reads the vectors themselves.
     pub(super) fn new(
         bench: &'a Bench<'a>,
         mechanism: Option<&'a Mechanism>,
@@ -534,7 +534,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The length of what is read.
+    /// The length of a reading.
     pub(super) fn outputs(&self) -> usize {
         match (&self.posterior, &self.mechanism) {
             (Some(posterior), _) => posterior.outputs(),
@@ -543,7 +543,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Releases `word`, and writes what is read into `out`.
+    /// Releases `word` and writes the reading into `out`.
     pub(super) fn read(
         &self,
         word: usize,
