@@ -1,11 +1,12 @@
-"""How often the best candidate of a pack is right without noise: accuracy on labelled texts.
+"""Accuracy of a pack without noise: how often the best candidate has the label of the text.
 
     undertone encode --encoder PACK --corpus TEXTS.jsonl.gz --out VECTORS.safetensors
     python3 host/lab/best.py PACK VECTORS.safetensors TEXTS.jsonl.gz
 
-PACK has scores and no recoder, and its lexicon made VECTORS. The values of its heads are added up over the sentences of a text, each
-divided by the length of the sentence's vector, and neither rounded nor clipped (core/FORMAT.md, `SCOR`); the label whose sum is largest is the
-answer. The labels are those of the pack's candidates, PACK with the ending .candidates.safetensors. Needs NumPy.
+PACK has scores and no recoder, and its lexicon made VECTORS. The values of its heads (core/FORMAT.md, `SCOR`) are
+divided by the length of the sentence's vector and added up over the sentences of a text, without rounding or clipping;
+the prediction is the label with the largest sum. The labels come from the candidates file of the pack, which ends in
+.candidates.safetensors instead of .pack. Requires NumPy.
 """
 
 import gzip

@@ -1,9 +1,9 @@
-"""How often releases name the right label, by the number of sentences of the text.
+"""Share of releases with the right label, by the number of sentences of the text.
 
     python3 host/lab/by_length.py CORPUS.jsonl.gz DECODED.jsonl [DECODED.jsonl ...]
 
-CORPUS is the labelled corpus that `undertone privatize --messages` read, each DECODED what `undertone decode` made of its
-releases. Sentences are counted by a plain rule of this script (headers and quoted lines left out), not by the library's.
+CORPUS is the labelled corpus that `undertone privatize --messages` read; each DECODED is the output of `undertone decode`
+for its releases. The script counts sentences by a simple rule of its own, without headers and quoted lines.
 """
 
 import gzip

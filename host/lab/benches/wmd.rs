@@ -1,7 +1,8 @@
-//! Times assignment problems: `cargo bench -p undertone-lab --bench wmd -- COSTS N` reads a file of
-//! little-endian f64, matrices of N × N costs one after the other. For each line on standard input it
-//! solves them all once and prints one line of JSON. `peers.py` beside this file runs it against
-//! SciPy.
+//! Times assignment problems.
+//!
+//! `cargo bench -p undertone-lab --bench wmd -- COSTS N` reads a file of little-endian f64:
+//! matrices of N × N costs, one after the other. For each line on standard input it solves them all
+//! once and prints one line of JSON. `host/benches/peers.py` compares it with SciPy.
 
 use std::env;
 use std::fs;

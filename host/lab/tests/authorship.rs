@@ -1,4 +1,5 @@
-//! `undertone-lab authorship` and `undertone-lab inversion`, run as a user runs them, on mailboxes that the test writes.
+//! `undertone-lab authorship` and `undertone-lab inversion`, run as commands on mailboxes that the
+//! test writes.
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
@@ -12,7 +13,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     common::undertone(folder, &[&["authorship"], arguments].concat())
 }
 
-/// Words about each topic, and words that one author of a group likes.
+/// Words about each topic, and favourite words of one author of a group.
 const TOPICS: [(&str, &[&str]); 2] = [
     (
         "food",
@@ -33,8 +34,8 @@ const HABITS: [&[&str]; 3] = [
     &["hence", "whereas", "albeit"],
 ];
 
-/// 20 messages of each of three authors in both groups, and five messages of others. Headers, addresses and
-/// signatures always tell the author, words do if `telling`.
+/// Writes 20 messages of each of three authors in both groups, and five messages of others.
+/// Headers, addresses and signatures always identify the author; words do if `telling`.
 fn write_mailbox(folder: &Path, telling: bool) {
     let mut lines = String::new();
     for (group, words) in TOPICS {
@@ -65,7 +66,7 @@ fn write_mailbox(folder: &Path, telling: bool) {
     fs::write(folder.join("mail.jsonl"), lines).unwrap();
 }
 
-/// Vectors in which the words of a topic are near each other.
+/// Writes vectors in which the words of a topic are near each other.
 fn write_vectors(folder: &Path) {
     let mut lines = String::new();
     let mut add = |word: &str, start: [f32; 2], number: usize| {
@@ -112,7 +113,7 @@ const SMALL: [&str; 18] = [
     "5",
 ];
 
-/// The fields of the lines of a table, by the names in its first line.
+/// The column of a table with this name in its first line.
 fn column(table: &str, name: &str) -> Vec<String> {
     let mut lines = table.lines();
     let place = lines
@@ -177,9 +178,9 @@ fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
     assert_eq!(tables[0], tables[1]);
 
     let (table, clear, groups, fidelity, _) = &tables[0];
-    // Three authors who write 20 messages each; 60, 20 and 20 %; five of others.
+    // Three authors with 20 messages each, split into 60, 20 and 20 %, and five messages of others.
     assert!(groups.contains("food,3,36,12,12,3,1,1\n"), "{groups}");
-    // Whoever sees habits knows the author.
+    // Every attack on clear text finds the author by habits.
     let accuracy: Vec<String> = column(clear, "accuracy");
     assert!(accuracy[0].parse::<f64>().unwrap() > 0.95, "{clear}");
     assert_eq!(accuracy[2], "0.33333");
@@ -187,12 +188,12 @@ fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
         numbers(table, "attack_mean"),
         numbers(table, "topic_f1_mean"),
     );
-    // The 16 words that tell topics apart are no habits; the topic is in every word.
+    // The 16 words of the vocabulary carry the topic and no habits.
     assert!(
         topic[0] > 0.95 && topic[2] > 0.95 && topic[4] > 0.95,
         "{table}"
     );
-    // 0.5 per unit of distance is little for topics that are 4 units apart, of 20 words.
+    // 0.5 per unit of distance suffices for 20 words and topics that are 4 units apart.
     assert!(topic[3] > 0.7, "{table}");
     assert!(attack[3] < 0.6, "{table}");
     let same = numbers(fidelity, "same_word");
@@ -212,7 +213,7 @@ fn headers_addresses_and_signatures_tell_no_attacker_anything() {
     let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     let clear = read("clear.csv");
     let accuracy = column(&clear, "accuracy");
-    // A third is chance, of 24 guesses.
+    // Chance is a third, over 24 guesses.
     for attack in &accuracy[..2] {
         assert!(attack.parse::<f64>().unwrap() < 0.6, "{clear}");
     }
@@ -329,7 +330,8 @@ fn attackers_find_nothing_and_then_everything_and_can_be_repeated() {
     }
     assert_eq!(tables[0], tables[1]);
     let [vectors, bags] = &tables[0];
-    // Two ways to release, three ε, four attackers; two mechanisms, two sizes, three ε, four attackers and one on whole bags.
+    // Two releases, three ε, four attackers; two mechanisms, two sizes, three ε, four attackers and
+    // one on whole bags.
     assert_eq!(numbers(vectors, "found").len(), 2 * 3 * 4);
     assert_eq!(numbers(bags, "found").len(), 2 * 3 * (4 + 5));
     for table in [vectors, bags] {

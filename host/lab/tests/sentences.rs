@@ -1,4 +1,4 @@
-//! `undertone-lab sentences`, run as a user runs it, on the demo corpus with the built-in lexicon.
+//! `undertone-lab sentences`, run as a command on the demo corpus with the built-in lexicon.
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
@@ -28,10 +28,10 @@ fn write_corpus(folder: &Path) {
     fs::write(folder.join("demo.json"), task).unwrap();
 }
 
-/// Mechanisms that are compared.
+/// The number of mechanisms that are compared.
 const MECHANISMS: usize = 13;
 
-/// Those of them that draw a candidate by levels.
+/// The number of mechanisms that draw a candidate by levels.
 const SELECTIONS: usize = 8;
 
 const SMALL: [&str; 8] = [
@@ -92,7 +92,8 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         assert!(read("histograms.csv").contains(",all candidates,,0,"));
         let page = read("report.html");
         assert!(page.contains("What an encoder costs a device"));
-        // Four panels of lines against ε and against sentences, and where each selection lands.
+        // Four panels of curves by ε and four by number of sentences, and a histogram for each
+        // selection.
         assert_eq!(page.matches("<svg").count(), 2 * 4 + SELECTIONS);
         common::check_page(&page);
         for part in [
@@ -153,7 +154,7 @@ fn errors_say_what_is_wrong() {
     }
 }
 
-/// Files beside the task files: public corpora, good and bad.
+/// Writes files beside the task files: valid and invalid public corpora.
 fn write_corpora(folder: &Path) {
     write_corpus(folder);
     let line = |label: &str, n: usize| {
@@ -189,7 +190,7 @@ fn write_corpora(folder: &Path) {
     fs::create_dir(folder.join("out")).unwrap();
 }
 
-/// Says which file, where in it, what was wanted and what to do; writes nothing.
+/// Messages name the file, the place in it, the expectation and the remedy; nothing is written.
 #[test]
 fn bad_task_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,7 +200,7 @@ fn bad_task_files_are_refused() {
     let long = format!("{}{{}}", " ".repeat(1 << 20));
     let deep = "[".repeat(100_000);
     for (task, parts) in [
-        // The file itself.
+        // Defects of the file itself.
         ("", &["EOF while parsing", "line 1", fields][..]),
         ("name: t", &["expected", "line 1 column 2", fields]),
         (
@@ -211,7 +212,7 @@ fn bad_task_files_are_refused() {
         ("{} {}", &["missing field `name`", fields]),
         (&deep, &["invalid type: sequence", fields]),
         (&long, &["longer than 1048576 bytes", fields]),
-        // Its fields.
+        // Defects of its fields.
         (r#"{"name": "t"}"#, &["missing field `train`", "line 1"]),
         (r#"{"train": "two.jsonl"}"#, &["missing field `name`"]),
         (
@@ -250,7 +251,7 @@ fn bad_task_files_are_refused() {
             r#"{"name": " ", "train": "two.jsonl"}"#,
             &["the name is empty"],
         ),
-        // Its classes.
+        // Defects of its classes.
         (
             r#"{"name": "t", "train": "two.jsonl", "classes": {}}"#,
             &["at least 2", "found 0"],
@@ -281,7 +282,7 @@ fn bad_task_files_are_refused() {
                 "add it",
             ],
         ),
-        // Its corpora.
+        // Defects of its corpora.
         (
             r#"{"name": "t", "train": "absent.jsonl"}"#,
             &["cannot open `absent.jsonl`", "is the name right"],
@@ -371,7 +372,7 @@ fn bad_task_files_are_refused() {
         fs::write(folder.join("task.json"), task).unwrap();
         let arguments = ["--data", "task.json", "--out", "out"];
         let output = run(folder, &arguments);
-        // Of a long file, the start is enough to know it by.
+        // The first 80 bytes identify a long file.
         common::refused(&output, &[task.get(..80).unwrap_or(task)], parts);
         assert_eq!(common::names(&folder.join("out")).len(), 0, "{task}");
     }
@@ -385,7 +386,7 @@ fn bad_task_files_are_refused() {
     }
 }
 
-/// A vector for each word of the demo corpus, all far from each other.
+/// Writes a vector for each word of the demo corpus, all far from each other.
 fn write_word_vectors(folder: &Path) {
     let texts = demo::corpus(1).into_iter().map(|document| document.text);
     let words: BTreeSet<String> = texts
@@ -431,7 +432,8 @@ fn words_are_exchanged_where_there_are_vectors() {
     assert!(output.status.success(), "{errors}");
     let table = fs::read_to_string(folder.path().join("out/f1-vs-epsilon.csv")).unwrap();
     assert_eq!(table.lines().count(), 1 + (MECHANISMS + 2) * 2, "{table}");
-    // Trials and accuracy at both ε: some of the 12 topics are missing among so few documents.
+    // Trials and accuracy at both ε; some of the 12 topics are missing from this small number of
+    // documents.
     let row = |mechanism: &str| -> Vec<(String, f64)> {
         let own = table.lines().filter(|line| line.contains(mechanism));
         own.map(|line| {
@@ -447,7 +449,7 @@ fn words_are_exchanged_where_there_are_vectors() {
             panic!("{table}");
         };
         assert_eq!((none.0.as_str(), all.0.as_str()), ("1", "1"));
-        // With next to no ε the words are any words; with much of it they stay.
+        // With almost no ε the released words are random; with a large ε they stay.
         assert!(none.1 < 0.4, "{mechanism}: {none:?}");
         assert!(
             (all.1 - plain.1).abs() < 0.15,

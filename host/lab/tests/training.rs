@@ -1,6 +1,8 @@
-//! `undertone-lab heads` and `recoder`, run as a user runs it, on the demo corpus with the built-in lexicon.
+//! `undertone-lab heads` and `recoder`, run as commands on the demo corpus with the built-in
+//! lexicon.
 //!
-//! Chance: false alarm none, miss none. A training that is killed at any moment, or never, must end as if undisturbed.
+//! Chance: false alarm none, miss none. A training that is killed at any moment must end like an
+//! undisturbed one.
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
@@ -25,7 +27,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What a run that must succeed says on standard error.
+/// Runs the command, which must succeed, and returns its standard error.
 fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let output = command(folder, arguments).output().unwrap();
     let shown = String::from_utf8(output.stderr).unwrap();
@@ -110,7 +112,7 @@ fn an_interrupted_training_goes_on() {
         if partial.exists() && !folder.join("killed").exists() {
             break;
         }
-        // It was over before this test, on a busy machine, had its turn.
+        // On a busy machine the training can end before this test kills it.
         for path in names(folder) {
             if !before.contains(&path) {
                 fs::remove_file(path).unwrap();
@@ -122,7 +124,7 @@ fn an_interrupted_training_goes_on() {
     assert!(shown.contains("epoch"), "{shown}");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(read("killed") == read("undisturbed"));
-    // Two recoders, each with its losses, and the corpus.
+    // Two recoders with their losses, and the corpus.
     assert_eq!(names(folder).len(), 5, "{:?}", names(folder));
 
     let encoder = LexiconEncoder::embedded();
@@ -131,7 +133,7 @@ fn an_interrupted_training_goes_on() {
     assert_eq!(recoder.outputs(), 12);
 }
 
-/// At any time of reading, encoding, training and writing; again and again, without and with a checkpoint.
+/// Kills it while it reads, encodes, trains and writes, repeatedly, with and without a checkpoint.
 #[test]
 fn a_training_that_was_killed_at_any_time_ends_as_if_undisturbed() {
     let rounds = if soak() { 30 } else { 2 };

@@ -1,4 +1,4 @@
-//! `undertone-lab vectors`, run as a user runs it, on made-up words.
+//! `undertone-lab vectors`, run as a command on made-up words.
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use std::process::Output;
 use rand_distr::{Distribution, StandardNormal};
 use undertone_core::rng::PublicRng;
 
-/// Coordinates of a word: more than M2 keeps with β = 0.9.
+/// Coordinates of a word: more than M2 has with β = 0.9.
 const DIMENSION: usize = 64;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
@@ -23,8 +23,8 @@ fn name(class: usize, number: usize) -> String {
     format!("{}{}{}", letter(class), letter(number / 26), letter(number))
 }
 
-/// Forty words of each of three classes around a corner of their own, the first two with opinions; sentences
-/// of four words of their class.
+/// Writes forty words of each of three classes around a centre of its own, the first two with
+/// opinions, and sentences of four words of one class.
 fn write_data(folder: &Path) {
     let mut rng = PublicRng::new(1);
     let mut vectors = String::new();
@@ -94,7 +94,7 @@ const SMALL: [&str; 14] = [
 ];
 
 fn rows(csv: &str) -> Vec<Vec<String>> {
-    // No field of these tables but the first few is quoted.
+    // Only the first few fields of these tables are quoted.
     let unquoted = |line: &str| line.replace(", ", "; ");
     let fields = |line: String| {
         line.split(',')
@@ -119,7 +119,8 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         assert!(output.stdout.is_empty());
         let read = |name: &str| fs::read_to_string(folder.path().join(out).join(name)).unwrap();
         let page = read("report.html");
-        // Three panels each of distances and inner products, two each of accuracy and area under the curve.
+        // Three panels each of distances and inner products, two each of accuracy and area under
+        // the curve.
         assert_eq!(page.matches("<svg").count(), 2 * 3 + 2 * 2);
         common::check_page(&page);
         for part in [
@@ -152,7 +153,8 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
             "{row:?}"
         );
     }
-    // What M2 claims with β = 0.9 is false for some vectors: 47 of 64 dimensions, ‖Φ‖ is about 1 + √(64/47).
+    // The claim of M2 with β = 0.9 is false for some vectors: with 47 of 64 dimensions, ‖Φ‖ is
+    // about 1 + √(64/47).
     let gaussian = projections
         .iter()
         .rfind(|row| row[0] == "Gaussian")
@@ -175,7 +177,7 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
     assert_eq!(claimed.unwrap()[3], "1.900000");
     let m1 = ratio("M1", "every vector", "30") / ratio("M1", "every vector", "1");
     assert!((m1 / 900.0 - 1.0).abs() < 0.01, "{m1}");
-    // At equal dimensions and ε, with a promise that is true.
+    // The comparison is at equal dimensions and ε, and our guarantee is true.
     let m2 = ratio("M2; β = 0.9", "claimed", "1");
     assert!(ratio("PCA; m = 47", "every vector", "1") > 2.0 * m2);
     assert!(ratio("Gaussian; m = 47", "the vocabulary", "1") > m2);

@@ -1,7 +1,8 @@
 //! Speed of training a recoder: one line of JSON per sample, to standard output.
 //!
-//! d = 768, 50 clusters, batches of 256 documents with 10 sentences each. A sample is the difference
-//! between a long and a short training, so that checks, first weights and validation do not count.
+//! d = 768, 50 clusters, batches of 256 documents with 10 sentences each. A sample is the
+//! difference between a long and a short training, so that checks, first weights and validation do
+//! not count.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ const STEPS: usize = 4;
 const SAMPLES: usize = 7;
 
 fn main() {
-    // `cargo test --benches` only wants to see it run.
+    // `cargo test --benches` runs the program only to check that it works.
     let samples = if std::env::args().any(|argument| argument == "--bench") {
         SAMPLES
     } else {
@@ -40,7 +41,7 @@ fn main() {
     for sample in 0..=samples {
         let long = time(&documents, &clusters, &all, 2);
         let short = time(&documents, &clusters, &all, 1);
-        // The first one warms up.
+        // The first sample is a warm-up.
         if sample > 0 {
             println!(
                 "{{\"bench\":\"train_recoder\",\"threads\":{},\"documents_per_s\":{:.1}}}",
@@ -51,7 +52,7 @@ fn main() {
     }
 }
 
-/// The time of a training with this many epochs.
+/// The time of a training with this number of epochs.
 fn time(documents: &DocumentVectors, clusters: &[usize], all: &[usize], epochs: usize) -> Duration {
     let targets = Targets {
         of_documents: clusters.to_vec(),

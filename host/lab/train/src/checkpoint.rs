@@ -1,9 +1,9 @@
-//! The state of a training between two epochs, in a file.
+//! Checkpoints: the state of a training between two epochs, in a file.
 //!
-//! It holds weights, Adam's moments and losses, for public documents only, and belongs to one
-//! combination of inputs and options, which a digest in it names. A training that finds the file of an
-//! interrupted one goes on there and ends with the same weights as if nothing had happened. Once the
-//! result is written, the caller [`remove`]s it.
+//! A checkpoint has weights, Adam's moments and losses, of public documents only. A digest in it
+//! identifies the inputs and options of its training. A training that finds its checkpoint resumes
+//! and ends with the same weights as without the interruption. After the result is written, the
+//! caller [`remove`]s the file.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use undertone::files::atomic::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
 
 const KIND: &str = "an interrupted training";
 
-/// For each matrix of weights: as it is, as it was after the best epoch, Adam's first and second
+/// The parts for each matrix of weights: current, after the best epoch, Adam's first and second
 /// moments.
 const PARTS: [&str; 4] = ["weights", "best", "moment1", "moment2"];
 
@@ -36,7 +36,7 @@ pub(super) struct Checkpoint<'a> {
     digest: String,
 }
 
-/// Removes the file once its result exists. Does nothing without a file.
+/// Removes the checkpoint, if there is one.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
@@ -50,7 +50,7 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 impl<'a> Checkpoint<'a> {
-    /// Says now, before the work, whether the file can be written.
+    /// Checks, before the training, that the file can be written.
     pub(super) fn open(path: &'a Path, digest: &[u8; 32]) -> Result<Self> {
         AtomicFile::check(path)?;
         Ok(Self {
@@ -59,9 +59,10 @@ impl<'a> Checkpoint<'a> {
         })
     }
 
-    /// The state in the file, or `fresh` if there is none or one of another training.
+    /// Reads the state from the file, or returns `fresh` if there is no file or it belongs to
+    /// another training.
     ///
-    /// A file that is not a checkpoint is an error: it is not ours to replace.
+    /// A file that is not a checkpoint is an error, because it must not be overwritten.
     pub(super) fn read(&self, fresh: State, notice: &dyn Fn(&str)) -> Result<State> {
         let bytes = match fs::read(self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh),
@@ -148,7 +149,7 @@ impl<'a> Checkpoint<'a> {
     }
 }
 
-/// The state in these tensors; `like` says how many matrices of which shapes there are.
+/// The state in these tensors; `like` has the expected number and shapes of matrices.
 fn state(tensors: &SafeTensors<'_>, steps: usize, like: &State) -> Result<State, String> {
     let matrix = |part: &str, number: usize| {
         let name = format!("{part}.{number}");
@@ -201,7 +202,7 @@ fn state(tensors: &SafeTensors<'_>, steps: usize, like: &State) -> Result<State,
     })
 }
 
-/// The tensors of a safetensors file and what its description says.
+/// The tensors and the description of a safetensors file.
 fn described<D: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, D), String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
@@ -215,7 +216,7 @@ fn described<D: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensor
     Ok((tensors, description))
 }
 
-/// A tensor of finite f32 with A axes, none of length 0.
+/// A tensor of finite f32 with `A` axes, none of length 0.
 fn f32s<const A: usize>(
     tensors: &SafeTensors<'_>,
     name: &str,
@@ -317,11 +318,11 @@ mod tests {
         assert_eq!(half.epochs, epochs[..2]);
         assert_ne!(bits(&half.best), bits(&weights), "the last epochs matter");
         let kept = fs::read(&path).unwrap();
-        // Only what is missing is done.
+        // Only the missing epochs are trained.
         let resumed = fit(&model, first(), &split, &run(options())).unwrap();
         assert_eq!((bits(&resumed.0), &resumed.1), (bits(&weights), &epochs));
         assert_eq!(*notices.borrow(), ["resuming: 2 epochs are done already"]);
-        // What is whole is not done again.
+        // A complete training is not repeated.
         let again = fit(&model, first(), &split, &run(options())).unwrap();
         assert_eq!((bits(&again.0), &again.1), (bits(&weights), &epochs));
         assert_eq!(notices.borrow().len(), 2);
@@ -385,7 +386,7 @@ mod tests {
         let error = with(&path).unwrap_err();
         assert!(matches!(error.cause(), Cause::Trained { .. }), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a letter");
-        // Damage is an error or is seen as another training, never a panic.
+        // A damaged file is an error or counts as another training; it never causes a panic.
         fs::remove_file(&path).unwrap();
         with(&path).unwrap();
         let whole = fs::read(&path).unwrap();

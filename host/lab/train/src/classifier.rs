@@ -1,7 +1,7 @@
 //! A classifier of document vectors.
 //!
-//! Unlike the classifiers of `undertone-lab`, it is not linear: it is the perceptron of four layers of the published
-//! experiments, trained by gradient steps with a checkpoint.
+//! The classifiers of `undertone-lab` are linear. This is the perceptron of four layers of the
+//! published experiments, trained by gradient steps with a checkpoint.
 
 use burn::tensor::Tensor;
 use sha2::Sha256;
@@ -12,10 +12,10 @@ use undertone::error::Result;
 use undertone::pack::heads::Targets;
 use undertone::pack::trained::Layer;
 
-/// A perceptron with max(0, ·) between its layers; by default four, d → d → d → d → classes (Meehan, Mrini
-/// and Chaudhuri 2022, appendix A.3).
+/// A perceptron with max(0, ·) between its layers; by default four, d → d → d → d → classes
+/// (Meehan, Mrini and Chaudhuri 2022, appendix A.3).
 ///
-/// Deviation: it standardises its inputs, so that any encoder's vectors come to the same size.
+/// Deviation: it standardises its inputs, so that the scale of the encoder does not matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classifier {
     standardiser: Standardiser,
@@ -23,10 +23,10 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// [`Classifier::with_hidden`], with the widths of the published experiments.
+    /// Trains a [`Classifier::with_hidden`], with the widths of the published experiments.
     ///
     /// # Errors
-    /// Those of [`Classifier::with_hidden`].
+    /// Errors of [`Classifier::with_hidden`].
     ///
     /// # Panics
     /// If `points` is not a whole number of rows.
@@ -47,12 +47,13 @@ impl Classifier {
         )
     }
 
-    /// Trains a perceptron whose hidden layers have these widths, with cross-entropy, on `points`, `[n][dimension]`
-    /// row-major, one per document.
+    /// Trains a perceptron whose hidden layers have these widths, with cross-entropy, on `points`,
+    /// `[n][dimension]` row-major, one per document.
     ///
     /// # Errors
-    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or infinite, a split is empty, there are less than two
-    /// classes to learn, a number is out of range, the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or
+    /// infinite, a split is empty, there are fewer than two classes, a number is out of range, or
+    /// the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
     ///
     /// # Panics
@@ -92,10 +93,7 @@ impl Classifier {
     /// The most likely class of each of `points`, `[n][d]` row-major; the first of equals.
     ///
     /// # Panics
-    /// If `points` is not a whole number of rows of the dimension it was trained with.
-    ///
-    /// # Cost
-    /// That of [`Classifier::logits`].
+    /// If `points` is not a whole number of rows of the training dimension.
     pub fn predict(&self, points: &[f32]) -> Vec<usize> {
         let logits = self.logits(points);
         logits.chunks_exact(self.classes()).map(largest).collect()
@@ -106,14 +104,14 @@ impl Classifier {
         self.layers.last().map_or(0, |layer| layer.bias.len())
     }
 
-    /// For each of `points`, `[n][d]` row-major, ln of the probability of each class but for a constant of the point:
-    /// `[n][classes]`.
+    /// The log-probabilities of the classes up to a constant for each of `points`, `[n][d]`
+    /// row-major: `[n][classes]`.
     ///
     /// # Panics
-    /// If `points` is not a whole number of rows of the dimension it was trained with.
+    /// If `points` is not a whole number of rows of the training dimension.
     ///
     /// # Cost
-    /// One matrix product per layer and 1024 points.
+    /// One matrix product for each layer and 1024 points.
     pub fn logits(&self, points: &[f32]) -> Vec<f32> {
         let dimension = self.standardiser.mean.len();
         check_rows(points, dimension);

@@ -16,22 +16,23 @@ const STEEPNESS: f32 = 4.0;
 
 /// Trains heads by the likelihood of the selection itself.
 ///
-/// A sentence s enters as x = (s − centre)/‖s − centre‖, head c scores it with
-/// q(s, c) = σ(4·(w_c·x + b_c − ½)), and a document selects candidate c with probability
-/// P(c) ∝ exp(ε/2 · Σ q(s, c)) over its sentences. Minimised is −ln P(target), the mean over the
-/// training documents and over `epsilons`. Candidates are the classes of `targets`. Documents without
-/// sentences are left out.
+/// A sentence s is normalised to x = (s − centre)/‖s − centre‖, head c scores it with q(s, c) =
+/// σ(4·(w_c·x + b_c − ½)), and a document selects candidate c with probability P(c) ∝ exp(ε/2 · Σ
+/// q(s, c)) over its sentences. The loss is −ln P(target), averaged over the training documents and
+/// over `epsilons`. Candidates are the classes of `targets`. Documents without sentences are left
+/// out.
 ///
-/// `start` gives the centre, which stays, the first w and b, whose scores clip(z, 0, 1) are meant to
-/// be, and with the number of its thresholds Q. The heads that are returned have 4·w and 4·(b − ½), and
-/// thresholds ln(t/(1 − t)), t = (j − ½)/Q for j = 1..Q: their score is Q·q, rounded.
+/// `start` has the centre, which is kept, the initial w and b, for scores clip(z, 0, 1), and Q
+/// thresholds. The returned heads have 4·w and 4·(b − ½), and thresholds ln(t/(1 − t)), t = (j −
+/// ½)/Q for j = 1..Q: their score is Q·q, rounded.
 ///
 /// Source: ours.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a number is NaN or infinite, an ε is not positive, a split has no
-/// document with a sentence, there are less than two classes to learn, a number is out of range, `start`
-/// does not fit the documents and targets, the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a number is NaN or infinite,
+/// an ε is not positive, a split has no document with a sentence, there are fewer than two classes,
+/// a number is out of range, `start` does not fit the documents and targets, or the loss diverges.
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
 pub fn train_scores(
     start: &ScoreHeads,
@@ -55,7 +56,7 @@ pub fn train_scores(
         targets,
         epsilons,
     };
-    // Candidates side by side, as the matrix product wants them.
+    // Candidates side by side, as the matrix product requires.
     let first = vec![
         network::matrix(start.weights.clone(), dimension).transpose(),
         network::matrix(start.bias.clone(), start.bias.len()),
@@ -161,7 +162,7 @@ impl Model for Selections<'_> {
     }
 }
 
-/// Appends (row − centre)/‖row − centre‖, or zeroes.
+/// Appends (row − centre)/‖row − centre‖, or zeroes if the row is the centre.
 fn push_direction(row: &[f32], centre: &[f32], out: &mut Vec<f32>) {
     let begin = out.len();
     out.extend(row.iter().zip(centre).map(|(x, centre)| x - centre));
@@ -183,7 +184,7 @@ mod tests {
 
     const LEVELS: usize = 8;
 
-    /// Heads that look along the mean of each class, with the thresholds of clip(z, 0, 1).
+    /// Heads in the direction of each class's mean, with the thresholds of clip(z, 0, 1).
     fn start(documents: &DocumentVectors, targets: &[usize], classes: usize) -> ScoreHeads {
         let dimension = documents.dimension();
         let centre = mean(documents.rows(), dimension);
@@ -206,8 +207,7 @@ mod tests {
         }
     }
 
-    /// The mean probability that a document selects its target, under the scores as a device counts
-    /// them.
+    /// The mean probability that a document selects its target, under the scores of a device.
     fn exact(
         heads: &ScoreHeads,
         documents: &DocumentVectors,

@@ -1,7 +1,7 @@
 //! Training on public documents: recoders, classifiers and score heads.
 //!
-//! Nothing here may see a private document: weights, losses and
-//! checkpoints are public and carry no guarantee for what they were trained on.
+//! Never train on private documents: weights, losses and checkpoints are public and carry no
+//! guarantee for their training documents.
 //!
 //! Training is deterministic: the same inputs, options and machine give the same bits.
 
@@ -33,18 +33,18 @@ use undertone::error::{Cause, Error, Result};
 use undertone::pack::heads::Targets;
 use undertone::progress::Progress;
 
-/// k-means clusters that a recoder keeps apart, as published.
+/// Number of k-means clusters that a recoder keeps apart, as published.
 pub const CLUSTERS: usize = 50;
 
-/// How long and how fast to train.
+/// Options of the optimiser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How many times all training documents are seen. The weights that are kept are those of the epoch
-    /// with the least validation loss. Default 30.
+    /// Passes over all training documents. The epoch with the least validation loss provides the
+    /// weights. Default 30.
     pub epochs: usize,
     /// Documents in a step of the optimiser. Default 256.
     pub batch: usize,
-    /// Step size of Adam (Kingma and Ba 2015), whose other constants are theirs: 0.9, 0.999, 10⁻⁸.
+    /// Step size of Adam (Kingma and Ba 2015), with the published constants 0.9, 0.999 and 10⁻⁸.
     /// Default 0.001.
     pub learning_rate: f64,
     /// Seed of the first weights and of the order of documents. Default 1.
@@ -62,21 +62,21 @@ impl Default for Options {
     }
 }
 
-/// One training: its options and its surroundings.
+/// Options and callbacks of one training.
 pub struct Run<'a> {
-    /// How long and how fast to train.
+    /// Options of the optimiser.
     pub options: Options,
-    /// Where the state after each epoch is kept, so that an interrupted training goes on; see
-    /// [`checkpoint`]. Nowhere by default.
+    /// File for the state after each epoch, from which an interrupted training resumes; see
+    /// [`checkpoint`]. None by default.
     pub checkpoint: Option<&'a Path>,
-    /// Is told, in one line, what a checkpoint that was found is good for. Not told by default.
+    /// Receives one line about the use of a checkpoint that was found. Does nothing by default.
     pub notice: &'a dyn Fn(&str),
-    /// Makes the bar for a number of steps. Hidden by default.
+    /// Makes a progress bar for a number of steps. Hidden by default.
     pub progress: &'a dyn Fn(u64) -> Progress,
 }
 
 impl Run<'_> {
-    /// A training that is neither kept nor shown.
+    /// A training without checkpoint and callbacks.
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -87,12 +87,12 @@ impl Run<'_> {
     }
 }
 
-/// Which documents to learn from, and which decide when to stop; both by their numbers.
+/// Indices of the documents for training and for early stopping.
 #[derive(Clone, Copy, Debug)]
 pub struct Split<'a> {
-    /// The weights follow these.
+    /// Documents that the weights are fitted to.
     pub train: &'a [usize],
-    /// The epoch that is kept has the least loss on these.
+    /// Documents whose loss selects the epoch.
     pub validation: &'a [usize],
 }
 
@@ -117,9 +117,8 @@ pub struct Epoch {
     pub validation_loss: f64,
 }
 
-/// The epoch whose weights are kept: the first with the least validation loss.
-///
-/// None without epochs.
+/// The epoch that provides the weights: the first with the least validation loss. `None` without
+/// epochs.
 pub fn chosen(epochs: &[Epoch]) -> Option<Epoch> {
     epochs
         .iter()
@@ -127,20 +126,20 @@ pub fn chosen(epochs: &[Epoch]) -> Option<Epoch> {
         .min_by(|a, b| a.validation_loss.total_cmp(&b.validation_loss))
 }
 
-/// Something with weights and a loss.
+/// A trainable model.
 trait Model {
     /// The loss of these documents under these weights.
     fn loss(&self, weights: &[Tensor<2>], documents: &[usize]) -> Loss;
 
-    /// Everything besides first weights, split and options that the result depends on.
+    /// Hashes everything that determines the result, besides initial weights, split and options.
     fn inputs(&self, hash: &mut Sha256);
 }
 
 /// Means over the documents of a batch.
 struct Loss {
-    /// The loss that is reported and decides which epoch is kept.
+    /// The loss that is reported and selects the epoch.
     judged: Tensor<1>,
-    /// The loss of weights that are trained beside and have no share in the first one.
+    /// The loss of weights that are trained alongside and do not affect the reported loss.
     beside: Option<Tensor<1>>,
 }
 
@@ -219,7 +218,7 @@ fn fit_until(
     Ok(state)
 }
 
-/// One step of Adam; the loss before it.
+/// Takes one step of Adam; returns the loss before it.
 fn step(
     model: &impl Model,
     state: &mut State,
@@ -233,8 +232,8 @@ fn step(
         .map(|tensor| tensor.clone().autodiff().require_grad())
         .collect();
     let Loss { judged, beside } = model.loss(&tracked, batch);
-    // The two losses share no weights, and Adam treats each coordinate alone: one backward pass and one
-    // optimiser do what two would.
+    // The two losses share no weights, and Adam treats each coordinate alone: one backward pass and
+    // one optimiser give the same result as two.
     let total = match beside {
         Some(beside) => judged.clone() + beside,
         None => judged.clone(),
@@ -282,15 +281,16 @@ fn shuffled(documents: &[usize], seed: u64, epoch: usize) -> Vec<usize> {
     order
 }
 
-/// Streams of random words that a training uses.
+/// Random streams of a training.
 const FIRST_WEIGHTS: u64 = 0;
 const FIRST_WEIGHTS_BESIDE: u64 = 1;
 const FIRST_EPOCH: u64 = 2;
 
-/// Randomness that depends on the seed and the number of the stream only, so that a resumed training
-/// draws what an uninterrupted one draws.
+/// A generator that depends only on the seed and the number of the stream, so that a resumed
+/// training draws the same numbers as an uninterrupted one.
 fn stream(seed: u64, number: u64) -> PublicRng {
-    // An odd factor other than that of the generator's own seeding, whose sequences would overlap.
+    // This odd factor differs from that of the generator's own seeding, whose sequences would
+    // overlap.
     PublicRng::new(seed.wrapping_add(number.wrapping_mul(0xd1b5_4a32_d192_ed03)))
 }
 
@@ -301,7 +301,7 @@ fn digest(
     options: &Options,
 ) -> [u8; 32] {
     let mut hash = Sha256::new();
-    // Debug prints the shortest digits that give the same number back.
+    // Debug prints the shortest digits that identify the number.
     hash.update(format!("{options:?}"));
     absorb(&mut hash, split.train);
     absorb(&mut hash, split.validation);
@@ -312,7 +312,7 @@ fn digest(
     hash.finalize().into()
 }
 
-/// Hashes the values and how many there are.
+/// Hashes the values and their count.
 fn absorb<T>(hash: &mut Sha256, values: &[T])
 where
     [T]: IntoBytes + zerocopy::Immutable,
@@ -329,7 +329,7 @@ fn training(problem: String) -> Error {
 fn with_sentences(documents: &DocumentVectors, split: &Split<'_>) -> (Vec<usize>, Vec<usize>) {
     let kept = |numbers: &[usize]| {
         let numbers = numbers.iter().copied();
-        // Numbers that do not exist stay, to be named.
+        // Indices out of range stay, so that the error can name them.
         numbers
             .filter(|number| *number >= documents.len() || !documents.range(*number).is_empty())
             .collect()
@@ -337,7 +337,7 @@ fn with_sentences(documents: &DocumentVectors, split: &Split<'_>) -> (Vec<usize>
     (kept(split.train), kept(split.validation))
 }
 
-/// What every training asks of its inputs.
+/// Checks the inputs of any training.
 fn check(split: &Split<'_>, targets: &Targets, documents: usize, run: &Run<'_>) -> Result<()> {
     let options = &run.options;
     for (what, found) in [
@@ -394,7 +394,7 @@ fn check(split: &Split<'_>, targets: &Targets, documents: usize, run: &Run<'_>) 
     Ok(())
 }
 
-/// Says which row, if any, is not of numbers.
+/// Returns an error with the first row that has a coordinate that is not finite.
 fn check_finite(what: &str, rows: &[f32], dimension: usize) -> Result<()> {
     match rows.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
@@ -411,8 +411,8 @@ fn check_finite(what: &str, rows: &[f32], dimension: usize) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Documents of 1 to 6 noisy copies of their cluster's centre, far from 0 and small, as an encoder
-    /// may give them; clusters in turn.
+    /// Documents of 1 to 6 noisy copies of their cluster's centre, far from 0 and small, like
+    /// vectors of an encoder; clusters in turn.
     pub(super) fn synthetic(
         documents: usize,
         dimension: usize,
@@ -434,7 +434,7 @@ mod tests {
         (DocumentVectors::new(dimension, rows, offsets), clusters)
     }
 
-    /// Numbers of training and validation documents; blocks of 7, so that each cluster is in both.
+    /// Indices of training and validation documents; blocks of 7, so that each cluster is in both.
     pub(super) fn halves(documents: usize) -> (Vec<usize>, Vec<usize>) {
         (0..documents).partition(|number| (number / 7) % 4 != 1)
     }
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn the_best_weights_are_kept_not_the_last() {
-        // Labels without a pattern: what is learnt by heart makes the validation loss rise.
+        // Labels without a pattern: memorising them makes the validation loss rise.
         let (documents, _) = synthetic(48, 8, 3);
         let labels: Vec<usize> = (0..48)
             .map(|number| (number * 7 + number / 5) % 3)

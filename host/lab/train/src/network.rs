@@ -1,4 +1,4 @@
-//! The multi-layer perceptron that recoders and classifiers are.
+//! The multi-layer perceptron of recoders and classifiers.
 
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
@@ -11,7 +11,7 @@ use undertone::pack::trained::Layer;
 /// Layers of the perceptrons of Meehan, Mrini and Chaudhuri (2022, appendix A.3).
 pub(super) const LAYERS: usize = 4;
 
-/// The device that computes: the processor, without gradients.
+/// The device for computation: the processor, without gradients.
 pub(super) fn device() -> Device {
     Device::flex()
 }
@@ -37,9 +37,9 @@ pub(super) fn indices(values: impl Iterator<Item = usize>) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(values, [length]), &device())
 }
 
-/// First weights of layers with these widths: for each, a matrix `[inputs, outputs]` and a row of
-/// biases. Uniform with variance 2/inputs, which keeps the size of what passes through max(0, ·)
-/// (He, Zhang, Ren and Sun 2015); biases 0.
+/// Initial weights of layers with these widths: for each, a matrix `[inputs, outputs]` and a row of
+/// biases. Uniform with variance 2/inputs, which preserves the scale of activations through max(0,
+/// ·) (He, Zhang, Ren and Sun 2015); biases 0.
 pub(super) fn first(widths: &[usize], rng: &mut PublicRng) -> Vec<Tensor<2>> {
     let mut weights = Vec::new();
     for ends in widths.windows(2) {
@@ -80,7 +80,7 @@ pub(super) fn cross_entropy(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tenso
     log_softmax(logits, 1).gather(1, targets).mean().neg()
 }
 
-/// For each document of a batch the sum of the rows of its sentences, which are one after the other.
+/// For each document of a batch, the sum of the rows of its sentences, which are consecutive.
 pub(super) fn sums(rows: Tensor<2>, documents: &DocumentVectors, batch: &[usize]) -> Tensor<2> {
     let owners = batch
         .iter()
@@ -95,7 +95,8 @@ pub(super) fn sums(rows: Tensor<2>, documents: &DocumentVectors, batch: &[usize]
     )
 }
 
-/// The same, divided by the number of sentences, which is not 0.
+/// For each document of a batch, the mean of the rows of its sentences, of which there is at least
+/// one.
 pub(super) fn means(rows: Tensor<2>, documents: &DocumentVectors, batch: &[usize]) -> Tensor<2> {
     let shares = batch
         .iter()
@@ -104,7 +105,7 @@ pub(super) fn means(rows: Tensor<2>, documents: &DocumentVectors, batch: &[usize
     sums(rows, documents, batch) * matrix(shares, 1)
 }
 
-/// The layers in the form in which they are kept.
+/// Converts weights to stored layers.
 pub(super) fn layers(weights: &[Tensor<2>]) -> Vec<Layer> {
     let layer = |layer: &[Tensor<2>]| Layer {
         inputs: layer[0].dims()[0],
@@ -114,7 +115,7 @@ pub(super) fn layers(weights: &[Tensor<2>]) -> Vec<Layer> {
     weights.chunks_exact(2).map(layer).collect()
 }
 
-/// The same, back.
+/// Converts stored layers to weights.
 pub(super) fn tensors(layers: &[Layer]) -> Vec<Tensor<2>> {
     let mut tensors = Vec::new();
     for layer in layers {
@@ -124,7 +125,7 @@ pub(super) fn tensors(layers: &[Layer]) -> Vec<Tensor<2>> {
     tensors
 }
 
-/// Subtracts a mean and divides by one scale, so that any encoder's vectors come to the same size.
+/// Subtracts a mean and divides by one scale, so that the scale of the encoder does not matter.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Standardiser {
     /// `[d]`.
@@ -142,7 +143,7 @@ impl Standardiser {
         }
     }
 
-    /// Of rows; there is at least one.
+    /// Fits mean and scale to rows; there is at least one.
     pub(super) fn fit<'a>(rows: impl Iterator<Item = &'a [f32]> + Clone, dimension: usize) -> Self {
         let mut sum = vec![0f64; dimension];
         let mut count = 0.0;
@@ -162,7 +163,7 @@ impl Standardiser {
         let scale = (square / (count * dimension as f64)).sqrt() as f32;
         Self {
             mean: mean.into_iter().map(|mean| mean as f32).collect(),
-            // Where all vectors are one, nothing can be learnt, but nothing may break.
+            // If all vectors are equal, there is nothing to learn, but the division must work.
             scale: if scale.is_normal() { scale } else { 1.0 },
         }
     }
@@ -173,7 +174,7 @@ impl Standardiser {
         out.extend(rows.map(|(x, mean)| (x - mean) / self.scale));
     }
 
-    /// Makes a layer for standardised vectors into one for the vectors themselves.
+    /// Converts a layer for standardised vectors to one for the original vectors.
     pub(super) fn fold_into(&self, layer: &mut Layer) {
         let rows = layer.weights.chunks_exact_mut(layer.inputs);
         for (row, bias) in rows.zip(&mut layer.bias) {

@@ -1,4 +1,4 @@
-//! Training for a pack: what [`pack::Selector`](undertone::pack::Selector) asks for.
+//! Training for a pack, as [`pack::Selector`](undertone::pack::Selector) requires.
 
 use std::path::Path;
 
@@ -12,27 +12,27 @@ use undertone::pack::kmeans::kmeans;
 use undertone::pack::trained::{Recoder, ScoreHeads};
 use undertone::progress::Progress;
 
-/// One document in this many validates.
+/// One document of this many is for validation.
 const VALIDATION_SHARE: usize = 5;
 
-/// A training for a pack, with a bar, a checkpoint and a place for its losses.
+/// A training for a pack, with its checkpoint and callbacks.
 pub struct PackTraining<'a> {
-    /// How long and how fast to train.
+    /// Options of the optimiser.
     pub options: Options,
-    /// Where an interrupted training is kept.
+    /// The file of the checkpoint.
     pub checkpoint: &'a Path,
-    /// Is told what a checkpoint that was found is good for.
+    /// Receives one line about the use of a checkpoint that was found.
     pub notice: &'a dyn Fn(&str),
-    /// Is given the losses.
+    /// Receives the losses.
     pub losses: &'a dyn Fn(&[Epoch]) -> Result<()>,
 }
 
 impl PackTraining<'_> {
-    /// Score heads for releases at about ε, from the closed form on; see [`train_scores`]. A fifth of the
-    /// documents, drawn by the seed, says which epoch is kept.
+    /// Trains score heads for releases at about ε, starting from the closed form; see
+    /// [`train_scores`]. A fifth of the documents, drawn by the seed, selects the epoch.
     ///
     /// # Errors
-    /// Those of [`heads::fit`] and [`train_scores`].
+    /// Errors of [`heads::fit`] and [`train_scores`].
     pub fn scores(
         &self,
         documents: &DocumentVectors,
@@ -51,10 +51,11 @@ impl PackTraining<'_> {
         Ok(heads)
     }
 
-    /// A recoder that keeps `clusters` k-means clusters of the documents apart; see [`train_recoder`].
+    /// Trains a recoder that keeps `clusters` k-means clusters of the documents apart; see
+    /// [`train_recoder`].
     ///
     /// # Errors
-    /// Those of [`kmeans`] and [`train_recoder`].
+    /// Errors of [`kmeans`] and [`train_recoder`].
     pub fn recoder(&self, documents: &DocumentVectors, clusters: usize) -> Result<Recoder> {
         let dimension = documents.dimension();
         let found = kmeans(&documents.means(), dimension, clusters, self.options.seed)?;
@@ -73,7 +74,7 @@ impl PackTraining<'_> {
         Ok(trained.recoder)
     }
 
-    /// Numbers to learn from and numbers to validate with.
+    /// Indices of the training documents and of the validation documents.
     fn split(&self, documents: usize) -> (Vec<usize>, Vec<usize>) {
         let mut train: Vec<usize> = (0..documents).collect();
         let mut rng = PublicRng::new(self.options.seed);

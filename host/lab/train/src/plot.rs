@@ -1,4 +1,4 @@
-//! The loss as a picture.
+//! A plot of the losses.
 
 use std::path::Path;
 
@@ -8,12 +8,13 @@ use super::{Epoch, chosen};
 use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 
-/// Writes an SVG with the training and the validation loss of each epoch, in nats, and a mark at the
-/// epoch that was kept.
+/// Writes an SVG with the training and the validation loss of each epoch, in nats, and a mark at
+/// the chosen epoch.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) without epochs; [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument), and no file is
-/// left.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) without epochs;
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or
+/// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument), in which case no file remains.
 pub fn write_loss(path: &Path, epochs: &[Epoch]) -> Result<()> {
     let svg = loss(epochs)?;
     AtomicFile::settled(path, svg.as_bytes())?.commit()

@@ -11,35 +11,37 @@ use undertone::error::Result;
 use undertone::pack::heads::Targets;
 use undertone::pack::trained::Recoder;
 
-/// What [`train_recoder`] gives.
+/// Result of [`train_recoder`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedRecoder {
-    /// H, for the raw vectors of the encoder.
+    /// H, for the encoder's unscaled vectors.
     pub recoder: Recoder,
-    /// Predicts labels from the mean of a document's recoded sentences; there if labels were given.
+    /// Predicts labels from the mean of a document's recoded sentences; present if labels were
+    /// given.
     pub classifier: Option<Classifier>,
     /// The losses of the linear model on the clusters.
     pub epochs: Vec<Epoch>,
 }
 
 /// Trains H with a linear model that predicts each document's cluster from the mean of its recoded
-/// sentences, with cross-entropy and Adam (Meehan, Mrini and Chaudhuri 2022, section 4.3 and appendix
-/// A.3). H is a perceptron with four layers that keeps the dimension.
+/// sentences, with cross-entropy and Adam (Meehan, Mrini and Chaudhuri 2022, section 4.3 and
+/// appendix A.3). H is a perceptron with four layers that keeps the dimension.
 ///
-/// With `labels`, a [`Classifier`] is trained beside it, on the same means; it does not change H, and
-/// the epoch that is kept is H's. Documents without sentences are left out.
+/// With `labels`, a [`Classifier`] is trained alongside on the same means; it does not change H,
+/// and H's loss selects the epoch. Documents without sentences are left out.
 ///
-/// Deviations: vectors are standardised by the mean and scale of the training sentences, which are part
-/// of the first layer that is returned.
+/// Deviations: vectors are standardised by the mean and scale of the training sentences, which are
+/// folded into the first returned layer.
 ///
 /// # Errors
-/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or infinite, a split has no document with a
-/// sentence, there are less than two classes to learn, a number is out of range, the loss diverges.
-/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or
+/// infinite, a split has no document with a sentence, there are fewer than two classes, a number is
+/// out of range, or the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
 ///
 /// # Cost
-/// Three passes over a batch's sentences of 6·d² operations for each of three layers; the fourth layer
-/// works on documents.
+/// Three passes over a batch's sentences of 6·d² operations for each of three layers; the fourth
+/// layer works on documents.
 pub fn train_recoder(
     documents: &DocumentVectors,
     clusters: &Targets,
@@ -85,7 +87,8 @@ pub fn train_recoder(
     })
 }
 
-/// Where in the list of weights the last layer of H, the linear model and the classifier begin.
+/// Indices into the list of weights at which H's last layer, the linear model and the classifier
+/// begin.
 const LAST: usize = 2 * (LAYERS - 1);
 const HEAD: usize = 2 * LAYERS;
 const BESIDE: usize = HEAD + 2;
@@ -107,7 +110,7 @@ impl Model for Sentences<'_> {
             }
         }
         let hidden = network::hidden(network::matrix(rows, dimension), &weights[..LAST]);
-        // The last layer is linear: the mean of what it gives is what it gives for the mean.
+        // The last layer is linear, so its mean output is its output for the mean.
         let means = network::means(hidden, self.documents, documents);
         let means = network::linear(means, &weights[LAST], &weights[LAST + 1]);
         let beside = self.labels.map(|labels| {
@@ -139,7 +142,7 @@ mod tests {
     use super::*;
     use undertone::encoder::vectors::mean;
 
-    /// H as a device computes it.
+    /// Computes H as a device does.
     fn recode(recoder: &Recoder, sentence: &[f32]) -> Vec<f32> {
         let mut x = sentence.to_vec();
         for (number, layer) in recoder.layers.iter().enumerate() {
@@ -155,7 +158,8 @@ mod tests {
         x
     }
 
-    /// Mean distance of sentences from their cluster's mean, by that of the clusters from each other.
+    /// The mean distance of sentences from their cluster's mean, relative to the mean distance
+    /// between clusters.
     fn spread(documents: &DocumentVectors, clusters: &[usize], numbers: &[usize]) -> f64 {
         let dimension = documents.dimension();
         let distance = |a: &[f32], b: &[f32]| {
@@ -194,7 +198,7 @@ mod tests {
     #[test]
     fn spaces_clusters_apart_and_feeds_its_classifier() {
         let (documents, clusters) = synthetic(320, 16, 5);
-        // Labels that join clusters.
+        // Labels that merge pairs of clusters.
         let labels: Vec<usize> = clusters.iter().map(|cluster| cluster / 2).collect();
         let (train, validation) = halves(320);
         let split = Split {
