@@ -407,13 +407,6 @@ mod tests {
             ),
             (
                 ScoreHeads {
-                    centre: vec![0.5],
-                    ..heads()
-                },
-                "its centre has 1 coordinates",
-            ),
-            (
-                ScoreHeads {
                     bias: vec![0.1, f32::NAN, 0.3],
                     ..heads()
                 },
