@@ -89,10 +89,10 @@
 //!
 //! Anyone who can read the file learns in which window and how often the device released.
 
-use core::fmt;
 use core::num::NonZero;
 
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_ref};
 
@@ -205,25 +205,17 @@ impl Grant {
 }
 
 /// A grant or a ledger for another unit than that of the release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "it is for the unit \"{found}\", but the release is for \"{expected}\"; \
+     each unit has a ledger of its own"
+)]
 pub struct WrongUnit {
     /// The unit of the release.
     pub expected: Unit,
     /// The unit of the grant or the ledger.
     pub found: Unit,
 }
-
-impl fmt::Display for WrongUnit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { expected, found } = self;
-        write!(
-            f,
-            "it is for the unit \"{found}\", but the release is for \"{expected}\"; each unit has a ledger of its own"
-        )
-    }
-}
-
-impl core::error::Error for WrongUnit {}
 
 /// The cost of a release: ε, times the number of words for a bag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -925,59 +917,71 @@ fn raise<S: Storage + ?Sized>(storage: &mut S, number: u64) -> Result<(), SpendE
 }
 
 /// An error of [`Ledger::spend`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SpendError<E> {
     /// The ledger refused.
-    Ledger(LedgerError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The storage failed.
+    #[error("{0}")]
     Storage(E),
 }
 
-impl<E> From<LedgerError> for SpendError<E> {
-    fn from(error: LedgerError) -> Self {
-        Self::Ledger(error)
-    }
-}
-
-impl<E: fmt::Display> fmt::Display for SpendError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ledger(error) => error.fmt(f),
-            Self::Storage(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: core::error::Error> core::error::Error for SpendError<E> {}
+/// The advice of a refusal after which the amount spent is unknown.
+const RECREATE: &str = "what was spent is not known: recreate it with this window counted as spent";
 
 /// A refusal of a ledger. It depends on the file, the window and the budget, never on a text,
 /// unless an ε did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LedgerError {
     /// The budget is 0.
+    #[error("a budget of 0 grants nothing; give at least 0.000001")]
     NoBudget,
     /// The entropy source failed or returned nothing but zeroes.
+    #[error("the entropy source failed; nothing was made, opened or spent, try again")]
     Entropy,
     /// The file has the wrong length.
+    #[error(
+        "a ledger has {LEDGER_BYTES} bytes, these are {found}; \
+         is it the right file? If it is, {RECREATE}"
+    )]
     Length {
         /// Bytes given.
         found: usize,
     },
     /// Neither record begins like one.
+    #[error(
+        "not a ledger: no record begins with \"UTLEDG\"; \
+         is it the right file? If it is, {RECREATE}"
+    )]
     NotALedger,
     /// A record has a version that this library does not read.
+    #[error(
+        "the ledger has version {found}, this library reads version {VERSION}; \
+         use a newer library"
+    )]
     Version {
         /// The version and the unit of the record, as one number.
         found: u16,
     },
     /// No record is intact.
+    #[error("no record of the ledger is intact, so {RECREATE}")]
     Damaged,
     /// Two intact records cannot follow each other in one ledger.
+    #[error("the records are not of one ledger, so {RECREATE}")]
     Mixed,
     /// The file is not as this ledger left it.
+    #[error(
+        "another program wrote to the ledger's file; \
+         lock the file, read it and open the ledger again"
+    )]
     Changed,
     /// The newest record is of a later window.
+    #[error(
+        "the ledger is of window {ledger}, later than {given}: set the clock right; if it is \
+         right, it was ahead before: recreate the ledger with this window counted as spent"
+    )]
     FromFuture {
         /// The window of the record.
         ledger: u64,
@@ -985,21 +989,40 @@ pub enum LedgerError {
         given: u64,
     },
     /// Less is left in the window than is needed.
+    #[error(
+        "epsilon {} is left in this window, but {} is needed; wait for the next window",
+        Micro(*remaining),
+        Micro(*needed)
+    )]
     Exhausted {
-        /// What is left, in micro-units.
+        /// The micro-units left.
         remaining: u64,
-        /// What is needed, in micro-units.
+        /// The micro-units needed.
         needed: u64,
     },
     /// The numbers of records are used up.
+    #[error("the ledger's numbers are used up; make a new ledger")]
     WornOut,
     /// The file that was read back does not have the record in its place.
+    #[error(
+        "the file that was read back is not the ledger with its new record; \
+         write it, sync and read again"
+    )]
     NotPersisted,
     /// A record was lost, and with it how much was spent; the rest of the window counts as spent.
+    #[error(
+        "a record of the ledger was lost in a power cut or damaged, \
+         so the rest of this window counts as spent; wait for the next window"
+    )]
     Lost,
     /// The ledger is for another unit.
+    #[error("not the right ledger: {0}")]
     Unit(WrongUnit),
     /// The ledger is not the one that the platform's monotonic counter counted.
+    #[error(
+        "the ledger was set back or exchanged: its newest record is number {ledger}, \
+         but the platform's counter is {platform}, so {RECREATE}"
+    )]
     SetBack {
         /// The number of its newest record.
         ledger: u64,
@@ -1007,6 +1030,10 @@ pub enum LedgerError {
         platform: u64,
     },
     /// The platform's monotonic counter was raised and has another value.
+    #[error(
+        "the platform's counter was raised to {expected} and is {found}, so nothing is granted; \
+         does something else use it?"
+    )]
     NotRaised {
         /// The value that it was raised to.
         expected: u64,
@@ -1014,64 +1041,3 @@ pub enum LedgerError {
         found: u64,
     },
 }
-
-/// The advice of a refusal after which the amount spent is unknown.
-const RECREATE: &str = "what was spent is not known: recreate it with this window counted as spent";
-
-impl fmt::Display for LedgerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoBudget => f.write_str("a budget of 0 grants nothing; give at least 0.000001"),
-            Self::Entropy => f.write_str("the entropy source failed; nothing was made, opened or spent, try again"),
-            Self::Length { found } => write!(
-                f,
-                "a ledger has {LEDGER_BYTES} bytes, these are {found}; is it the right file? If it is, {RECREATE}"
-            ),
-            Self::NotALedger => write!(
-                f,
-                "not a ledger: no record begins with \"UTLEDG\"; is it the right file? If it is, {RECREATE}"
-            ),
-            Self::Version { found } => write!(
-                f,
-                "the ledger has version {found}, this library reads version {VERSION}; use a newer library"
-            ),
-            Self::Damaged => write!(f, "no record of the ledger is intact, so {RECREATE}"),
-            Self::Mixed => write!(f, "the records are not of one ledger, so {RECREATE}"),
-            Self::Changed => f.write_str(
-                "another program wrote to the ledger's file; lock the file, read it and open the ledger again",
-            ),
-            Self::FromFuture { ledger, given } => write!(
-                f,
-                "the ledger is of window {ledger}, later than {given}: set the clock right; if it is right, it was \
-                 ahead before: recreate the ledger with this window counted as spent"
-            ),
-            Self::Exhausted { remaining, needed } => write!(
-                f,
-                "epsilon {} is left in this window, but {} is needed; wait for the next window",
-                Micro(*remaining),
-                Micro(*needed)
-            ),
-            Self::WornOut => f.write_str("the ledger's numbers are used up; make a new ledger"),
-            Self::NotPersisted => f.write_str(
-                "the file that was read back is not the ledger with its new record; write it, sync and read again",
-            ),
-            Self::Lost => f.write_str(
-                "a record of the ledger was lost in a power cut or damaged, so the rest of this window counts as \
-                 spent; wait for the next window",
-            ),
-            Self::Unit(error) => write!(f, "not the right ledger: {error}"),
-            Self::SetBack { ledger, platform } => write!(
-                f,
-                "the ledger was set back or exchanged: its newest record is number {ledger}, but the platform's \
-                 counter is {platform}, so {RECREATE}"
-            ),
-            Self::NotRaised { expected, found } => write!(
-                f,
-                "the platform's counter was raised to {expected} and is {found}, so nothing is granted; does \
-                 something else use it?"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for LedgerError {}

@@ -9,9 +9,9 @@
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::array;
-use core::fmt;
 use core::hint;
 
+use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
@@ -567,25 +567,14 @@ impl Quotient {
 }
 
 /// A vector of the wrong length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a vector of {found} coordinates, but {expected} are needed")]
 pub struct DimensionError {
     /// The length needed.
     pub expected: usize,
     /// The length given.
     pub found: usize,
 }
-
-impl fmt::Display for DimensionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a vector of {} coordinates, but {} are needed",
-            self.found, self.expected
-        )
-    }
-}
-
-impl core::error::Error for DimensionError {}
 
 #[cfg(test)]
 mod tests {
