@@ -1,12 +1,27 @@
 //! Sentence vectors without a neural runtime.
 //!
-//! A lexicon holds one small integer vector per frequent word, distilled on the host from a neural
-//! encoder. A sentence is the mean of the vectors of its known words, each with a weight that falls with
-//! its frequency (Arora, Liang and Ma 2017); a sentence without a known word is the zero vector. Where a
-//! pair of neighbouring words means something other than the sum of its words, such as "not good", a *phrase*
-//! adds the difference. A lexicon for languages that put no spaces between words, or that build words from
-//! many parts, is matched by its longest entries instead of whole words ([`Matching`]). Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
-//! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
+//! A lexicon has one small integer vector per frequent word, distilled on the host from a neural
+//! encoder. The vector of a sentence is the mean of the vectors of its known words. Each has a
+//! weight that falls with the frequency of the word. A sentence without a known word has the zero
+//! vector. Where two neighbouring words mean something other than their sum, such as "not good", a
+//! *phrase* adds the difference. Languages that put no spaces between words, or that build words
+//! from many parts, are matched by longest entries instead of whole words ([`Matching`]).
+//!
+//! Lookup is a binary search in the mapped pack, and the mean is integer arithmetic. So host and
+//! device agree to the bit, and the vector depends on nothing but the sentence.
+//!
+//! # Leaks
+//! Time and the addresses read depend on the text. This step runs on the device, before the
+//! document; a release does not protect it against an observer of the device.
+//!
+//! # Cost
+//! Linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap. At
+//! each place, [`Matching::Longest`] searches for one word, and for up to 47 shorter ones that begin
+//! like the text.
+//!
+//! # Source
+//! Arora, Liang and Ma 2017, without their removal of the first principal component (the host
+//! subtracts the mean when it distils).
 
 use core::array;
 use core::hint;
@@ -15,6 +30,7 @@ use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
+use crate::checked::{chunk_size, part};
 use crate::fixed::Scale;
 use crate::kernels::{Backend, VECTORS};
 use crate::pack::format::{
@@ -32,7 +48,7 @@ pub const MAX_LEXICON_DIMENSION: u32 = 512;
 /// The most words of a sentence that count, so that no sum can overflow.
 const MAX_WORDS_IN_SENTENCE: usize = 1 << 20;
 
-/// Fractional bits that the mean keeps below the integers of the word vectors.
+/// Fractional bits that the mean has below the integers of the word vectors.
 const FRACTION_BITS: u32 = 8;
 
 /// How a lexicon finds its entries in a text.
@@ -43,9 +59,10 @@ pub enum Matching {
     Words,
     /// Greedy longest match within runs of letters, digits and combining marks.
     ///
-    /// At each place the longest entry counts, and the next place is after it; where there is none, one
-    /// character is skipped. At the start of a run, and at or after a letter of a script without spaces between
-    /// words, an entry starts a word; elsewhere only entries that start with [`CONTINUATION`] count.
+    /// At each place the longest entry counts, and the next place follows it. If there is none, one
+    /// character is skipped. An entry starts a word at the start of a run, and at or after a letter
+    /// of a script without spaces between words. Elsewhere only entries that start with
+    /// [`CONTINUATION`] count.
     Longest,
 }
 
@@ -62,7 +79,7 @@ pub struct Lexicon<'a> {
     phrases: Phrases<'a>,
 }
 
-/// What pairs of neighbouring words add, in ascending order of the pairs.
+/// The vectors that pairs of neighbouring words add, in ascending order of the pairs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Phrases<'a> {
     pairs: &'a [[U16; 2]],
@@ -72,10 +89,7 @@ struct Phrases<'a> {
 
 impl<'a> Lexicon<'a> {
     pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
-        let fail = |reason| PackError::Section {
-            tag: LEXICON_TAG,
-            reason,
-        };
+        let fail = |reason| PackError::section(LEXICON_TAG, reason);
         let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
         let words = within("number of words", head.word_count.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
@@ -97,9 +111,10 @@ impl<'a> Lexicon<'a> {
         let text = core::str::from_utf8(text).map_err(|_| fail("has text that is not UTF-8"))?;
         let parsed = Self {
             dimension,
-            matching: match matching {
-                LEXICON_LONGEST => Matching::Longest,
-                _ => Matching::Words,
+            matching: if matching == LEXICON_LONGEST {
+                Matching::Longest
+            } else {
+                Matching::Words
             },
             scale,
             ends,
@@ -108,7 +123,7 @@ impl<'a> Lexicon<'a> {
             text,
             phrases: Phrases::default(),
         };
-        // Sorted and exactly covering, or lookups would silently miss.
+        // Otherwise searches would silently miss words.
         let mut before = "";
         for index in 0..words {
             match parsed.word(index) {
@@ -124,10 +139,7 @@ impl<'a> Lexicon<'a> {
 
     /// The lexicon with the phrases of their section.
     pub(crate) fn with_phrases(self, section: &'a [u8]) -> Result<Self, PackError> {
-        let fail = |reason| PackError::Section {
-            tag: PHRASES_TAG,
-            reason,
-        };
+        let fail = |reason| PackError::section(PHRASES_TAG, reason);
         if self.matching != Matching::Words {
             return Err(fail("belongs to a lexicon that is not matched by words"));
         }
@@ -173,19 +185,20 @@ impl<'a> Lexicon<'a> {
 
     /// The index of the phrase of two words, given by their indices.
     pub fn find_phrase(&self, [first, second]: [usize; 2]) -> Option<usize> {
-        // As one number: a comparison of two would branch, and no processor could foresee how.
+        // As one number, because comparing two takes an unpredictable branch.
         let number = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
-        let wanted = number(first.try_into().ok()?, second.try_into().ok()?);
+        let pair = number(first.try_into().ok()?, second.try_into().ok()?);
         let pairs = self.phrases.pairs;
         pairs
-            .binary_search_by_key(&wanted, |[first, second]| number(first.get(), second.get()))
+            .binary_search_by_key(&pair, |[first, second]| number(first.get(), second.get()))
             .ok()
     }
 
     /// The weight and the vector of the phrase at `index`.
     pub fn phrase_entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
         let weight = self.phrases.weights.get(index)?.get();
-        let mut vectors = self.phrases.vectors.chunks_exact(self.dimension.max(1));
+        let vectors = self.phrases.vectors;
+        let mut vectors = vectors.chunks_exact(chunk_size(self.dimension));
         Some((weight, vectors.nth(index)?))
     }
 
@@ -225,11 +238,8 @@ impl<'a> Lexicon<'a> {
 
     /// The index of a word, by binary search.
     ///
-    /// # Leaks
-    /// Time and the addresses read depend on the word: it belongs to the device.
-    ///
     /// # Shapes
-    /// `word`: any text; found if it is lower-cased as [`words`] does.
+    /// `word`: any text; found if it is in lower case and composed, as [`words`] yields it.
     ///
     /// # Cost
     /// log₂ n comparisons of words.
@@ -240,16 +250,16 @@ impl<'a> Lexicon<'a> {
 
     /// [`find`](Lexicon::find) for each of a few words.
     fn find_each<const N: usize>(&self, words: [&str; N]) -> [Option<usize>; N] {
-        let indices = self.not_after(words.map(Key::new));
-        let mut found = indices.into_iter().zip(words).map(|(index, word)| {
-            let is_word = self.word(index) == Some(word);
-            is_word.then_some(index)
-        });
-        array::from_fn(|_| found.next().flatten())
+        let indices = self.last_up_to(words.map(Key::new));
+        let mut found = indices.into_iter().zip(words);
+        array::from_fn(|_| {
+            let (index, word) = found.next()?;
+            (self.word(index) == Some(word)).then_some(index)
+        })
     }
 
-    /// Of each of a few texts the index of the last word that is the text or comes before it in byte order; 0 if there is none.
-    fn not_after<const N: usize>(&self, mut texts: [Key<'_>; N]) -> [usize; N] {
+    /// For each text, the index of the last word ≤ it in byte order; 0 if there is none.
+    fn last_up_to<const N: usize>(&self, mut texts: [Key<'_>; N]) -> [usize; N] {
         let mut found = [0; N];
         let mut left = self.word_count();
         while left > 1 {
@@ -265,8 +275,8 @@ impl<'a> Lexicon<'a> {
         found
     }
 
-    /// `before` if the word at `middle`, which is not the first, comes after a text in byte order, else `middle`.
-    // A call would take as long again.
+    /// `middle` if the word there, which is not the first, is ≤ a text in byte order; else `before`.
+    // `inline(always)`: a call takes as long as the comparison.
     #[inline(always)]
     fn nearer(&self, before: usize, middle: usize, text: &Key<'_>) -> usize {
         let ends = self.ends.get(middle.wrapping_sub(1)..=middle);
@@ -278,31 +288,31 @@ impl<'a> Lexicon<'a> {
         // Near the end of all words there are no bytes for a number.
         let number = self.text.as_bytes().get(start..start + size_of::<usize>());
         let number = number.and_then(<[u8]>::first_chunk).map(|number| {
-            // No word is empty, so at least a byte is left.
+            // No word is empty, so at least one byte remains.
             let beyond = 8 * size_of::<usize>().saturating_sub(length) as u32;
             usize::from_be_bytes(*number) & usize::MAX.wrapping_shl(beyond)
         });
         let is_after = match number {
-            // Not a choice: no processor could foresee it.
+            // Select, don't branch: this is unpredictable.
             Some(number) if number != text.first => {
                 return hint::select_unpredictable(number > text.first, before, middle);
             }
-            // Short words are all in their numbers, which saves a call.
+            // Short words fit in their numbers, so a call is saved.
             Some(_) if VECTORS && length.max(text.bytes.len()) <= size_of::<usize>() => {
                 length > text.bytes.len()
             }
-            _ => self.text.as_bytes().get(start..end).unwrap_or_default() > text.bytes,
+            _ => part(self.text.as_bytes(), start..end) > text.bytes,
         };
         if is_after { before } else { middle }
     }
 
     /// The index of the longest word that `text` starts with.
     ///
-    /// Of the words that are not after `text` the last is either that word, or differs from `text` at a character that
-    /// the word that is looked for does not reach: otherwise that one would come later.
+    /// Let w be the last word ≤ `text`. Any word that `text` starts with is ≤ w, and all strings
+    /// between it and `text` start with it. So it is a prefix of what w and `text` share.
     fn longest(&self, mut text: &str) -> Option<usize> {
         loop {
-            let [index] = self.not_after([Key::new(text)]);
+            let [index] = self.last_up_to([Key::new(text)]);
             let word = self.word(index)?;
             let pairs = text.chars().zip(word.chars());
             let equal = pairs.take_while(|(a, b)| a == b);
@@ -310,7 +320,7 @@ impl<'a> Lexicon<'a> {
             if shared == word.len() {
                 return Some(index);
             }
-            // The first word comes after all that is left.
+            // The first word is greater than all of the remaining text.
             if shared == text.len() {
                 return None;
             }
@@ -318,17 +328,11 @@ impl<'a> Lexicon<'a> {
         }
     }
 
-    /// Calls `visit` for each place of a text with the index of the longest word there, if any, by the rules of
-    /// [`Matching::Longest`].
-    ///
-    /// # Leaks
-    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    /// Calls `visit` for each place of a text, with the index of the longest word there, if any, by
+    /// the rules of [`Matching::Longest`].
     ///
     /// # Shapes
-    /// `text`: any bytes; those that are not UTF-8 separate words.
-    ///
-    /// # Cost
-    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    /// `text`: any bytes; bytes that are not UTF-8 separate words.
     pub fn each_longest_match(&self, text: &[u8], visit: impl FnMut(Option<usize>)) {
         let longest = |window: &str| {
             let index = self.longest(window)?;
@@ -350,55 +354,35 @@ impl<'a> Lexicon<'a> {
 
     /// The vectors of all words, in order.
     pub(crate) fn vectors(&self) -> core::slice::ChunksExact<'a, i8> {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
-        self.vectors.chunks_exact(self.dimension.max(1))
+        self.vectors.chunks_exact(chunk_size(self.dimension))
     }
 
-    /// What an integer of a word's vector stands for, exactly.
+    /// The value of an integer of a word's vector, exactly.
     pub(crate) fn word_coordinate(&self, v: i8) -> f32 {
         self.scale.coordinate(i16::from(v) << FRACTION_BITS)
     }
 
-    /// The vector of one sentence, written to `out`.
-    ///
-    /// # Leaks
-    /// Time and the addresses read depend on the words: this step runs on the device, before the
-    /// document, and is not part of what the release protects against an observer of the device.
+    /// Writes the vector of one sentence to `out`.
     ///
     /// # Shapes
-    /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
+    /// `sentence`: any text, one sentence. `out`: `[dimension]` f32. Every coordinate becomes an
     /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
     /// [`Matching::Longest`]) after the first 2^20 are left out.
     ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
-    ///
-    /// # Cost
-    /// Time linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap. A place
-    /// of [`Matching::Longest`] takes one search for a word, and one more for each shorter word that looks like the text
-    /// at first: 48 at most.
-    ///
-    /// # Source
-    /// Arora, Liang and Ma 2017, without their removal of the first principal component (the host
-    /// subtracts the mean when it distils).
     pub fn sentence_vector(&self, sentence: &str, out: &mut [f32]) -> Result<(), DimensionError> {
         self.sentence_vector_lossy(sentence.as_bytes(), out)
     }
 
-    /// [`sentence_vector`](Lexicon::sentence_vector) of bytes that may not be UTF-8: what is not
-    /// separates words. An error would depend on the text.
-    ///
-    /// # Leaks
-    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    /// [`sentence_vector`](Lexicon::sentence_vector) of bytes that may not be UTF-8. Bytes that are
+    /// not separate words, because an error would depend on the text.
     ///
     /// # Shapes
-    /// `sentence`: any bytes, one sentence. `out`: `[dimension]` f32, as there.
+    /// `sentence`: any bytes, one sentence. `out`: as there.
     ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
-    ///
-    /// # Cost
-    /// As [`sentence_vector`](Lexicon::sentence_vector).
     pub fn sentence_vector_lossy(
         &self,
         sentence: &[u8],
@@ -415,9 +399,10 @@ impl<'a> Lexicon<'a> {
         Ok(())
     }
 
-    /// The vector of one sentence as integers, which count 2^[`exponent`](Lexicon::exponent), converted as they are written:
-    /// a buffer for them would take another KiB of stack. `out` has as many coordinates, or more, which stay.
-    // A call: what the vector is for needs buffers, too.
+    /// Writes the vector of one sentence to the first coordinates of `out`. `convert` gets each
+    /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent); a buffer for these
+    /// would take another KiB of stack.
+    // `inline(never)`: callers with other buffers would need the stack for both.
     #[inline(never)]
     pub(crate) fn mean<T>(
         &self,
@@ -426,8 +411,8 @@ impl<'a> Lexicon<'a> {
         out: &mut [T],
         convert: impl Fn(i16) -> T,
     ) {
-        // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
-        // 2^9.
+        // A word and the phrase that it ends add at most 2^24 to a sum, and `Quotient::rounded` takes
+        // sums times 2^8.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut add = |(weight, vector): (u16, &[i8])| {
             backend.add_weighted(weight, vector, &mut sums);
@@ -483,14 +468,14 @@ impl<'a> Lexicon<'a> {
         }
         let mean = Quotient::new(total);
         for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
-            // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
+            // Without phrases |sum| ≤ 128·total, so only a sum of −128·total is clamped.
             *out = convert(mean.rounded(sum << FRACTION_BITS));
         }
         sums.zeroize();
     }
 }
 
-/// How many words are looked up together: none waits for what another reads, where a processor reads ahead.
+/// The number of words looked up together. Where a processor reads ahead, their reads overlap.
 const TOGETHER: usize = if cfg!(target_pointer_width = "64") {
     4
 } else {
@@ -500,7 +485,7 @@ const TOGETHER: usize = if cfg!(target_pointer_width = "64") {
 /// A text to compare with words.
 struct Key<'t> {
     bytes: &'t [u8],
-    /// The first of them as a number, with zeroes where there are no more: of two texts the one with less comes first.
+    /// The first bytes as a big-endian number, padded with zeroes: it orders texts as bytes do.
     first: usize,
 }
 
@@ -511,10 +496,8 @@ impl<'t> Key<'t> {
         for (to, from) in first.iter_mut().zip(bytes) {
             *to = *from;
         }
-        Self {
-            bytes,
-            first: usize::from_be_bytes(first),
-        }
+        let first = usize::from_be_bytes(first);
+        Self { bytes, first }
     }
 }
 
@@ -523,8 +506,9 @@ fn phrase_words(pair: &[U16; 2]) -> [usize; 2] {
     pair.map(|word| usize::from(word.get()))
 }
 
-/// Quotients by one divisor, to the nearest integer, ties towards +∞, as 16 bits; 0 when the divisor is 0. One division for
-/// all: each takes as long as ten multiplications.
+/// Quotients by one divisor, rounded to the nearest integer, ties towards +∞, and clamped to
+/// ±32767; 0 if the divisor is 0. All share one division, which takes as long as ten
+/// multiplications.
 struct Quotient {
     /// Twice the divisor, below 2^41.
     doubled: u64,
@@ -533,7 +517,7 @@ struct Quotient {
 }
 
 impl Quotient {
-    /// What is added to quotients so that none is negative.
+    /// Added to quotients so that none is negative.
     const MIDDLE: i64 = 1 << 15;
 
     /// `divisor`: at least 0, below 2^40.
@@ -548,9 +532,9 @@ impl Quotient {
     /// |`dividend`| is below 2^61.
     fn rounded(&self, dividend: i64) -> i16 {
         let doubled = self.doubled.cast_signed();
-        // What lies beyond 16 bits is clamped here: nothing below overflows.
+        // Dividends of quotients beyond 16 bits are clamped, so nothing below overflows.
         let most = Self::MIDDLE * doubled;
-        // No `clamp`: it panics where the limits are in the wrong order, which the compiler cannot rule out.
+        // `clamp` would keep a panic, because the compiler cannot rule out −most > most.
         let dividend = (2 * dividend).max(-most).min(most) + doubled / 2 + most;
         let dividend = dividend.unsigned_abs();
         let estimate = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -584,7 +568,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    /// Words and texts share their first bytes, end where others go on, and are as long as a number or longer.
+    /// Words and texts share their first bytes, are prefixes of each other, and have as many bytes as
+    /// a `usize` or more.
     #[test]
     fn searches_find_what_is_there() {
         let mut rng = PublicRng::new(6);

@@ -1,31 +1,30 @@
-//! Tables of Unicode: marks, scripts without spaces between words, what ends sentences, and canonical
-//! composition of lower-case letters.
+//! Tables of Unicode: marks, scripts without spaces between words, marks that end sentences, and
+//! canonical composition of lower-case letters.
 //!
-//! Unicode 18.0.0. A newer version adds rows; `tests/tests/script.rs` compares every character with the tables of
-//! crates that follow Unicode.
-//!
-//! # Cost
-//! A binary search of at most 9 steps; 1.4 kB of tables for words, 0.3 for sentences and 4.0 for composition.
+//! Unicode 18.0.0. `tests/tests/script.rs` compares every character with the tables of crates that
+//! follow Unicode; a newer version adds rows. A search takes at most 9 steps. The tables have 1.4 kB
+//! for words, 0.3 kB for sentences and 4.0 kB for composition.
 
-/// Whether `c` continues a word after a letter or digit without being one: combining marks (General_Category Mn,
-/// Mc and Me), and the joiners U+200C and U+200D.
+/// Whether `c` continues a word after a letter or digit without being one: combining marks
+/// (General_Category Mn, Mc and Me), and the joiners U+200C and U+200D.
 pub(crate) fn is_mark(c: char) -> bool {
     let code = u32::from(c);
     match code >> 16 {
         _ if code < 0x300 => false,
-        0 => MARKS.have(code as u16),
-        1 => MARKS_OF_PLANE_1.have((code & 0xffff) as u16),
-        // Selectors of variants.
+        0 => MARKS.contain(code as u16),
+        1 => MARKS_OF_PLANE_1.contain((code & 0xffff) as u16),
+        // Variation selectors.
         _ => matches!(code, 0xe0100..=0xe01ef),
     }
 }
 
-/// Whether `c` is a letter of a script that is written without spaces between words: Han, Hiragana, Katakana,
-/// Bopomofo, Thai, Lao, Khmer, Myanmar, Tai Le, New Tai Lue, Tai Tham, Tai Viet, Ahom, Javanese and Balinese.
+/// Whether `c` is a letter of a script that is written without spaces between words: Han, Hiragana,
+/// Katakana, Bopomofo, Thai, Lao, Khmer, Myanmar, Tai Le, New Tai Lue, Tai Tham, Tai Viet, Ahom,
+/// Javanese and Balinese.
 ///
-/// Letters are General_Category Lo, Lm and Nl with one of these scripts in Script_Extensions, above U+02FF (below are
-/// tone marks that Bopomofo shares with others): `々`, `〇` and `ー` are, too. Tibetan is not: a mark parts its
-/// syllables, which serve as words.
+/// Letters are General_Category Lo, Lm and Nl with one of these in Script_Extensions, `々`, `〇` and
+/// `ー` included, above U+02FF (below are tone marks that Bopomofo shares with others). Tibetan is not
+/// among the scripts, because a mark separates its syllables, which serve as words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     let code = u32::from(c);
     match u16::try_from(code) {
@@ -34,23 +33,21 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     }
 }
 
-/// Whether `c`, which is no ASCII character, ends sentences.
-///
-/// These have the property Sentence_Terminal, but for the commas of Burmese, Balinese (two) and Javanese, which have it,
-/// too; and the Greek question mark, the kunddaliya of Sinhala, two marks at the end of Thai verses and the shads of
-/// Tibetan, which have not.
+/// Whether `c`, which is not ASCII, ends sentences: characters with the property Sentence_Terminal,
+/// except the commas of Burmese, Balinese (two) and Javanese; also the Greek question mark, the
+/// kunddaliya of Sinhala, two marks that end Thai verses and the shads of Tibetan.
 pub(crate) fn ends_sentences(c: char) -> bool {
     let code = u32::from(c);
     match code >> 16 {
-        0 => STOPS.have(code as u16),
-        1 => STOPS_OF_PLANE_1.have((code & 0xffff) as u16),
+        0 => STOPS.contain(code as u16),
+        1 => STOPS_OF_PLANE_1.contain((code & 0xffff) as u16),
         _ => false,
     }
 }
 
-/// Whether words and sentences are the same without `c`: characters that have the property
-/// Default_Ignorable_Code_Point, such as the soft hyphen, marks of direction and selectors of variants. Joiners,
-/// the zero-width space, vowels of Khmer and fillers of Hangul are not among them.
+/// Whether words and sentences are the same without `c`: characters with the property
+/// Default_Ignorable_Code_Point, such as the soft hyphen, direction marks and variation selectors.
+/// Joiners, the zero-width space, vowels of Khmer and fillers of Hangul are not among them.
 pub(crate) fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -70,7 +67,8 @@ pub(crate) fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// The syllables, leading consonants, vowels and trailing consonants of Hangul.
+/// The first syllable, leading consonant and vowel of Hangul, and the place before its first trailing
+/// consonant.
 const SYLLABLE: u32 = 0xac00;
 const LEADING: u32 = 0x1100;
 const VOWEL: u32 = 0x1161;
@@ -78,13 +76,14 @@ const TRAILING: u32 = 0x11a7;
 const VOWELS: u32 = 21;
 const TRAILINGS: u32 = 28;
 
-/// Whether `c`, which is no mark, composes with the character before it: vowels and trailing consonants of Hangul.
+/// Whether `c` is a vowel or trailing consonant of Hangul, which is no mark and composes with the
+/// character before it.
 pub(crate) fn is_trailing_jamo(c: char) -> bool {
     matches!(c, '\u{1161}'..='\u{1175}' | '\u{11a8}'..='\u{11c2}')
 }
 
-/// The Canonical_Combining_Class of a mark; 255 if that is 0 and the mark composes with the character before it.
-/// 0 outside the Basic Multilingual Plane.
+/// The Canonical_Combining_Class of a mark; 255 if that is 0 and the mark composes with the character
+/// before it. 0 outside the Basic Multilingual Plane.
 pub(crate) fn combining_class(c: char) -> u8 {
     let code = match u16::try_from(u32::from(c)) {
         Ok(code) if code >= 0x300 => code,
@@ -100,8 +99,8 @@ pub(crate) fn combining_class(c: char) -> u8 {
     }
 }
 
-/// The primary composite of two characters (Unicode's canonical composition), if it is a lower-case letter or a mark.
-/// An i and a dot above compose to the i: İ in lower case.
+/// The primary composite of two characters (Unicode's canonical composition), if it is a lower-case
+/// letter or a mark. An i and a dot above compose to i: the lower case of İ.
 pub(crate) fn composed(first: char, second: char) -> Option<char> {
     let [a, b] = [first, second].map(u32::from);
     if let (Some(leading @ 0..19), Some(vowel @ 0..VOWELS)) =
@@ -128,7 +127,8 @@ pub(crate) fn composed(first: char, second: char) -> Option<char> {
     char::from_u32(u32::from(pairs.get(pair)?.1))
 }
 
-/// What stands for a lower-case letter or a mark that canonical composition never yields.
+/// The one or two characters that replace a lower-case letter or a mark that canonical composition
+/// never yields.
 pub(crate) fn never_composed(c: char) -> Option<(char, Option<char>)> {
     if !matches!(c, '\u{340}'..='\u{374}' | '\u{958}'..='\u{fb9}' | '\u{1f71}'..='\u{1ffd}' | '\u{fb1d}'..='\u{fb4e}')
     {
@@ -143,8 +143,8 @@ pub(crate) fn never_composed(c: char) -> Option<(char, Option<char>)> {
     Some((char::from_u32(first.into())?, second))
 }
 
-/// The canonical decomposition of a lower-case letter or a mark, one step: its second character never decomposes.
-/// Syllables of Hangul stay.
+/// One step of the canonical decomposition of a lower-case letter or a mark. The second character does
+/// not decompose further. Syllables of Hangul are not decomposed.
 pub(crate) fn decomposed(c: char) -> Option<(char, Option<char>)> {
     if c < '\u{c0}' {
         return None;
@@ -159,7 +159,7 @@ pub(crate) fn decomposed(c: char) -> Option<(char, Option<char>)> {
     })
 }
 
-/// Whether one of these ascending ranges, given by their first and last, has `code`.
+/// Whether one of the ascending ranges, each from its first code to its last, contains `code`.
 fn covered<T: Ord>(ranges: &[(T, T)], code: T) -> bool {
     let following = ranges.partition_point(|(first, _)| *first <= code);
     let candidate = following.checked_sub(1).and_then(|index| ranges.get(index));
@@ -169,12 +169,12 @@ fn covered<T: Ord>(ranges: &[(T, T)], code: T) -> bool {
 /// Ascending runs of characters of one plane: three bytes each.
 struct Runs {
     firsts: &'static [u16],
-    /// How many characters follow the first.
+    /// The number of characters after the first.
     more: &'static [u8],
 }
 
 impl Runs {
-    fn have(&self, code: u16) -> bool {
+    fn contain(&self, code: u16) -> bool {
         let following = self.firsts.partition_point(|first| *first <= code);
         let run = following
             .checked_sub(1)
@@ -276,7 +276,7 @@ static UNSPACED_ABOVE: [(u32, u32); 20] = [
     (0x2ebf0, 0x2ee5d), (0x2f800, 0x2fa1d), (0x30000, 0x3134a), (0x31350, 0x33479),
 ];
 
-/// Runs of marks of one combining class: the first, how many follow, the class.
+/// Runs of marks of one combining class: the first, the number of others, the class.
 #[rustfmt::skip]
 static CLASSES: [(u16, u8, u8); 319] = [
     (0x0300, 20, 230), (0x0315, 0, 232), (0x0316, 3, 220), (0x031a, 0, 232), (0x031b, 0, 216),
@@ -345,7 +345,7 @@ static CLASSES: [(u16, u8, u8); 319] = [
     (0xfb1e, 0, 26), (0xfe20, 6, 230), (0xfe27, 6, 220), (0xfe2e, 1, 230),
 ];
 
-/// Characters with the one or two (0: none) that stand for them.
+/// Characters with the one or two (0: none) that replace them.
 #[rustfmt::skip]
 static NEVER_COMPOSED: [(u16, u16, u16); 85] = [
     (0x0340, 0x0300, 0x0), (0x0341, 0x0301, 0x0), (0x0343, 0x0313, 0x0), (0x0344, 0x0308, 0x301),
@@ -377,7 +377,7 @@ static NEVER_COMPOSED: [(u16, u16, u16); 85] = [
     (0xfb4c, 0x05d1, 0x5bf), (0xfb4d, 0x05db, 0x5bf), (0xfb4e, 0x05e4, 0x5bf),
 ];
 
-/// Characters that compose with one before them, and where their [`PAIRS`] start.
+/// Characters that compose with the one before them, with the index of their first pair in [`PAIRS`].
 #[rustfmt::skip]
 static SECONDS: [(u16, u16); 53] = [
     (0x0300, 0), (0x0301, 42), (0x0302, 101), (0x0303, 117), (0x0304, 131), (0x0306, 153),

@@ -1,43 +1,46 @@
 //! The sentences of typed text.
 //!
-//! A [`Document`](crate::document) protects each *sentence*, so this module says what one is, by a
-//! public rule that looks at nothing but the text. It is made for what people type: capitals and stops
-//! may be missing, lines may be wrapped or not, emoji may replace a stop.
+//! A [`Document`](crate::document) protects each *sentence*. This module defines sentences, by a
+//! public rule that looks at nothing but the text. The rule is made for what people type: capitals
+//! and stops may be missing, lines may be wrapped or not, emoji may replace a stop.
 //!
 //! # Guarantee
-//! None of its own. Neighbours are lists of sentences: a changed character that merges or splits
-//! sentences is several changes, and so is one that moves the limit of a run-on.
+//! None of its own. Neighbours are lists of sentences. A changed character that merges or splits
+//! sentences counts as several changes, and so does one that moves the limit of a run-on.
 //!
 //! # Rules
 //! White space is trimmed, and pieces without a letter or digit are left out. A sentence ends
-//! - at an empty line, and where a line ends that was not wrapped: one of fewer than 40 or more than 100
-//!   columns, or one before a list item;
-//! - after `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons that
-//!   follow, unless a lower-case letter follows a closing quote, a bracket or a dash;
-//! - after `。`, `！`, `？`, `။` and other marks of scripts without spaces, whatever follows, but for the particle
-//!   after a Japanese quotation;
-//! - after a full stop and a space, unless it belongs to an abbreviation, an initial or the number of a
-//!   list item; after an ellipsis, unless a lower-case letter follows;
-//! - after an emoji or emoticon, with the quotes and brackets that close directly after it, if a word
-//!   follows that does not start with a lower-case letter; a stop after it ends the sentence instead;
+//! - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more
+//!   than 100 columns, or one before a list item;
+//! - after `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons
+//!   that follow, unless a lower-case letter follows a closing quote, a bracket or a dash;
+//! - after `。`, `！`, `？`, `။` and other marks of scripts without spaces, whatever follows, except
+//!   the particle after a Japanese quotation;
+//! - after a full stop and a space, unless the stop belongs to an abbreviation, an initial or the
+//!   number of a list item; after an ellipsis, unless a lower-case letter follows;
+//! - after an emoji or emoticon, with the quotes and brackets that close directly after it, if a
+//!   word follows that does not start with a lower-case letter; a stop after it ends the sentence
+//!   instead;
 //! - after `!`, `?` and their like directly before an opening mark, if such a word follows the mark;
-//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never before a
-//!   combining mark.
+//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never
+//!   before a combining mark.
 //!
-//! Marks that end sentences are those of Unicode (Sentence_Terminal) without four commas that it counts too, and
-//! with the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses, the Greek question mark (as `;`
-//! after a Greek word, too), a colon after an Armenian word, a bar after a letter of India and two word spaces in
-//! Ethiopic. Thai and Lao have no such marks: their lines are sentences.
+//! Marks that end sentences are those of Unicode (Sentence_Terminal), except four commas that it
+//! includes. Added are the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses, the
+//! Greek question mark (and `;` after a Greek word), a colon after an Armenian word, a bar after a
+//! letter of India, and two word spaces in Ethiopic. Thai and Lao have no such marks: their lines
+//! are sentences.
 //!
-//! Characters that nobody sees (marks, joiners, and Unicode's Format and Default_Ignorable_Code_Point) change
-//! nothing between a stop and what follows it, and belong to the sentence before.
+//! Invisible characters (marks, joiners, and Unicode's Format and Default_Ignorable_Code_Point)
+//! change nothing between a stop and the text after it, and belong to the sentence before.
 //!
-//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count, invisible
-//! characters are not skipped, and an opening mark directly after a stop ends nothing.
+//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count,
+//! invisible characters are not skipped, and an opening mark directly after a stop ends nothing.
 //!
-//! Full stops inside of numbers, addresses and file names are followed by no space. Abbreviations are
-//! English, but for those of single letters (`т. е.`, `z. B.`, `А. Пушкин`); ordinals with a full stop
-//! (`3. Mai`) are taken for ends. Invalid UTF-8 is a character that is neither letter nor space.
+//! Full stops inside numbers, addresses and file names end nothing, because no space follows them.
+//! Abbreviations are English, except those of single letters (`т. е.`, `z. B.`, `А. Пушкин`).
+//! Ordinals with a full stop (`3. Mai`) count as ends. Invalid UTF-8 counts as a character that is
+//! neither letter nor space.
 //!
 //! # Leaks
 //! Time depends on the text: this step runs on the device, before the document.
@@ -46,10 +49,10 @@
 //! Linear in the text. No heap; a few hundred bytes of stack.
 //!
 //! # Source
-//! The boundaries follow Unicode Standard Annex #29 where it is not ours: sentence terminators with their
-//! closing punctuation (SB6 to SB11). It splits after every abbreviation before a capital, never before
-//! a lower-case letter, and at every line end, which typed text needs otherwise. `tests/notes/sentences.md`
-//! compares the rules with those of another splitter, in 27 languages.
+//! Unicode Standard Annex #29, rules SB6 to SB11: sentence terminators with their closing
+//! punctuation. The annex also splits after every abbreviation before a capital, never before a
+//! lower-case letter, and at every line end, which is wrong for typed text.
+//! `tests/notes/sentences.md` compares the rules with those of another splitter, in 27 languages.
 
 use core::ops::Range;
 
@@ -58,7 +61,7 @@ use crate::kernels::VECTORS;
 use crate::script::{self, ends_sentences};
 use crate::text::ANY_LANGUAGE;
 
-/// Sentences longer than this many bytes are cut, but not inside of a row of stops or emoji.
+/// Sentences longer than this many bytes are cut, but not inside a row of stops or emoji.
 pub const MAX_SENTENCE_BYTES: usize = 600;
 
 /// A line of this many columns may have been wrapped: its end is a space.
@@ -67,7 +70,7 @@ const WRAPPED_COLUMNS: core::ops::RangeInclusive<usize> = 40..=100;
 /// A line of more bytes has more than 100 columns.
 const LONGEST_WRAPPED_BYTES: usize = 4 * *WRAPPED_COLUMNS.end();
 
-/// An address starts with at most so many characters before its `@`.
+/// The most characters before the `@` of an address.
 const LONGEST_NAME: usize = 40;
 
 /// The sentences of `text`, in order, each a trimmed part of it.
@@ -100,8 +103,8 @@ pub fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
     Scanner::new(text).sentence(start)
 }
 
-/// As [`next`], for a text that is still being typed: `None` as long as something typed after it could
-/// change the sentence.
+/// [`next`] for a text that is still being typed: `None` as long as further typing could change the
+/// sentence.
 ///
 /// # Shapes
 /// As [`next`].
@@ -119,26 +122,26 @@ pub fn next_finished(text: &[u8], start: usize) -> Option<Range<usize>> {
     (!scanner.saw_end).then_some(range)
 }
 
-/// A full stop after these ends nothing.
+/// Abbreviations whose full stop ends no sentence.
 const TITLES: [&str; 33] = [
     "mr", "mrs", "ms", "dr", "prof", "st", "rev", "gen", "col", "capt", "lt", "sgt", "cmdr", "gov",
     "sen", "rep", "hon", "messrs", "mme", "mlle", "vs", "cf", "viz", "approx", "incl", "esp",
     "e.g", "i.e", "eg", "ie", "dept", "univ", "a.k.a",
 ];
 
-/// Nor after these before a number.
+/// Abbreviations whose full stop ends no sentence before a number.
 const COUNTED: [&str; 26] = [
     "no", "nos", "fig", "figs", "vol", "vols", "p", "pp", "ch", "sec", "art", "ca", "tel", "ext",
     "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
-/// After these, only before one of [`STARTERS`].
+/// Abbreviations whose full stop ends a sentence only before one of [`STARTERS`].
 const SHORTENED: [&str; 24] = [
     "etc", "inc", "ltd", "co", "corp", "bros", "jr", "sr", "ave", "blvd", "rd", "mt", "ft", "al",
     "ed", "eds", "oz", "lb", "lbs", "hr", "hrs", "tbsp", "tsp", "govt",
 ];
 
-/// Capitalised, these start a sentence, seldom a name.
+/// Words that, capitalised, start a sentence rather than a name.
 const STARTERS: [&str; 43] = [
     "a", "after", "all", "also", "an", "and", "as", "at", "because", "but", "do", "for", "he",
     "her", "his", "how", "i", "if", "in", "it", "its", "my", "no", "not", "now", "on", "our",
@@ -146,10 +149,10 @@ const STARTERS: [&str; 43] = [
     "when", "why", "yes", "you",
 ];
 
-/// No word of the lists above is longer.
+/// The bytes of the longest word in the lists above.
 const LONGEST_LISTED: usize = 8;
 
-/// A part of the text between two places where sentences end.
+/// A part of the text between two places where sentences may end.
 #[derive(Clone, Copy)]
 struct Piece {
     /// The end of its last character that is not a space.
@@ -180,7 +183,7 @@ impl Token {
     }
 }
 
-/// What follows a place where a sentence may end.
+/// The text after a place where a sentence may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follower {
     Nothing,
@@ -191,22 +194,22 @@ enum Follower {
     Other,
 }
 
-/// What a row of stops needs after it.
+/// The text that must follow a row of stops so that it ends a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
-    /// A space, and nothing that says that the sentence goes on: full stops.
+    /// Full stops: a space, and no sign that the sentence goes on.
     Weak,
     /// A space or a letter.
     Strong,
-    /// Nothing.
+    /// Any or none.
     Wide,
 }
 
 struct Scanner<'a> {
     text: &'a [u8],
-    /// Whether something would perhaps be different in a longer text.
+    /// Whether the result may be different in a longer text.
     saw_end: bool,
-    /// The bytes that were read.
+    /// The number of bytes read.
     #[cfg(test)]
     read: usize,
 }
@@ -234,7 +237,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The character at byte `at` and its length; U+FFFD for a byte that starts none.
+    /// The character at byte `at` and its length; U+FFFD for a byte that starts no character.
     fn char(&mut self, at: usize) -> Option<(char, usize)> {
         self.count(1);
         let rest = part(self.text, at.min(self.text.len())..);
@@ -267,7 +270,7 @@ impl<'a> Scanner<'a> {
         bytes
     }
 
-    /// Counts what is read, to show that splitting is linear.
+    /// Counts the bytes read, to show that splitting is linear.
     #[cfg(test)]
     fn count(&mut self, bytes: usize) {
         self.read += bytes;
@@ -286,7 +289,7 @@ impl<'a> Scanner<'a> {
         at
     }
 
-    /// How many characters from `at` on are plain, up to a limit. Firmware reads them one by one.
+    /// The number of plain characters from `at` on, up to a limit. Firmware reads them one by one.
     fn plain(&mut self, at: usize, limit: usize) -> usize {
         if !VECTORS {
             return 0;
@@ -299,109 +302,88 @@ impl<'a> Scanner<'a> {
         plain
     }
 
-    /// The piece that starts at `start`, where a character is that is no space.
+    /// The piece that starts at `start`, where there is a character that is no space.
     fn piece(&mut self, start: usize) -> Piece {
-        let (mut at, mut end, mut has_word) = (start, start, false);
+        let mut piece = Piece {
+            end: start,
+            resume: start,
+            has_word: false,
+        };
         let mut token = Token::new(start, false);
         let mut line = None;
         let mut last = ' ';
-        // Where it can be cut: after the last word or comma of its second half, and before the last
+        // The places for a cut: after the last word or comma of the second half, and before the last
         // character that is no mark.
         let (mut cut, mut base) = (None, None);
-        while let Some((c, length)) = self.char(at) {
+        while let Some((c, length)) = self.char(piece.resume) {
+            let at = piece.resume;
             if at > start && !is_mark(c) {
-                let resume = at;
-                base = Some(Piece {
-                    end,
-                    resume,
-                    has_word,
-                });
+                base = Some(piece);
             }
             if at - start >= MAX_SENTENCE_BYTES {
-                let resume = at;
-                return cut.or(base).unwrap_or(Piece {
-                    end,
-                    resume,
-                    has_word,
-                });
+                return cut.or(base).unwrap_or(piece);
             }
             let mut ends = false;
             let mut pauses = is_comma(c);
+            piece.resume += length;
             if is_plain(c) {
-                // Most characters: all that follows is false.
-                has_word = true;
-                at += length;
-                let more = self.plain(at, start + MAX_SENTENCE_BYTES);
+                // Most characters end and pause nothing.
+                piece.has_word = true;
+                let more = self.plain(piece.resume, start + MAX_SENTENCE_BYTES);
                 if more > 0 {
-                    at += more;
-                    let (end, resume) = (at - 1, at - 1);
+                    piece.resume += more;
+                    piece.end = piece.resume - 1;
                     base = Some(Piece {
-                        end,
-                        resume,
-                        has_word,
+                        resume: piece.end,
+                        ..piece
                     });
                 }
-                end = at;
+                piece.end = piece.resume;
             } else if c.is_whitespace() {
-                at += length;
                 if is_line_end(c) {
                     let line_start = line.unwrap_or_else(|| self.line_start(start));
-                    let columns = self.columns(line_start..at - length);
-                    if c == '\r' && self.char(at).is_some_and(|(c, _)| c == '\n') {
-                        at += 1;
+                    let columns = self.columns(line_start..at);
+                    if c == '\r' && self.char(piece.resume).is_some_and(|(c, _)| c == '\n') {
+                        piece.resume += 1;
                     }
-                    ends = !WRAPPED_COLUMNS.contains(&columns) || self.line_starts_anew(at);
-                    line = Some(at);
+                    line = Some(piece.resume);
+                    ends =
+                        !WRAPPED_COLUMNS.contains(&columns) || self.line_starts_anew(piece.resume);
                 }
-                token = Token::new(at, has_word);
+                token = Token::new(piece.resume, piece.has_word);
                 pauses = true;
             } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
-                (at, ends) = self.stop(token, at, has_word);
-                end = at;
+                (piece.resume, ends) = self.stop(token, at, piece.has_word);
+                piece.end = piece.resume;
             } else if let Some(after) = self.emoticon(at, token.start) {
                 // :P has a letter.
                 let emoticon = part(self.text, at..after);
-                has_word |= emoticon.iter().any(u8::is_ascii_alphanumeric);
-                at = self.closers(after);
-                ends = has_word && self.starts_sentence(at);
+                piece.has_word |= emoticon.iter().any(u8::is_ascii_alphanumeric);
+                piece.resume = self.closers(after);
+                ends = piece.has_word && self.starts_sentence(piece.resume);
                 // A stop after it ends no abbreviation.
-                token = Token::new(at, has_word);
-                end = at;
+                token = Token::new(piece.resume, piece.has_word);
+                piece.end = piece.resume;
             } else {
-                has_word |= is_letter_or_digit(c);
+                piece.has_word |= is_letter_or_digit(c);
                 token.address |= matches!(c, '/' | '@' | '=' | '&');
-                at += length;
-                end = at;
+                piece.end = piece.resume;
             }
             if ends {
-                let resume = at;
-                return Piece {
-                    end,
-                    resume,
-                    has_word,
-                };
+                return piece;
             }
-            if pauses && end - start > MAX_SENTENCE_BYTES / 2 {
-                let resume = at;
-                cut = Some(Piece {
-                    end,
-                    resume,
-                    has_word,
-                });
+            if pauses && piece.end - start > MAX_SENTENCE_BYTES / 2 {
+                cut = Some(piece);
             }
             if !c.is_whitespace() {
                 last = c;
             }
         }
-        let resume = at;
-        Piece {
-            end,
-            resume,
-            has_word,
-        }
+        piece
     }
 
-    /// Where the line of a place starts, or so far before it that the line is too long to have been wrapped.
+    /// The start of the line that contains `place`, or a place so far before that the line is too long
+    /// to have been wrapped.
     fn line_start(&mut self, place: usize) -> usize {
         let far = place.saturating_sub(LONGEST_WRAPPED_BYTES + 1);
         let ends = |place: &usize| {
@@ -415,7 +397,8 @@ impl<'a> Scanner<'a> {
         start
     }
 
-    /// The columns of a part of a line: two for each character from U+3000, where East Asia's start.
+    /// The columns of a part of a line: two for each character from U+3000, where those of East Asia
+    /// start.
     fn columns(&mut self, part: Range<usize>) -> usize {
         let columns = |byte: &u8| match byte {
             0x80..=0xbf => 0,
@@ -425,8 +408,9 @@ impl<'a> Scanner<'a> {
         self.bytes(part).iter().map(columns).sum()
     }
 
-    /// Whether the character at `at` stands for a stop of the script of the `last` one that is no space: two word
-    /// spaces in Ethiopic, a bar in India's, a semicolon after a Greek word, a colon after an Armenian one.
+    /// Whether the character at `at` stands for a stop after `last`, the last character that is no
+    /// space: the second word space in Ethiopic, a bar in scripts of India, a semicolon after a Greek
+    /// word, a colon after an Armenian one.
     fn stands_for_stop(&mut self, last: char, at: usize, token: usize) -> bool {
         let Some((c, _)) = self.char(at) else {
             return false;
@@ -463,7 +447,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The stop at `at` in a word: where it ends, with what closes after it, and whether the sentence ends there.
+    /// The end of the stop at `at` in a word, with what closes after it, and whether the sentence ends
+    /// there.
     fn stop(&mut self, token: Token, at: usize, has_word: bool) -> (usize, bool) {
         let (stops, dots, strength) = self.stops(at);
         let after = self.closers(stops);
@@ -515,8 +500,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Where the row of stops at `at` ends, how many full stops it has, and the strongest of the others. Full stops
-    /// with spaces between are an ellipsis.
+    /// The end of the row of stops at `at`, its number of full stops, and the strength of the others.
+    /// Full stops with spaces between are an ellipsis.
     fn stops(&mut self, at: usize) -> (usize, usize, Strength) {
         let (mut after, mut dots, mut strength) = (at, 0usize, Strength::Weak);
         let before = part(self.text, ..at);
@@ -539,7 +524,7 @@ impl<'a> Scanner<'a> {
                 }
                 '․' | '﹒' => dots += 1,
                 '…' => dots += 3,
-                // After the number of a list item, and in a number.
+                // In a number, and after the number of a list item.
                 '．' if figure || self.char(after).is_some_and(|(c, _)| c.is_numeric()) => {
                     dots += 1
                 }
@@ -551,7 +536,8 @@ impl<'a> Scanner<'a> {
         (after, dots, strength)
     }
 
-    /// Where the quotes and brackets end that close at `at`. A quote that may open, too, closes before a space.
+    /// The end of the quotes and brackets that close at `at`. A quote that can also open closes before
+    /// a space.
     fn closers(&mut self, at: usize) -> usize {
         let (mut end, mut look) = (at, at);
         loop {
@@ -562,7 +548,7 @@ impl<'a> Scanner<'a> {
                 }
                 Some((c, length)) if is_quote(c) => look = self.skip_invisible(look + length),
                 Some((' ' | '\u{a0}' | '\u{202f}', length)) => {
-                    // French has a space before it.
+                    // In French a space precedes the quote.
                     let quote = look + length;
                     return match self.char(quote) {
                         Some(('»' | '›', length))
@@ -583,7 +569,7 @@ impl<'a> Scanner<'a> {
 
     /// Whether the word from `token` to `at` is the number or the letter of a list item.
     fn is_item(&mut self, token: usize, at: usize) -> bool {
-        // Of a longer word, four bytes are enough to know.
+        // The last four bytes of a longer word suffice.
         match self.last_word(token.max(at.saturating_sub(4)), at) {
             [byte] => byte.is_ascii_alphanumeric(),
             word @ [_, rest @ ..] => rest.len() < 3 && word.iter().all(u8::is_ascii_digit),
@@ -598,7 +584,7 @@ impl<'a> Scanner<'a> {
             && !self.bytes(token..at).contains(&b'.')
     }
 
-    /// Whether what starts at `at` is the rest of an address of mail.
+    /// Whether the rest of a mail address starts at `at`.
     fn is_address(&mut self, at: usize) -> bool {
         let mut at = at;
         for _ in 0..LONGEST_NAME {
@@ -611,12 +597,13 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// What follows the last ASCII character between `token` and `at` that is neither letter, digit nor full stop.
+    /// The text between `token` and `at`, after its last ASCII character that is neither letter, digit
+    /// nor full stop.
     fn last_word(&mut self, token: usize, at: usize) -> &'a [u8] {
-        let word = part(self.text, token..at)
-            .rsplit(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.')
-            .next()
-            .unwrap_or_default();
+        let separates =
+            |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.';
+        let text = part(self.text, token..at);
+        let word = text.rsplit(separates).next().unwrap_or(text);
         self.count(word.len());
         word
     }
@@ -624,19 +611,15 @@ impl<'a> Scanner<'a> {
     /// Whether a full stop at `at` ends more than the word that starts at `token`.
     fn word_ends(&mut self, token: usize, at: usize, follower: Follower, after: usize) -> bool {
         let word = self.last_word(token, at);
-        let is_in = |list: &[&str]| {
-            let mut list = list.iter();
-            list.any(|listed| listed.as_bytes().eq_ignore_ascii_case(word))
-        };
-        if is_in(&TITLES) {
+        if is_in(&TITLES, word) {
             return false;
         }
-        if is_in(&COUNTED) {
+        if is_in(&COUNTED, word) {
             return follower != Follower::Digit;
         }
         let mut letters = core::str::from_utf8(word).unwrap_or("").chars();
         let letter = letters.next().filter(|c| {
-            // Words of their own: English and Russian for the one who has_word.
+            // These are words: the English and Russian pronoun.
             letters.next().is_none() && is_letter(*c) && !matches!(c, 'I' | 'Я')
         });
         if letter.is_some() && self.is_letter_with_stop(after) {
@@ -650,8 +633,8 @@ impl<'a> Scanner<'a> {
             });
         let lettered = dotted
             || letter.is_some_and(|c| is_upper_case(c) || self.follows_letter_with_stop(token));
-        if lettered || is_in(&SHORTENED) {
-            // What starts sentences is listed for English only.
+        if lettered || is_in(&SHORTENED, word) {
+            // The words that start sentences are listed for English only.
             let other = lettered && !word.is_ascii() && !letter.is_some_and(is_upper_case);
             return match follower {
                 Follower::Nothing => true,
@@ -688,7 +671,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What follows, after spaces and opening punctuation.
+    /// The kind of text at `at`, after spaces and opening punctuation.
     fn follower(&mut self, at: usize) -> Follower {
         let at = self.word_start(at);
         match self.char(at) {
@@ -713,10 +696,7 @@ impl<'a> Scanner<'a> {
             .map(|length| at + length)
             .find(|end| self.char(*end).is_none_or(|(c, _)| !is_letter_or_digit(c)));
         let word = end.and_then(|end| self.text.get(at..end));
-        let mut starters = STARTERS.iter();
-        word.is_some_and(|word| {
-            starters.any(|starter| starter.as_bytes().eq_ignore_ascii_case(word))
-        })
+        word.is_some_and(|word| is_in(&STARTERS, word))
     }
 
     fn word_start(&mut self, at: usize) -> usize {
@@ -740,11 +720,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of the emoji or the emoticon at `at`, if there is one; `token` is where the word around it
-    /// starts.
+    /// The end of the emoji or emoticon at `at`, if there is one, in the word that starts at `token`.
     fn emoticon(&mut self, at: usize, token: usize) -> Option<usize> {
         let (eyes, _) = self.char(at)?;
-        // Joiners stand in words, too.
+        // Joiners also stand in words.
         if is_emoji(eyes) && !is_mark(eyes) {
             return Some(self.skip(at, |c| is_emoji(c) || is_invisible(c)));
         }
@@ -779,24 +758,27 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The methods of `char` look up tables with checked indices, and what is linked into a device must not be
-/// able to panic.
+/// Whether a letter is in upper case, without `char::is_uppercase`, whose tables can panic.
 fn is_upper_case(c: char) -> bool {
     !c.to_lowercase().eq([c])
 }
 
-/// Letters without a lower case, in the blocks of the scripts that have one: Latin, Greek, Cyrillic and
-/// Armenian.
+/// Whether a letter is in lower case, in the blocks of Latin, Greek, Cyrillic and Armenian.
 fn is_lower_case(c: char) -> bool {
     matches!(c, 'a'..='z' | '\u{b5}'..='\u{588}' | '\u{1e00}'..='\u{1fff}')
         && is_letter(c)
         && !is_upper_case(c)
 }
 
-/// A call: each copy of the lookup takes a hundred bytes.
+// `inline(never)`: each copy of the lookup takes a hundred bytes.
 #[inline(never)]
 fn is_letter(c: char) -> bool {
     c.is_alphabetic()
+}
+
+fn is_in(list: &[&str], word: &[u8]) -> bool {
+    let mut list = list.iter();
+    list.any(|listed| listed.as_bytes().eq_ignore_ascii_case(word))
 }
 
 fn is_letter_or_digit(c: char) -> bool {
@@ -814,8 +796,8 @@ fn is_mark(c: char) -> bool {
     ANY_LANGUAGE && script::is_mark(c)
 }
 
-/// Whether nobody sees `c`: marks, joiners, selectors of variants and other characters of Unicode's Format and
-/// Default_Ignorable_Code_Point. After a stop they change nothing (SB5).
+/// Whether `c` is invisible: marks, joiners, variation selectors and other characters of Unicode's
+/// Format and Default_Ignorable_Code_Point. After a stop they change nothing (SB5).
 fn is_invisible(c: char) -> bool {
     ANY_LANGUAGE
         && c >= '\u{ad}'
@@ -828,7 +810,7 @@ fn is_stop(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…') || ANY_LANGUAGE && !c.is_ascii() && ends_sentences(c)
 }
 
-/// Stops after which a sentence starts without a space: those of scripts that have none between words.
+/// Whether a sentence can start directly after this stop, in scripts without spaces between words.
 fn needs_no_space(c: char) -> bool {
     ANY_LANGUAGE
         && matches!(
@@ -837,7 +819,7 @@ fn needs_no_space(c: char) -> bool {
         )
 }
 
-/// Whether a character ends nothing and pauses nowhere, whatever is around it, and is no part of a face: `xD`.
+/// Whether a character ends and pauses nothing in any context, and belongs to no emoticon such as `xD`.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() && c != 'x'
 }
@@ -846,7 +828,7 @@ fn is_comma(c: char) -> bool {
     ANY_LANGUAGE && matches!(c, '、' | '，' | '､' | '၊')
 }
 
-/// The sentence around a Japanese quotation goes on with one of these.
+/// Particles with which a sentence continues after a Japanese quotation.
 fn is_particle(c: char) -> bool {
     ANY_LANGUAGE
         && matches!(
@@ -876,12 +858,12 @@ fn is_closer(c: char) -> bool {
     ) || opens(c) == Some(false)
 }
 
-/// What opens in most languages, and closes in some.
+/// Quotes that open in most languages, and close in some.
 fn is_quote(c: char) -> bool {
     matches!(c, '“' | '‘' | '«' | '‹')
 }
 
-/// Closing quotes open in some languages.
+/// Whether `c` can open: closing quotes do in some languages.
 fn is_opener(c: char) -> bool {
     matches!(
         c,
@@ -890,7 +872,7 @@ fn is_opener(c: char) -> bool {
         || opens(c) == Some(true)
 }
 
-/// Symbols and pictographs, with what joins and colours them; boxed letters and circled digits are words.
+/// Symbols and pictographs, with joiners and colours. Boxed letters and circled digits are words.
 fn is_emoji(c: char) -> bool {
     matches!(
         c,
@@ -902,7 +884,7 @@ fn is_emoji(c: char) -> bool {
 mod tests {
     use super::Scanner;
 
-    /// Splits a text of `length` bytes that repeats a unit, and returns how many bytes were read for each.
+    /// Splits a text of `length` bytes that repeats a unit, and returns the bytes read per byte.
     fn read(unit: &str, length: usize) -> usize {
         let text = unit.repeat(length / unit.len());
         let mut scanner = Scanner::new(text.as_bytes());
@@ -913,90 +895,25 @@ mod tests {
         scanner.read / length
     }
 
-    /// What is read of a text does not grow faster than the text, whatever it repeats.
+    /// The work per byte does not grow with the text, whatever it repeats.
     #[test]
     fn work_is_linear() {
         let parts = [
-            "word",
-            "x",
-            " ",
-            "\n",
-            "\r\n",
-            "\n ",
-            "\n- ",
-            "1. ",
-            "1\n",
-            "a\n",
-            "a) ",
-            ".",
-            "!",
-            "…",
-            "a.",
-            "a. ",
-            ". . ",
-            "?a",
-            "\"",
-            "”",
-            "“",
-            "«",
-            " »",
-            ".»",
-            "a.\"",
-            "a.“",
-            "(",
-            ")",
-            "((a",
-            "a)",
-            "「",
-            "」",
-            "。",
-            "。」",
-            "a. (",
-            "– ",
-            "a! –",
-            "!\u{3000}",
-            "😀",
-            "😀 ",
-            "a😀 ",
-            "a! 😀 ",
-            "\u{200d}",
-            "\u{fe0f}",
-            ":) ",
-            "a:)",
-            ":(",
-            "=)",
-            "<",
-            "a/b?c",
-            "a.B",
-            "ab.Ab",
-            "ab.Abcdefgh",
-            "z. B. ",
-            "@",
-            "語",
-            "語，",
-            "ก",
-            "ก ",
-            "का",
-            "\u{301}",
-            "፡",
-            "α;",
-            "աբ:",
-            "क|",
-            "．",
-            "１．",
-            "\u{2029}",
-            "\u{ff}",
-            "a.b.c.d.",
-            "etc. The ",
-            "- ",
-            "|",
+            "word", "x", " ", "\n", "\r\n", "\n ", "\n- ", "1. ", "1\n", "a\n", "a) ", ".", "!",
+            "…", "a.", "a. ", ". . ", "?a", "\"", "”", "“", "«", " »", ".»", "a.\"", "a.“", "(",
+            ")", "((a", "a)", "「", "」", "。", "。」", "a. (", "– ", "a! –", "\u{3000}", "😀",
+            "😀 ", "a😀 ", "a! 😀 ", "\u{200d}", "\u{fe0f}", ":) ", "a:)", ":(", "=)", "<",
+            "a/b?c", "a.B", "ab.Ab", "z. B. ", "@", "語", "語，", "ก", "ก ", "का", "\u{301}", "፡",
+            "α;", "աբ:", "क|", "．", "１．", "\u{2029}", "\u{ff}", "a.b.c.d.", "- ", "|",
         ];
+        let longer = ["!\u{3000}", "ab.Abcdefgh", "etc. The "];
+        let parts = [&parts[..], &longer].concat();
         let mut most = (0, std::string::String::new());
-        for first in parts {
-            for second in parts {
+        for first in &parts {
+            for second in &parts {
                 let unit = std::format!("{first}{second}");
                 let [short, long] = [1 << 11, 1 << 13].map(|length| read(&unit, length));
-                // Work that is not linear would be four times as much for each byte.
+                // Quadratic work would be four times as much per byte.
                 assert!(
                     long < 2 * short + 2,
                     "{unit:?}: {short} and {long} for each byte"
