@@ -1,31 +1,30 @@
-//! Sparse heads: what the words and letters of a sentence say for each candidate, without an encoder.
+//! Sparse heads: weights for the words and letters of a sentence, without an encoder.
 //!
-//! A *feature* of a sentence is one of its words, a pair of neighbouring words, or a run of characters inside a word.
-//! Features are hashed (Weinberger et al. 2009); a pack keeps those that tell candidates apart, each with a row of 8-bit
-//! weights. The value of a sentence for a candidate is the sum of the weights of its features, divided by the square root
-//! of their number. It is added to what the head of [`scores`](crate::scores) makes of the sentence's coordinates.
+//! A *feature* of a sentence is one of its words, a pair of neighbouring words, or a run of
+//! characters inside a word. `FORMAT.md` defines words. Scripts that put no space between words (Han,
+//! kana, Thai, …) give long words, which runs of characters distinguish. Features are hashed. A pack
+//! has the features that distinguish candidates, each with a row of 8-bit weights. The value of a
+//! sentence for a candidate is the sum of the weights of its features, divided by the square root of
+//! their number. It is added to the value that [`scores`](crate::scores) computes from coordinates.
 //!
 //! # Guarantee
-//! None of its own: this is a public function of one sentence, so the guarantee of [`scores`](crate::scores) holds for
-//! any section of features whatever.
+//! None of its own: this is a public function of one sentence, so the guarantee of
+//! [`scores`](crate::scores) holds for any section of features.
 //!
 //! # Leaks
-//! Time and the addresses read depend on the text: this step runs on the device, before the document.
-//!
-//! # Words of any script
-//! A word is a longest run of letters and digits, as Unicode has them, with the marks that combine with them and the
-//! apostrophes between them. Everything is lower-cased. Scripts that put no space between words (Han, kana, Thai, …) give
-//! long words, which their runs of characters tell apart. Invalid UTF-8 separates words.
+//! Time and the addresses read depend on the text: this step runs on the device, before the
+//! document.
 //!
 //! # Source
-//! Runs of characters: Bojanowski, Grave, Joulin and Mikolov 2017 (fastText). Hashing: Weinberger, Dasgupta, Langford,
-//! Smola and Attenberg 2009. Fixed point, bitmaps and pruning are ours.
+//! Runs of characters: Bojanowski, Grave, Joulin and Mikolov 2017 (fastText). Hashing: Weinberger,
+//! Dasgupta, Langford, Smola and Attenberg 2009. Fixed point, bitmaps and pruning are ours.
 
 use subtle::{Choice, ConstantTimeEq};
 use zerocopy::little_endian::U16;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
+use crate::checked::{part, part_mut};
 use crate::integers::{at_least, at_most, square_root_40};
 use crate::kernels::lookup::{BATCH, MOST_TOGETHER, Table};
 pub use crate::kernels::lookup::{ROWS_PER_START, place};
@@ -42,33 +41,30 @@ use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words};
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
 
-/// What counts as a feature of a sentence. Part of the pack, so that host and device agree.
+/// The features of a sentence that a pack uses, so that host and device agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureKinds {
     /// Every word.
     pub words: bool,
     /// Every two neighbouring words, in order.
     pub pairs: bool,
-    /// Runs of characters inside a word have at least this many, the marks of its ends included; 1..=8.
+    /// The least number of characters in a run, the marks of word ends included; 1..=8.
     pub least: u8,
-    /// And at most this many, `least..=8`; 0: none.
+    /// The largest number, `least..=8`; 0: no runs.
     pub most: u8,
 }
 
-/// Distinguishes what is hashed, as [`GRAM`] does.
+/// The hash from which a feature starts, beside [`GRAM`] for runs.
 #[derive(Clone, Copy)]
 enum Kind {
     Word = 1,
     Pair = 2,
 }
 
-/// Marks both ends of a word: no character has this number.
+/// The mark of both ends of a word, which is the number of no character.
 const END: u32 = 0x0011_0000;
 
-/// Calls `visit` with the hash of every feature of a text, as often as it occurs.
-///
-/// # Leaks
-/// Time depends on the text.
+/// Calls `visit` with the hash of every feature of a text, once for each occurrence.
 ///
 /// # Shapes
 /// `text`: any bytes, one sentence.
@@ -79,12 +75,13 @@ pub fn each_feature(text: &[u8], kinds: FeatureKinds, visit: impl FnMut(u32)) {
     visit_features(text, kinds, visit);
 }
 
-/// What is done with the features of a text.
+/// A receiver of the features of a text.
 trait Visit {
     /// Takes a feature by its hash.
     fn visit(&mut self, hash: u32);
 
-    /// Takes a character, the last one of runs of up to `longest`, if it hashes them itself.
+    /// Takes the last character of runs of up to `longest` characters. Returns false if the caller
+    /// has to hash the runs.
     fn take(&mut self, _c: u32, _longest: usize) -> bool {
         false
     }
@@ -122,7 +119,7 @@ struct Reader<F> {
     before: Option<u32>,
     /// The last characters of the word, the newest first.
     window: [u32; MAX_GRAM],
-    /// How many of them there are.
+    /// The number of characters in the window.
     length: usize,
 }
 
@@ -157,7 +154,7 @@ impl<F: Visit> Reader<F> {
         let mut hash = GRAM;
         for (length, c) in (1..=longest).zip(&self.window) {
             hash = step(hash, *c);
-            // The mark of an end alone says nothing.
+            // The mark of an end alone is no run.
             if length >= usize::from(self.kinds.least) && (length > 1 || *c != END) {
                 self.visit.visit(finish(hash));
             }
@@ -189,8 +186,8 @@ impl<F: Visit> Reader<F> {
     }
 }
 
-/// The features of a pack that a device reads. Parsing refuses them without [`ANY_LANGUAGE`], and here the compiler
-/// hears of it.
+/// The features of a pack, if this build reads any. Parsing refuses them without [`ANY_LANGUAGE`];
+/// this lets the compiler drop the code.
 pub(crate) fn read<'f, 'a>(features: &'f Option<Features<'a>>) -> Option<&'f Features<'a>> {
     features.as_ref().filter(|_| ANY_LANGUAGE)
 }
@@ -209,10 +206,7 @@ pub struct Features<'a> {
 impl<'a> Features<'a> {
     /// Checks a section: whether [`view`](Features::view) may be used.
     pub(crate) fn check(section: &'a [u8], candidates: u32) -> Result<(), PackError> {
-        let fail = |reason| PackError::Section {
-            tag: FEATURES_TAG,
-            reason,
-        };
+        let fail = |reason| PackError::section(FEATURES_TAG, reason);
         if !ANY_LANGUAGE {
             return Err(fail(NEEDS_ANY_LANGUAGE));
         }
@@ -226,49 +220,22 @@ impl<'a> Features<'a> {
         Ok(())
     }
 
-    /// The arrays of a section. A pack keeps its bytes alone, and so has room for more in the memory that C programs give it.
+    /// The arrays of a section. A pack retains the bytes of the section only, so that it fits the memory
+    /// that C programs give it.
     pub(crate) fn view(section: &'a [u8], candidates: u32) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<FeaturesHead>(FEATURES_TAG, section)?;
-        let features = within(
-            "number of features",
-            head.feature_count.get(),
-            1,
-            MAX_FEATURES,
-        )?;
-        let features = features as usize;
+        let small = |name, found: u8, least, most| within(name, found.into(), least, most);
+        let features = head.feature_count.get();
+        let features = within("number of features", features, 1, MAX_FEATURES)? as usize;
         let found = head.candidate_count.get();
-        within(
-            "number of candidates with features",
-            found,
-            candidates,
-            candidates,
-        )?;
-        let bucket_bits = within(
-            "bits of a bucket of features",
-            head.bucket_bits.into(),
-            0,
-            16,
-        )?;
-        within(
-            "rules for words",
-            head.rules.into(),
-            1,
-            RULES_FOR_WORDS.into(),
-        )?;
-        within("kinds of features", head.kinds.into(), 0, 7)?;
-        let most = within(
-            "longest run of characters",
-            head.most.into(),
-            0,
-            MAX_GRAM as u32,
-        )?;
-        let least = within(
-            "shortest run of characters",
-            head.least.into(),
-            1,
-            most.max(1),
-        )?;
-        let shift = within("shift of features", head.shift.into(), 0, 63)?;
+        let name = "number of candidates with features";
+        within(name, found, candidates, candidates)?;
+        let bucket_bits = small("bits of a bucket of features", head.bucket_bits, 0, 16)?;
+        small("rules for words", head.rules, 1, RULES_FOR_WORDS.into())?;
+        small("kinds of features", head.kinds, 0, 7)?;
+        let most = small("longest run of characters", head.most, 0, MAX_GRAM as u32)?;
+        small("shortest run of characters", head.least, 1, most.max(1))?;
+        let shift = small("shift of features", head.shift, 0, 63)?;
         zero("reserved features field", head.reserved.into())?;
         let candidates = candidates as usize;
         let flag = |bit: u8| head.kinds & bit != 0;
@@ -276,8 +243,8 @@ impl<'a> Features<'a> {
             kinds: FeatureKinds {
                 words: flag(FEATURES_WORDS),
                 pairs: flag(FEATURES_PAIRS),
-                least: least as u8,
-                most: most as u8,
+                least: head.least,
+                most: head.most,
             },
             alone: flag(FEATURES_ALONE),
             shift,
@@ -301,41 +268,41 @@ impl<'a> Features<'a> {
         self.table.keys.len()
     }
 
-    /// What counts as a feature.
+    /// The features that the pack uses.
     pub fn kinds(&self) -> FeatureKinds {
         self.kinds
     }
 
-    /// Whether the pack has nothing but features: a sentence needs no coordinates.
+    /// Whether sentences need no coordinates, because the pack has no encoder.
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// Adds the weights of the features of a sentence to `sums`, `[candidates]`, and returns what they are
-    /// divided by.
+    /// Adds the weights of the features of a sentence to `sums`, `[candidates]`, and returns the
+    /// divisor of the sums.
     pub(crate) fn add(&self, backend: Backend, sentence: &[u8], sums: &mut [i32]) -> Divisor {
         let mut batch = Batch {
             backend,
             table: &self.table,
             sums,
             kinds: self.kinds,
-            hashes: [0; WAITING],
-            waiting: 0,
+            hashes: [0; PENDING],
+            pending: 0,
             found: 0,
-            together: VECTORS && sentence.len() <= FEW_BYTES,
+            is_short: VECTORS && sentence.len() <= FEW_BYTES,
             ends: Ends::new(),
             characters: [0; ASCII],
         };
         visit_features(sentence, self.kinds, &mut batch);
         batch.add_runs();
-        batch.add_waiting();
+        batch.look_up();
         batch.add_characters();
         let divisor = Divisor::new(batch.found);
         batch.wipe();
         divisor
     }
 
-    /// What the features say for a candidate, in the units of a bias, from its sum.
+    /// The value of a candidate with this sum, in the units of a bias.
     pub(crate) fn value(&self, candidate: usize, sum: i32, divisor: Divisor) -> i64 {
         let scale = self.scales.get(candidate).map_or(0, |scale| scale.get());
         // |sum| < 2^27, scale < 2^16, root ≤ 2^16: no overflow.
@@ -348,11 +315,11 @@ impl<'a> Features<'a> {
 /// Characters of ASCII.
 const ASCII: usize = 128;
 
-/// A text as long has so few features that all of them count, in any order.
+/// In a text of at most this many bytes all features count, in any order.
 const FEW_BYTES: usize = 1 << 16;
 
-/// Features that wait until they are looked up.
-const WAITING: usize = if VECTORS { 256 } else { BATCH };
+/// The most features that are pending, because they are looked up together.
+const PENDING: usize = if VECTORS { 256 } else { BATCH };
 
 /// Features of a sentence that are looked up together.
 struct Batch<'b, 'a> {
@@ -360,16 +327,18 @@ struct Batch<'b, 'a> {
     table: &'b Table<'a>,
     sums: &'b mut [i32],
     kinds: FeatureKinds,
-    /// Those that wait, and others.
-    hashes: [u32; WAITING],
-    waiting: usize,
+    /// Pending hashes, then unused slots.
+    hashes: [u32; PENDING],
+    /// The number of pending hashes.
+    pending: usize,
+    /// The number of features found in the table.
     found: u32,
-    /// Whether runs of characters are hashed together, and those of one character wait until the end: they occur often, and
-    /// are looked up once.
-    together: bool,
-    /// The characters that runs end with which are hashed next.
+    /// Whether runs of characters are hashed together, and characters counted and looked up once at
+    /// the end, because they occur often.
+    is_short: bool,
+    /// The last characters of the runs to hash next.
     ends: Ends,
-    /// How often each of those that wait has occurred.
+    /// The number of occurrences of each character since they were last looked up.
     characters: [u8; ASCII],
 }
 
@@ -381,7 +350,7 @@ impl Visit for &mut Batch<'_, '_> {
 
     #[inline]
     fn take(&mut self, c: u32, longest: usize) -> bool {
-        if !(VECTORS && self.together) {
+        if !(VECTORS && self.is_short) {
             return false;
         }
         if self.kinds.least == 1 && longest > 0 && c != END {
@@ -397,48 +366,48 @@ impl Visit for &mut Batch<'_, '_> {
 impl Batch<'_, '_> {
     #[inline]
     fn push(&mut self, hash: u32) {
-        if self.waiting >= WAITING {
-            self.add_waiting();
+        if self.pending >= PENDING {
+            self.look_up();
         }
-        if let Some(place) = self.hashes.get_mut(self.waiting) {
+        if let Some(place) = self.hashes.get_mut(self.pending) {
             *place = hash;
         }
-        self.waiting += 1;
+        self.pending += 1;
     }
 
-    /// Looks up the features that wait.
+    /// Looks up the pending features.
     #[inline(never)]
-    fn add_waiting(&mut self) {
-        let hashes = self.hashes.get(..self.waiting).unwrap_or_default();
-        for hashes in hashes.chunks(BATCH).take(WAITING / BATCH) {
+    fn look_up(&mut self) {
+        let hashes = part(&self.hashes, ..self.pending);
+        for hashes in hashes.chunks(BATCH).take(PENDING / BATCH) {
             let left = MAX_FEATURES_IN_SENTENCE - self.found;
             let (backend, table) = (self.backend, self.table);
             self.found += backend.add_features(table, hashes, None, left, self.sums);
         }
-        self.waiting = 0;
+        self.pending = 0;
     }
 
-    /// Looks up the first features, which occur so often each.
+    /// Looks up the first `count` features, each with its number of occurrences.
     fn add(&mut self, hashes: &[u32; BATCH], times: &[u8; BATCH], count: usize) {
         let left = MAX_FEATURES_IN_SENTENCE - self.found;
         let (backend, table) = (self.backend, self.table);
-        let hashes = hashes.get(..count).unwrap_or_default();
+        let hashes = part(hashes, ..count);
         self.found += backend.add_features(table, hashes, Some(times), left, self.sums);
     }
 
-    /// Hashes the runs of two and more characters that end where characters wait.
+    /// Hashes the runs of two and more characters whose last characters are in `ends`.
     fn add_runs(&mut self) {
-        if !(VECTORS && self.together) {
+        if !(VECTORS && self.is_short) {
             return;
         }
-        if self.waiting + RUNS > WAITING {
-            self.add_waiting();
+        if self.pending + RUNS > PENDING {
+            self.look_up();
         }
         let least = self.kinds.least.max(2);
-        let hashes = self.hashes.get_mut(self.waiting..).unwrap_or_default();
+        let hashes = part_mut(&mut self.hashes, self.pending..);
         if let Some(hashes) = hashes.first_chunk_mut() {
             let (backend, ends) = (self.backend, &self.ends);
-            self.waiting += backend.hash_runs(ends, least, self.kinds.most, hashes);
+            self.pending += backend.hash_runs(ends, least, self.kinds.most, hashes);
         }
         self.ends.pass();
     }
@@ -450,7 +419,7 @@ impl Batch<'_, '_> {
             Some(count) => {
                 *count += 1;
                 if usize::from(*count) == MOST_TOGETHER {
-                    self.add_waiting();
+                    self.look_up();
                     self.add_characters();
                 }
             }
@@ -458,37 +427,38 @@ impl Batch<'_, '_> {
         }
     }
 
-    /// Looks up the characters that were counted. No other features wait.
+    /// Looks up the characters that were counted. No other features are pending.
     #[inline(never)]
     fn add_characters(&mut self) {
-        if !(VECTORS && self.together) {
+        if !(VECTORS && self.is_short) {
             return;
         }
         let mut hashes = [0; BATCH];
         let mut times = [0; BATCH];
-        let (mut waiting, mut together) = (0, 0);
+        let (mut characters, mut occurrences) = (0, 0);
         for start in (0..ASCII).step_by(8) {
             let eight = self.characters.get(start..).and_then(<[u8]>::first_chunk);
             let mut eight = eight.map_or(0, |eight| u64::from_le_bytes(*eight));
             while eight != 0 {
                 let place = eight.trailing_zeros() & !7;
                 let count = (eight >> place) as u8;
-                together += usize::from(count);
-                if waiting == BATCH || together > MOST_TOGETHER {
-                    self.add(&hashes, &times, waiting);
-                    (waiting, together) = (0, count.into());
+                occurrences += usize::from(count);
+                if characters == BATCH || occurrences > MOST_TOGETHER {
+                    self.add(&hashes, &times, characters);
+                    (characters, occurrences) = (0, count.into());
                 }
                 let c = start as u32 + place / 8;
-                if let (Some(hash), Some(times)) = (hashes.get_mut(waiting), times.get_mut(waiting))
+                if let (Some(hash), Some(times)) =
+                    (hashes.get_mut(characters), times.get_mut(characters))
                 {
                     *hash = finish(step(GRAM, c));
                     *times = count;
                 }
-                waiting += 1;
+                characters += 1;
                 eight &= !(0xff << place);
             }
         }
-        self.add(&hashes, &times, waiting);
+        self.add(&hashes, &times, characters);
         wipe(&mut hashes);
         wipe(&mut times);
         wipe(&mut self.characters);
@@ -496,13 +466,13 @@ impl Batch<'_, '_> {
 
     fn wipe(&mut self) {
         wipe(&mut self.hashes);
-        self.waiting.zeroize();
+        self.pending.zeroize();
         self.ends.wipe();
         self.found.zeroize();
     }
 }
 
-/// What features say at most, for or against a candidate.
+/// The largest value of features, for or against a candidate.
 const MOST: i64 = 1 << 30;
 
 /// The square root of the number of known features, by which their weights are divided.
@@ -521,7 +491,7 @@ impl Divisor {
         }
     }
 
-    /// Whether the pack knows a feature of the sentence.
+    /// Whether the pack has a feature of the sentence.
     pub(crate) fn is_known(self) -> Choice {
         !self.root.ct_eq(&0)
     }
@@ -542,27 +512,17 @@ mod tests {
     use super::*;
     use crate::rng::PublicRng;
 
-    /// Words of any length and script, what stands between them, and what is no text.
-    const PARTS: [&[u8]; 12] = [
-        b"a",
-        b"aa",
-        b" ",
-        b"Don't ",
-        b"internationalisation",
-        "Größe ".as_bytes(),
-        "\u{130}stanbul".as_bytes(),
-        "東京".as_bytes(),
-        "e\u{301}’".as_bytes(),
-        b"'",
-        b"7, ",
-        b"\xff",
-    ];
+    /// Words of any length and script, separators, and bytes that are no text.
+    const PARTS: &str =
+        "a|aa| |Don't |internationalisation|Größe |\u{130}stanbul|東京|e\u{301}’|'|7, ";
 
-    /// A pack that has every feature, also those that no text has.
+    /// The pack has every feature, including those that no text has.
     #[test]
     fn a_sentence_adds_the_features_that_it_has() {
         const CANDIDATES: usize = 8;
         const ROWS: usize = 1 << 16;
+        let parts: Vec<_> = PARTS.split('|').map(str::as_bytes).collect();
+        let parts = [&parts[..], &[b"\xff"]].concat();
         let mut rng = PublicRng::new(43);
         let buckets = [0.into(), (ROWS as u32).into()];
         let keys: Vec<U16> = (0..=u16::MAX).map(U16::new).collect();
@@ -599,11 +559,11 @@ mod tests {
                 },
                 scales: &[],
             };
-            // Some are longer than what is read at once, and some have a letter more often than a byte counts.
+            // Some texts are longer than a batch, and some have a letter more than 255 times.
             let length = [10, 100, 3_000][round % 3];
             let mut text = Vec::new();
             while text.len() < length {
-                let part = PARTS[rng.next_u32() as usize % PARTS.len()];
+                let part = parts[rng.next_u32() as usize % parts.len()];
                 text.extend(part.repeat(1 + rng.next_u32() as usize % 4));
             }
             if round == 0 {

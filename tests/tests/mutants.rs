@@ -407,13 +407,13 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "features of the last batch are lost",
         "features.rs",
-        "batch.add_waiting();",
+        "batch.look_up();",
         "{}",
     ),
     mutant(
         "features are looked up again with those that follow",
         "features.rs",
-        "self.waiting = 0;",
+        "self.pending = 0;",
         "{}",
     ),
     mutant(
