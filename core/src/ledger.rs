@@ -307,7 +307,8 @@ impl Record {
             && spent(self) <= spent(newer)
     }
 
-    /// What counts as spent in `window` if this is the newest record, or the one before was `lost`.
+    /// The micro-units that count as spent in `window` if this is the newest record. A record after it
+    /// may be `lost`.
     fn spent_in(&self, window: u64, lost: bool) -> Result<u64, LedgerError> {
         let ledger = self.window.get();
         if window < ledger {

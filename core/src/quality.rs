@@ -7,6 +7,7 @@
 
 use zerocopy::little_endian::{U16, U32};
 
+use crate::checked::chunk_size;
 use crate::epsilon::Epsilon;
 use crate::pack::format::{QUALITY_TAG, QualityHead};
 use crate::pack::wire::{Arrays, PackError, within, zero};
@@ -80,7 +81,7 @@ impl<'a> Quality<'a> {
             Unit::Word | Unit::Vector => return None,
         };
         let row = table * self.epsilons.len() + epsilon;
-        let mut rows = self.accuracies.chunks_exact(self.lengths.len().max(1));
+        let mut rows = self.accuracies.chunks_exact(chunk_size(self.lengths.len()));
         measured(rows.nth(row)?.get(length)?)
     }
 

@@ -43,12 +43,8 @@ impl<'a> Recoder<'a> {
     pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<RecoderHead>(RECODER_TAG, section)?;
         within("number of recoder inputs", dimension, 1, MAX_WIDTH)?;
-        let depth = within(
-            "number of recoder layers",
-            head.layer_count.get(),
-            1,
-            MAX_LAYERS as u32,
-        )? as usize;
+        let depth = head.layer_count.get();
+        let depth = within("number of recoder layers", depth, 1, MAX_LAYERS as u32)? as usize;
         zero("reserved recoder field", head.reserved.get())?;
         let mut recoder = Self {
             scale: scale(head.exponent.get())?,
@@ -57,8 +53,8 @@ impl<'a> Recoder<'a> {
         };
         let mut inputs = dimension as usize;
         let declared = head.widths.iter().zip(&head.shifts);
-        for (index, (layer, (width, shift))) in recoder.layers.iter_mut().zip(declared).enumerate()
-        {
+        let layers = recoder.layers.iter_mut().zip(declared);
+        for (index, (layer, (width, shift))) in layers.enumerate() {
             if index >= depth {
                 zero("width of a missing recoder layer", width.get())?;
                 zero("shift of a missing recoder layer", shift.get())?;
@@ -127,7 +123,6 @@ impl<'a> Recoder<'a> {
 
 impl Layer<'_> {
     fn apply(&self, from: &Activations, to: &mut Activations) {
-        // Parsing refuses 0; `max` tells the compiler, which otherwise keeps a panic.
         let rows = self.weights.chunks_exact(chunk_size(self.inputs));
         for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
             // |products| < 2^30 and at most 2^10 of them: only the bias can be large.

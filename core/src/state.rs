@@ -19,11 +19,11 @@ use crate::pack::format::CODES;
 /// The bytes of a row.
 const ROW_BYTES: usize = CODES;
 
-/// Candidates whose sums fit one row. A [`Document<K, P>`](crate::Document) holds the scores of
-/// `P` times as many.
+/// The number of candidates whose sums fit one row. A [`Document<K, P>`](crate::Document) holds the
+/// scores of `P * SUMS_PER_ROW` candidates.
 pub const SUMS_PER_ROW: usize = ROW_BYTES / size_of::<u16>();
 
-/// Candidates whose weights or values fit one row.
+/// The number of candidates whose weights or values fit one row.
 pub(crate) const VALUES_PER_ROW: usize = ROW_BYTES / size_of::<i32>();
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -583,13 +583,12 @@ impl<'a, const N: usize> Bag<'a, N> {
         Ok(())
     }
 
-    /// Draws a release of `size` words into `out` and removes all words. Returns the number of
-    /// bytes written, [`BagRelease::bytes`]`(size)`. See [`Bag`] for the guarantee and its
-    /// premises.
+    /// Draws a release of `size` words into `out`, removes all words, and returns the number of bytes
+    /// written. See [`Bag`] for the guarantee and its premises.
     ///
     /// # Shapes
     /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: for at least n words; its ε is that of each.
-    /// `out`: at least as many bytes as are written; surplus bytes do not change.
+    /// `out`: at least [`BagRelease::bytes`]`(n)` bytes; surplus bytes do not change.
     ///
     /// # Errors
     /// [`WordsError::Unit`] and [`WordsError::Grant`] for the wrong grant, [`WordsError::Size`] for

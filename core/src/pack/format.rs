@@ -104,7 +104,7 @@ pub struct Entry {
     pub tag: [u8; 4],
     /// Zero.
     pub reserved: U32,
-    /// Where the section starts, from the start of the file; a multiple of [`ALIGNMENT`].
+    /// The offset of the section in the file; a multiple of [`ALIGNMENT`].
     pub offset: U64,
     /// Bytes in the section, without padding.
     pub length: U64,

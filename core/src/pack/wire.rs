@@ -177,13 +177,13 @@ pub enum PackError {
     Section {
         /// The tag of the section.
         tag: [u8; 4],
-        /// What is wrong with it.
+        /// The defect, as the predicate of a sentence.
         reason: &'static str,
     },
     /// Bytes after the last section.
     #[error("the last section ends at byte {end} of {found}; nothing may follow it")]
     Trailing {
-        /// Where the last section ends.
+        /// The end of the last section.
         end: usize,
         /// Bytes given.
         found: usize,
