@@ -688,16 +688,6 @@ impl Ledger {
         stored: &[u8],
         counter: Option<u64>,
     ) -> Result<Reservation<'_>, LedgerError> {
-        self.reserve_cost(cost.into(), window, stored, counter)
-    }
-
-    fn reserve_cost(
-        &mut self,
-        cost: Cost,
-        window: u64,
-        stored: &[u8],
-        counter: Option<u64>,
-    ) -> Result<Reservation<'_>, LedgerError> {
         let (other, newest) = self.contents.slot.split(stored)?;
         // All, a part or nothing of a reservation that was not persisted may be there.
         let expected = other == self.contents.other
@@ -713,6 +703,7 @@ impl Ledger {
         let (spent, granted) = if self.contents.lost {
             (spent, None)
         } else {
+            let cost = cost.into();
             let (remaining, needed) = (self.remaining(window)?, cost.micro());
             if needed > remaining {
                 return Err(LedgerError::Exhausted { remaining, needed });

@@ -365,27 +365,15 @@ impl<'a> Lexicon<'a> {
     /// Writes the vector of one sentence to `out`.
     ///
     /// # Shapes
-    /// `sentence`: any text, one sentence. `out`: `[dimension]` f32. Every coordinate becomes an
-    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
+    /// `sentence`: one sentence, any bytes, because an error would depend on the text; bytes that are
+    /// not UTF-8 separate words. `out`: `[dimension]` f32. Every coordinate becomes an integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
     /// [`Matching::Longest`]) after the first 2^20 are left out.
     ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
-    pub fn sentence_vector(&self, sentence: &str, out: &mut [f32]) -> Result<(), DimensionError> {
-        self.sentence_vector_lossy(sentence.as_bytes(), out)
-    }
-
-    /// [`sentence_vector`](Lexicon::sentence_vector) of bytes that may not be UTF-8. Bytes that are
-    /// not separate words, because an error would depend on the text.
-    ///
-    /// # Shapes
-    /// `sentence`: any bytes, one sentence. `out`: as there.
-    ///
-    /// # Errors
-    /// [`DimensionError`] if `out` has another length; nothing is written.
-    pub fn sentence_vector_lossy(
+    pub fn sentence_vector(
         &self,
-        sentence: &[u8],
+        sentence: impl AsRef<[u8]>,
         out: &mut [f32],
     ) -> Result<(), DimensionError> {
         if out.len() != self.dimension {
@@ -395,7 +383,9 @@ impl<'a> Lexicon<'a> {
             });
         }
         let backend = Backend::best();
-        self.mean(backend, sentence, out, |mean| self.scale.coordinate(mean));
+        self.mean(backend, sentence.as_ref(), out, |mean| {
+            self.scale.coordinate(mean)
+        });
         Ok(())
     }
 
@@ -561,6 +551,28 @@ pub struct DimensionError {
 }
 
 #[cfg(test)]
+impl Lexicon<'static> {
+    /// A lexicon of ascending words without vectors. Its memory is never freed.
+    pub(crate) fn from_words(words: &[&str], matching: Matching) -> Self {
+        let mut end = 0;
+        let ends = words.iter().map(|word| {
+            end += word.len() as u32;
+            U32::new(end)
+        });
+        Self {
+            dimension: 1,
+            matching,
+            scale: scale(0).unwrap(),
+            ends: ends.collect::<std::vec::Vec<_>>().leak(),
+            weights: &[],
+            vectors: &[],
+            text: words.concat().leak(),
+            phrases: Phrases::default(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::PublicRng;
@@ -587,22 +599,8 @@ mod tests {
             };
             let words: BTreeSet<_> = (0..count).map(|_| text(12) + "a").collect();
             let words: Vec<_> = words.into_iter().collect();
-            let mut ends: Vec<U32> = Vec::new();
-            let mut all = std::string::String::new();
-            for word in &words {
-                all += word;
-                ends.push((all.len() as u32).into());
-            }
-            let lexicon = Lexicon {
-                dimension: 1,
-                matching: Matching::Words,
-                scale: scale(0).unwrap(),
-                ends: &ends,
-                weights: &[],
-                vectors: &[],
-                text: &all,
-                phrases: Phrases::default(),
-            };
+            let listed: Vec<_> = words.iter().map(|word| word.as_str()).collect();
+            let lexicon = Lexicon::from_words(&listed, Matching::Words);
             let texts: Vec<_> = (0..400).map(|_| text(16)).collect();
             let texts = texts.iter().chain(&words);
             let texts: Vec<_> = texts.map(|text| text.as_str()).collect();

@@ -479,38 +479,32 @@ impl<T, L: FnMut(&str) -> Option<(T, usize)>, V: FnMut(Option<T>)> Places<L, V> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexicon::Lexicon;
-    use crate::pack::format::{LEXICON_LONGEST, LexiconHead};
+    use crate::lexicon::{Lexicon, Matching};
     use std::string::String;
     use std::vec::Vec;
-    use zerocopy::IntoBytes;
+
+    fn split(text: &str) -> String {
+        words(text).collect::<Vec<_>>().join("|")
+    }
 
     #[test]
     fn words_are_runs_of_letters_and_digits() {
-        fn split(text: &str) -> Vec<String> {
-            words(text).map(|word| word.as_str().into()).collect()
+        let longest = "x".repeat(MAX_WORD_BYTES);
+        for (text, expected) in [
+            ("The CAT's 3.5 e-mails", "the|cat's|3|5|e|mails"),
+            ("''quoted'' 'tis rock'n'roll", "quoted|tis|rock'n'roll"),
+            // One apostrophe joins, several separate.
+            ("don''t ’’a’b’’c", "don|t|a'b|c"),
+            ("ÄRGER straße 東京 😀", "ärger|straße|東京"),
+            ("", ""),
+            (&longest, &longest),
+            // Words that are too long leave nothing.
+            (&std::format!("{longest}x b"), "b"),
+            // The limit holds for the result: İ becomes an i.
+            (&"İ".repeat(MAX_WORD_BYTES), &"i".repeat(MAX_WORD_BYTES)),
+        ] {
+            assert_eq!(split(text), expected, "{text}");
         }
-        assert_eq!(
-            split("The CAT's 3.5 e-mails"),
-            ["the", "cat's", "3", "5", "e", "mails"]
-        );
-        assert_eq!(
-            split("''quoted'' 'tis rock'n'roll"),
-            ["quoted", "tis", "rock'n'roll"]
-        );
-        // One apostrophe joins, several separate.
-        assert_eq!(split("don''t ’’a’b’’c"), ["don", "t", "a'b", "c"]);
-        assert_eq!(split("ÄRGER straße 東京 😀"), ["ärger", "straße", "東京"]);
-        assert_eq!(split(""), [] as [&str; 0]);
-        let long = "x".repeat(MAX_WORD_BYTES);
-        assert_eq!(split(&long), [long.as_str()]);
-        assert_eq!(split(&"x".repeat(MAX_WORD_BYTES + 1)), [] as [&str; 0]);
-        // The limit holds for the result: İ becomes an i.
-        let long = "İ".repeat(MAX_WORD_BYTES);
-        assert_eq!(split(&long), ["i".repeat(MAX_WORD_BYTES)]);
-        // Words that are too long leave nothing.
-        let longer = "x".repeat(MAX_WORD_BYTES + 1);
-        assert_eq!(split(&std::format!("{longer} b")), ["b"]);
     }
 
     #[test]
@@ -530,7 +524,6 @@ mod tests {
 
     #[test]
     fn marks_and_joiners_belong_to_words() {
-        let split = |text: &str| words(text).collect::<Vec<_>>().join("|");
         for (text, expected) in [
             ("हिन्दी में विद्यालय", "हिन्दी|में|विद्यालय"),
             ("தமிழ் பள்ளி", "தமிழ்|பள்ளி"),
@@ -561,40 +554,31 @@ mod tests {
 
     #[test]
     fn equal_texts_have_equal_words() {
-        let split = |text: &str| words(text).collect::<Vec<_>>().join("|");
-        for (texts, expected) in [
-            (&["Café", "Cafe\u{301}"][..], "café"),
+        for (expected, texts) in [
+            ("café", "Café=Cafe\u{301}"),
             // Marks in the order of their classes, or not.
             (
-                &[
-                    "Việt",
-                    "Vie\u{323}\u{302}t",
-                    "Vie\u{302}\u{323}t",
-                    "Viê\u{323}t",
-                ],
                 "việt",
+                "Việt=Vie\u{323}\u{302}t=Vie\u{302}\u{323}t=Viê\u{323}t",
             ),
-            (&["İstanbul", "I\u{307}stanbul", "istanbul"], "istanbul"),
-            (&["ΟΔΟΣ", "οδος", "οδοσ"], "οδος"),
-            (&["ΟΔΌΣ ΣΑΣ'Σ", "οδός σας'σ"], "οδός|σασ'ς"),
-            (&["ά", "\u{1f71}", "α\u{301}"], "ά"),
-            (&["ᾄ", "α\u{345}\u{313}\u{301}", "ᾀ\u{301}"], "ᾄ"),
+            ("istanbul", "İstanbul=I\u{307}stanbul=istanbul"),
+            ("οδος", "ΟΔΟΣ=οδος=οδοσ"),
+            ("οδός|σασ'ς", "ΟΔΌΣ ΣΑΣ'Σ=οδός σας'σ"),
+            ("ά", "ά=\u{1f71}=α\u{301}"),
+            ("ᾄ", "ᾄ=α\u{345}\u{313}\u{301}=ᾀ\u{301}"),
             (
-                &[
-                    "한국어",
-                    "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}\u{110b}\u{1165}",
-                ],
-                "한국어",
+                "한국",
+                "한국=\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}",
             ),
-            (&["ガギ", "カ\u{3099}キ\u{3099}"], "ガギ"),
-            (&["क\u{93c}", "\u{958}"], "क\u{93c}"),
-            (&["কো", "ক\u{9c7}\u{9be}"], "কো"),
-            (&["شَدَّة", "شَد\u{651}\u{64e}ة", "شَد\u{64e}\u{651}ة"], "شَدَّة"),
-            (&["K", "\u{212a}"], "k"),
-            (&["Й", "и\u{306}"], "й"),
+            ("어", "어=\u{110b}\u{1165}"),
+            ("ガギ", "ガギ=カ\u{3099}キ\u{3099}"),
+            ("क\u{93c}", "क\u{93c}=\u{958}"),
+            ("কো", "কো=ক\u{9c7}\u{9be}"),
+            ("شَدَّة", "شَدَّة=شَد\u{651}\u{64e}ة=شَد\u{64e}\u{651}ة"),
+            ("k", "K=\u{212a}"),
+            ("й", "Й=и\u{306}"),
         ] {
-            for text in texts {
-                assert_eq!(split(text), split(texts[0]), "{text}");
+            for text in texts.split('=') {
                 assert_eq!(split(text), expected, "{text}");
             }
         }
@@ -623,49 +607,16 @@ mod tests {
         }
     }
 
-    /// A lexicon section of these entries, in any order, with vectors of one coordinate.
-    fn section(entries: &[&str]) -> Vec<u8> {
-        let mut sorted: Vec<&str> = entries.to_vec();
-        sorted.sort_unstable();
-        let text = sorted.concat();
-        let mut section = LexiconHead {
-            word_count: (sorted.len() as u32).into(),
-            text_bytes: (text.len() as u32).into(),
-            exponent: 0.into(),
-            matching: LEXICON_LONGEST.into(),
-        }
-        .as_bytes()
-        .to_vec();
-        let mut array = |bytes: Vec<u8>| {
-            section.resize(section.len().next_multiple_of(64), 0);
-            section.extend(bytes);
-        };
-        let mut end = 0;
-        array(
-            sorted
-                .iter()
-                .flat_map(|word| {
-                    end += word.len() as u32;
-                    end.to_le_bytes()
-                })
-                .collect(),
-        );
-        array(sorted.iter().flat_map(|_| [1, 0]).collect());
-        array(sorted.iter().map(|_| 1).collect());
-        array(text.into_bytes());
-        section
-    }
-
     /// The entries found at each place, `-` for none.
     fn found(entries: &[&str], text: &str) -> String {
-        let section = section(entries);
-        let lexicon = Lexicon::parse(&section, 1).unwrap();
-        let word = |found: Option<usize>| found.and_then(|index| lexicon.word(index));
-        let mut words = Vec::new();
-        lexicon.each_longest_match(text.as_bytes(), |found| {
-            words.push(word(found).unwrap_or("-"))
+        let mut entries = entries.to_vec();
+        entries.sort_unstable();
+        let lexicon = Lexicon::from_words(&entries, Matching::Longest);
+        let mut found = Vec::new();
+        lexicon.each_longest_match(text.as_bytes(), |index| {
+            found.push(index.map_or("-", |index| entries[index]));
         });
-        words.join(" ")
+        found.join(" ")
     }
 
     #[test]

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn undertone_pack_embed_sentence(
         let internal = Refusal(UNDERTONE_STATUS_INTERNAL);
         let coordinates = vector.get_mut(..lexicon.dimension()).ok_or(internal)?;
         lexicon
-            .sentence_vector_lossy(text, coordinates)
+            .sentence_vector(text, coordinates)
             .map_err(|_| internal)?;
         out.write(coordinates.iter().copied());
         vector.zeroize();

@@ -29,7 +29,7 @@ pub fn lexicon_words_are_total(data: &[u8]) {
     // Bytes that are not UTF-8 separate words, as the character that replaces them does.
     let mut lossy = [f32::NAN; 2];
     lexicon
-        .sentence_vector_lossy(data, &mut lossy)
+        .sentence_vector(data, &mut lossy)
         .expect("the right length");
     assert_eq!(lossy, vector, "{data:?}");
 
@@ -39,7 +39,7 @@ pub fn lexicon_words_are_total(data: &[u8]) {
     for bytes in [text.as_bytes(), data] {
         let before = pieces;
         of_pieces
-            .sentence_vector_lossy(bytes, &mut pieces)
+            .sentence_vector(bytes, &mut pieces)
             .expect("the right length");
         assert!(before[0].is_nan() || before == pieces, "{data:?}");
     }

@@ -218,7 +218,7 @@ impl Parts {
             let mut vector = vec![0.0; self.scores.dimension];
             if let Some(lexicon) = pack.lexicon() {
                 lexicon
-                    .sentence_vector_lossy(sentence, &mut vector)
+                    .sentence_vector(sentence, &mut vector)
                     .expect("the dimension");
             }
             let said = self.features.as_ref().and_then(|f| f.naive_sums(sentence));

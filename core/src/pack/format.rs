@@ -1,4 +1,7 @@
 //! The structures of a pack file, for its reader and its writers. All numbers are little-endian.
+//!
+//! `core/FORMAT.md` lists the arrays that follow the head of each section, in this order, each at a
+//! multiple of [`ALIGNMENT`].
 
 use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -110,9 +113,7 @@ pub struct Entry {
     pub length: U64,
 }
 
-/// The head of a depth section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: directions `[directions][dimension]` i16, boundaries
-/// `[directions][BOUNDARIES]` i32, codes `[directions][candidates]` u8.
+/// The head of a depth section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct DepthHead {
@@ -126,9 +127,7 @@ pub struct DepthHead {
     pub shift: U32,
 }
 
-/// The head of a recoder section. For each layer follow weights `[outputs][inputs]` i16 and bias
-/// `[outputs]` i64, each at a multiple of [`ALIGNMENT`]; the inputs of the first layer are the
-/// coordinates of an embedding.
+/// The head of a recoder section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct RecoderHead {
@@ -144,9 +143,7 @@ pub struct RecoderHead {
     pub reserved: U32,
 }
 
-/// The head of a scores section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: centre `[inputs]` i16, weights `[candidates][inputs]` i8, bias `[candidates]`
-/// i32, thresholds `[largest_score]` i32 (of no elements for votes).
+/// The head of a scores section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ScoresHead {
@@ -162,10 +159,7 @@ pub struct ScoresHead {
     pub level_count: U32,
 }
 
-/// The head of a features section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: buckets `[2^bucket_bits + 1]` u32, keys `[features]` u16, bitmaps
-/// `[features][⌈candidates / 8⌉]` u8, starts `[⌈features / 16⌉]` u32, weights `[weight_count]` i8,
-/// scales `[candidates]` u16.
+/// The head of a features section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct FeaturesHead {
@@ -191,9 +185,7 @@ pub struct FeaturesHead {
     pub reserved: U16,
 }
 
-/// The head of a quality section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: epsilons `[epsilons]` u32 in micro-units, lengths `[lengths]` u32, accuracies
-/// `[2][epsilons][lengths]` u16, noiseless accuracies `[lengths]` u16.
+/// The head of a quality section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct QualityHead {
@@ -205,9 +197,7 @@ pub struct QualityHead {
     pub reserved: [U32; 2],
 }
 
-/// The head of a lexicon section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: ends `[words]` u32, weights `[words]` u16, vectors `[words][dimension]` i8,
-/// and the text of the words.
+/// The head of a lexicon section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct LexiconHead {
@@ -221,9 +211,7 @@ pub struct LexiconHead {
     pub matching: U32,
 }
 
-/// The head of a phrases section. The arrays follow in this order, each at a multiple of
-/// [`ALIGNMENT`]: pairs of words `[phrases][2]` u16, weights `[phrases]` u16, vectors
-/// `[phrases][dimension]` i8.
+/// The head of a phrases section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct PhrasesHead {
@@ -233,8 +221,7 @@ pub struct PhrasesHead {
     pub reserved: [U32; 3],
 }
 
-/// The head of a projection section. Its rows `[rows][dimension]` i16 follow at a multiple of
-/// [`ALIGNMENT`].
+/// The head of a projection section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ProjectionHead {
