@@ -1,5 +1,5 @@
-//! No file of `core` imports a file that imports it, directly or through others, so every file can
-//! be read after those it imports. Between crates, cargo enforces the same.
+//! The files of `core` are layers: no file imports one of a layer above its own, or a file that
+//! imports it, directly or through others. Between crates, cargo enforces the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -236,31 +236,74 @@ fn sources(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     }
 }
 
+fn core() -> Imports {
+    let mut found = BTreeMap::new();
+    sources(&root().join("core/src"), "", &mut found);
+    Imports::of_sources(&found)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 #[test]
 fn no_file_of_core_imports_one_that_imports_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = BTreeMap::new();
-    sources(&root.join("core/src"), "", &mut found);
-    let imports = Imports::of_sources(&found);
+    let imports = core();
     assert_eq!(imports.circle(), None);
     // Imports that exist, so that a search that finds nothing fails.
-    let named = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect::<Module>()
-    };
     for (from, to) in [
-        (named(&["document"]), named(&["pack"])),
-        (named(&["pack"]), named(&["depth"])),
-        (named(&["depth"]), named(&["pack", "wire"])),
-        (named(&["kernels", "x86"]), named(&["kernels", "portable"])),
+        ("document", "pack"),
+        ("pack", "depth"),
+        ("depth", "pack/wire"),
+        ("kernels/x86", "kernels/portable"),
     ] {
-        let edges = imports.edges.get(&from);
+        let edges = imports.edges.get(&module_of(&format!("{from}.rs")));
+        let to = module_of(&format!("{to}.rs"));
         assert!(
             edges.is_some_and(|edges| edges.contains(&to)),
-            "{from:?} imports {to:?}"
+            "{from} imports {to:?}"
         );
+    }
+}
+
+/// The table of `core/README.md`: the layer of each name, counted from the top.
+fn layers() -> BTreeMap<Module, usize> {
+    let page = fs::read_to_string(root().join("core/README.md")).expect("the page of core");
+    let (_, table) = page.split_once("```text\nlib ").expect("the table");
+    let (table, _) = table.split_once("```").expect("its end");
+    let lines = format!("lib {table}");
+    let rows = lines.lines().enumerate().flat_map(|(layer, line)| {
+        let (names, _) = line.split_once("  ").expect("names, then their content");
+        let names = names
+            .split(" · ")
+            .map(move |name| (module_of(&format!("{name}.rs")), layer));
+        names.collect::<Vec<_>>()
+    });
+    rows.collect()
+}
+
+#[test]
+fn files_of_core_import_their_own_layer_and_those_below() {
+    let (imports, layers) = (core(), layers());
+    for name in layers.keys() {
+        assert!(imports.modules.contains(name), "no file is {name:?}");
+    }
+    let layer = |module: &Module| {
+        let mut prefixes = (0..=module.len()).rev().map(|length| &module[..length]);
+        // The root is a prefix of all, but only its own name.
+        let found = prefixes.find_map(|prefix| layers.get(prefix).map(|layer| (prefix, layer)));
+        let found = found.filter(|(prefix, _)| !prefix.is_empty() || module.is_empty());
+        *found
+            .unwrap_or_else(|| panic!("{module:?} is not in the table"))
+            .1
+    };
+    for (from, targets) in &imports.edges {
+        for to in targets {
+            assert!(
+                layer(from) <= layer(to),
+                "{from:?} imports {to:?}, above it"
+            );
+        }
     }
 }
 
