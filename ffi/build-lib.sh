@@ -1,13 +1,14 @@
 #!/bin/sh
-# Builds the C library, libundertone.a or libundertone.so (.dylib, .wasm), into a folder, and prints its path.
+# Builds the C library, libundertone.a or libundertone.so (.dylib, .wasm), into a folder, and prints
+# its path.
 #
 #     ffi/build-lib.sh FOLDER static|shared [arguments for cargo, such as --target T]
 #
 # A script and not `cargo build`, because link-time optimisation needs exactly one crate type, a
 # library without std needs a panic handler, and cargo would call the file libundertone_ffi.
 #
-# A shared library for Linux has the version of the interface in its soname and its own in the name of
-# the file; what the others have no names for is left out.
+# A shared library for Linux has the version of the interface in its soname and its own in the name
+# of the file; what the others have no names for is left out.
 #
 # Targets without a precompiled core: RUSTUP_TOOLCHAIN=nightly ffi/build-lib.sh FOLDER static
 # --target thumbv7em-none-eabihf -Zbuild-std=core

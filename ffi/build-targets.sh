@@ -11,8 +11,8 @@
 #     FOLDER/undertone.xcframework/      for iOS devices and the simulator on Apple silicon
 #     FOLDER/swift/                      the Swift package, with the xcframework inside
 #
-# Needs nightly Rust with rust-src, because it compiles the core library, and javac for the aar. No NDK and no
-# Xcode: the linker is the one that comes with Rust.
+# Needs nightly Rust with rust-src, because it compiles the core library, and javac for the aar. No
+# NDK and no Xcode: the linker is the one that comes with Rust.
 set -eu
 
 if [ $# -ne 1 ]; then
@@ -48,8 +48,8 @@ for target in thumbv7em-none-eabihf riscv32imc-unknown-none-elf wasm32-unknown-u
 done
 "$here/build-lib.sh" "$out/wasm32-unknown-unknown" shared --target wasm32-unknown-unknown -Zbuild-std=core --locked
 
-# All that the library takes from Android's libc; anything else is an error of the linker. A library that
-# has these names replaces libc.so, which only the NDK and the phone have.
+# All that the library takes from Android's libc; anything else is an error of the linker. A library
+# that has these names replaces libc.so, which only the NDK and the phone have.
 for name in memcpy memmove memset memcmp getauxval; do
     echo "$name = 0;"
 done >"$stage/libc.script"
@@ -90,8 +90,8 @@ cp "$here"/../LICENSE-* "$stage/$framework"
 cp "$here/packaging/xcframework.plist" "$stage/$framework/Info.plist"
 for slice in ios-arm64:aarch64-apple-ios ios-arm64-simulator:aarch64-apple-ios-sim; do
     folder=$stage/$framework/${slice%:*}
-    # Xcode throws the headers of all frameworks together, so a folder of their own keeps one module map
-    # from replacing another.
+    # Xcode throws the headers of all frameworks together, so a folder of their own keeps one module
+    # map from replacing another.
     mkdir -p "$folder/Headers/CUndertone"
     cp -r "$here"/../include/* "$folder/Headers/CUndertone"
     cp "$out/${slice#*:}/libundertone.a" "$folder"
@@ -106,8 +106,8 @@ if ! command -v llvm-size >/dev/null; then
     echo "no llvm-size here, so no table of sizes" >&2
     exit
 fi
-# The code and constants of our object in an archive. A program gains less: its linker drops what it does not
-# call. Beside it are the helpers of the compiler, which toolchains have anyway.
+# The code and constants of our object in an archive. A program gains less: its linker drops what it
+# does not call. Beside it are the helpers of the compiler, which toolchains have anyway.
 code() {
     llvm-size -A "$1" | awk '
         /\(ex / { ours = /^undertone/ }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs undertone for C, C++ and Java: libraries, headers, a package for CMake and one for pkg-config, and
-# undertone-device, which `undertone audit` asks for releases.
+# Installs undertone for C, C++ and Java: libraries, headers, a package for CMake and one for
+# pkg-config, and undertone-device, which `undertone audit` asks for releases.
 #
 #     ffi/install.sh PREFIX
 #
-# Wants cargo and a C compiler, and for the Java classes javac 8 or newer. No file names PREFIX, so the
-# folder can be moved, and a packager installs to "$DESTDIR/usr".
+# Requires cargo and a C compiler, and for the Java classes javac 8 or newer. No file names PREFIX,
+# so the folder can be moved, and a packager installs to "$DESTDIR/usr".
 set -eu
 
 if [ $# -ne 1 ]; then
@@ -16,7 +16,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 
-# Everything is made beside its place and renamed at the end: programs that use an older copy keep it.
+# Everything is made beside its place and renamed at the end: programs that use an older copy keep
+# it.
 stage=$prefix/.undertone.partial
 rm -rf "$stage"
 trap 'rm -rf "$stage"' EXIT

@@ -76,9 +76,11 @@
  * - after an emoji, if a word follows that does not start with a lower-case letter;
  * - after 600 bytes, between two words if there are any.
  *
- * White space around it is left out, and so is a piece without a letter or digit. An app with a
- * better rule splits a text itself and pushes one sentence after another. core/src/sentences.rs has
- * the rule in full.
+ * White space around a sentence is left out, and so is a piece without a letter or digit. Invisible
+ * characters (combining marks, joiners, format characters such as a byte order mark) between a stop
+ * and what follows it change nothing; they belong to the sentence before. An app with a better rule
+ * splits a text itself and pushes one sentence after another. core/src/sentences.rs has the rule in
+ * full.
  *
  * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
  *
@@ -546,19 +548,19 @@ typedef struct undertone_bag undertone_bag;
 typedef struct undertone_document undertone_document;
 
 /**
- * Permission to spend an epsilon once; every release takes one. A later grant may use its
- * memory again.
+ * Permission to spend an epsilon once; every release takes one. A later grant may reuse its
+ * memory.
  */
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget, opened for storage that answers later. `undertone_ledger_spend` does all
- * that spending takes, without this handle.
+ * A privacy budget, opened for storage that answers later. `undertone_ledger_spend` does all steps
+ * in one call, without this handle.
  *
- * The steps: lock the file, by the rule in the README of the folder ffi, read it,
- * `undertone_ledger_open`, `undertone_ledger_reserve_epsilon`, write the record where it says,
- * sync, read the file again, `undertone_ledger_grant`. They take no counter of the platform,
- * and a counter refuses what they spend.
+ * The steps: lock the file by the rule in ffi/README.md, read it, `undertone_ledger_open`,
+ * `undertone_ledger_reserve_epsilon`, write the record at the offset returned, sync, read the file
+ * again, `undertone_ledger_grant`. They do not raise a monotonic counter, so a ledger that has one
+ * must not be spent from in this way.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -580,22 +582,21 @@ typedef struct undertone_vocabulary undertone_vocabulary;
 
 /**
  * Functions of the app that read and write a ledger's file, and raise the platform's monotonic
- * counter if it has one. Each gets `context`, returns 0, or anything else if it failed, and
- * returns normally: no `longjmp`, no exception. None may use this ledger, nor may the source of
- * entropy: a call overwrites what another spends within it, so that two grants would cost what
- * one does.
+ * counter if it has one. Each gets `context`, and returns 0, or another number if it failed. It
+ * must return normally: no `longjmp`, no exception. Neither these functions nor the entropy
+ * function may use the same ledger: two calls within one another would pay once for two grants.
  *
  * `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks it by the rule in
- * the README of the folder ffi, and returns something else than 0 if the ledger is in use: it
- * does not wait. `unlock` is called once after each `lock` that returned 0. `read` reads at
- * most `capacity` bytes from the start of the file, which is one more than a ledger has, and
- * writes their number to `out_read`. `write` writes `len` bytes at `offset` and returns once
- * they are durable (`fsync`).
+ * ffi/README.md. If the ledger is in use, it does not wait but returns a number other than 0.
+ * `unlock` is called once after each `lock` that returned 0. `read` reads at most `capacity` bytes
+ * from the start of the file and writes their number to `out_read`; the capacity is one byte more
+ * than a ledger has. `write` writes `len` bytes at `offset` and returns once they are durable
+ * (`fsync`).
  *
- * `read_counter` and `raise_counter` are NULL without a monotonic counter, by which a file that
- * was set back is noticed (README of the folder ffi). It starts at 0, never goes back, is kept
- * where the file is not, and counts this ledger alone. `raise_counter` returns once the counter
- * is `to` for good; one that only steps is stepped until then, which is almost always once.
+ * A monotonic counter shows that a file was set back (ffi/README.md). It starts at 0, never goes
+ * back, is kept apart from the file, and counts this ledger alone. Without one, `read_counter` and
+ * `raise_counter` are NULL. `raise_counter` returns once the counter is durably at `to`. A counter
+ * that can only be incremented is incremented until then, which is nearly always once.
  */
 typedef struct {
     /**
@@ -603,11 +604,11 @@ typedef struct {
      */
     void *context;
     /**
-     * Locks the file, unless it is in use.
+     * Locks the file unless it is in use.
      */
     int32_t (*lock)(void *context);
     /**
-     * Unlocks it.
+     * Unlocks the file.
      */
     void (*unlock)(void *context);
     /**
@@ -629,13 +630,13 @@ typedef struct {
 } undertone_ledger_storage;
 
 /**
- * A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`,
- * `BCryptGenRandom`, a hardware generator. Never a seeded generator: whoever knows the bytes
- * can undo the privacy.
+ * A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
+ * hardware generator. A seeded generator must not be used, because whoever learns the seed can
+ * undo the privacy.
  *
- * It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a
- * short read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
- * the caller of the function gave that takes it.
+ * The function fills all `len` bytes at `out` and returns 0. If it cannot, it returns another
+ * number; a short read is a failure. It must return normally: no `longjmp`, no exception.
+ * `context` is the pointer that was passed beside the function.
  */
 typedef int32_t (*undertone_entropy_fn)(void *context, uint8_t *out, size_t len);
 
@@ -814,9 +815,7 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
 
 /**
- * The bytes that a grant needs, at most `UNDERTONE_GRANT_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a grant needs.
  */
 size_t undertone_grant_handle_size(void);
 
@@ -824,21 +823,11 @@ size_t undertone_grant_handle_size(void);
  * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
  * text. Several releases of the same sentences add up.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`,
- * aligned to `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
- * `UNDERTONE_UNIT_` numbers, that of the release. `epsilon_micro`: epsilon in micro-units, 1 to
- * `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
- * handle, which lies in `memory` and must not be moved or copied.
- *
- * There is nothing to free. If the call fails, `memory` may have been written to.
+ * `unit`: the `UNDERTONE_UNIT_` number of the release. `epsilon_micro`: epsilon in micro-units, 1
+ * to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text).
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
- *
- * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
- *
- * # Safety
- * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_grant_init_unrecorded(void *memory,
@@ -849,37 +838,27 @@ int32_t undertone_grant_init_unrecorded(void *memory,
 
 /**
  * Spends an epsilon from a ledger: locks and reads the file, raises the platform's counter if
- * there is one, writes what is spent, reads it back, and makes the grant.
+ * there is one, writes the new record, reads it back, and makes the grant.
  *
- * `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the release and of the ledger.
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1,
- * or the number of words that a bag releases; each costs epsilon. `window`: a public number
- * that never decreases, such as the days since 1970; one far in the future locks the ledger
- * until then. `entropy`: called once, with `context`, for 8 bytes that mark the record of this
- * call. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`,
- * aligned to `UNDERTONE_HANDLE_ALIGNMENT`. `out_grant`: the handle, which lies in `memory` and
- * must not be moved or copied. `out_left`: NULL, or where to write the budget left in the
- * window, in micro-units; written whenever the ledger could be read, even if it refuses. It is
- * private if an epsilon was chosen by looking at a text.
+ * `unit`: the `UNDERTONE_UNIT_` number of the release and of the ledger. `epsilon_micro`: epsilon
+ * in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or the number of words that
+ * a bag releases; each costs epsilon. `window`: a public number that never decreases, such as the
+ * days since 1970; one far in the future locks the ledger until then. `entropy`: called once with
+ * `context`, for 8 bytes that mark the record of this call. `memory`: for the grant. `out_left`:
+ * NULL, or receives the budget left in the window in micro-units, even if the ledger refuses, as
+ * long as it can be read. That number is private if an epsilon was chosen by looking at a text.
  *
- * The README of the folder ffi has a table of the statuses and what an app does about them.
- * After `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
- * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted. The
- * storage's `read` fails if the file is missing.
+ * ffi/README.md has a table of the statuses and what an app does about them. After
+ * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
+ * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted. If the
+ * file is missing, `read` fails.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
  * `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_LEDGER_IN_USE`,
  * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
- * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, those of `undertone_ledger_open`,
+ * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, and all statuses of `undertone_ledger_open`,
  * `undertone_ledger_reserve_epsilon` and `undertone_ledger_grant`.
- *
- * Threads: any, with `memory` of their own, as far as the functions of `storage` allow.
- *
- * # Safety
- * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or
- * keeps the promises of `undertone_entropy_fn` with `context`; `memory` is NULL or `memory_len`
- * writable bytes; `out_grant` and `out_left` are NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
@@ -897,19 +876,14 @@ int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
 /**
  * Reads the budget left in a window from a ledger's file.
  *
- * `unit`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the
- * file, read under its lock. `counter`: NULL, or the platform's counter as it is now.
- * `out_micro`: the budget left, in micro-units; 0 if a record was lost. It is private if an
- * epsilon was chosen by looking at a text.
+ * `unit`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file,
+ * read under its lock. `counter`: NULL, or the present value of the platform's counter.
+ * `out_micro`: receives the budget left in micro-units; 0 if a record was lost. That number is
+ * private if an epsilon was chosen by looking at a text.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
- * `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, those of `undertone_ledger_open` but for the entropy.
- *
- * Threads: any.
- *
- * # Safety
- * `image` is NULL or `image_len` readable bytes; `counter` is NULL or readable; `out_micro` is
- * NULL or writable.
+ * `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, and those of `undertone_ledger_open` except
+ * `UNDERTONE_STATUS_MEMORY_TOO_SMALL` and `UNDERTONE_STATUS_ENTROPY_FAILED`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_remaining(int32_t unit,
@@ -921,13 +895,13 @@ int32_t undertone_ledger_remaining(int32_t unit,
 
 /**
  * Makes the image of a ledger that replaces one that was lost, damaged or set back, or whose
- * window is in the future because a clock was wrong. The present `window` counts as spent,
- * earlier ones are refused, and later ones have their budget, so that no budget is restored if
- * the clock is right now.
+ * window is in the future because a clock was wrong. The present `window` counts as spent, earlier
+ * ones are refused, and later ones have their budget. So no budget is restored, provided that the
+ * clock is right now.
  *
- * The app locks the file and overwrites it with the image, or makes it as
- * `undertone_ledger_create_image` says. The call raises the counter of `storage`, if there is
- * one, so that no older file is taken for the ledger. It calls no other function of `storage`.
+ * The app locks the file and overwrites it with the image. If the file is missing, it makes one,
+ * as for `undertone_ledger_create_image`. The function raises the counter of `storage`, if there
+ * is one, so that older files are refused. It calls no other function of `storage`.
  *
  * `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
  * `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
@@ -936,13 +910,6 @@ int32_t undertone_ledger_remaining(int32_t unit,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`,
  * `UNDERTONE_STATUS_LEDGER_WORN_OUT`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
  * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`.
- *
- * Threads: any, as far as the functions of `storage` allow.
- *
- * # Safety
- * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or
- * keeps the promises of `undertone_entropy_fn` with `context`; `out_image` is NULL or
- * `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_recreate_spent(const undertone_ledger_storage *storage,
@@ -958,25 +925,19 @@ int32_t undertone_ledger_recreate_spent(const undertone_ledger_storage *storage,
 /**
  * Makes the image of a new ledger.
  *
- * The app writes it to a file beside its place, syncs it, renames it, and syncs the folder
- * before anything is spent. The budget of a ledger is fixed; another budget is another promise
- * and needs its own ledger. In the place of an earlier ledger, call
- * `undertone_ledger_recreate_spent`: a new one forgets what was spent.
+ * The app writes it to another file in the same folder, syncs that, renames it, and syncs the
+ * folder before anything is spent. The budget of a ledger is fixed; another budget is another
+ * promise and needs its own ledger. To replace a ledger, call `undertone_ledger_recreate_spent`
+ * instead, because a new ledger forgets what was spent.
  *
- * `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the releases. `budget_micro`: epsilon
- * for every window in micro-units, at least 1. `entropy`: called once, with `context`, for 8
- * bytes that name the ledger. `out_image`: `out_capacity` bytes, of which
- * `UNDERTONE_LEDGER_IMAGE_BYTES` suffice. `out_written`: the bytes written; with
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
+ * `unit`: the `UNDERTONE_UNIT_` number of the releases. `budget_micro`: epsilon for every window
+ * in micro-units, at least 1. `entropy`: called once with `context`, for 8 bytes that identify the
+ * ledger. `out_image`: `out_capacity` bytes; `UNDERTONE_LEDGER_IMAGE_BYTES` are enough.
+ * `out_written`: receives the bytes written, or the bytes needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: any.
- *
- * # Safety
- * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_image`
- * is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_create_image(int32_t unit,
@@ -988,38 +949,24 @@ int32_t undertone_ledger_create_image(int32_t unit,
                                       size_t *out_written);
 
 /**
- * The bytes that `undertone_ledger_open` needs, at most `UNDERTONE_LEDGER_HANDLE_SIZE`.
- *
- * Threads: any.
+ * Returns the bytes of memory that a ledger needs.
  */
 size_t undertone_ledger_handle_size(void);
 
 /**
  * Opens the ledger of an image.
  *
- * The app locks the file before it reads it, until it is done with the ledger: without the
- * lock, each of two writers would forget what the other spends.
+ * The app locks the file from before it reads it until it is done with the ledger. Without the
+ * lock, each of two writers would overwrite what the other spent.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`,
- * aligned to `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: as for
- * `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, which are copied.
- * `entropy`: called once, with `context`, for 8 bytes that mark the records of this handle.
- * `out_ledger`: the handle, which lies in `memory` and must not be moved or copied.
- *
- * There is nothing to free. If the call fails, `memory` may have been written to.
+ * `unit`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, which are
+ * copied. `entropy`: called once with `context`, for 8 bytes that mark the records of this handle.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_UNIT`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
  * `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`,
  * `UNDERTONE_STATUS_ENTROPY_FAILED`.
- *
- * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
- *
- * # Safety
- * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable
- * bytes; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`;
- * `out_ledger` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_open(void *memory,
@@ -1032,32 +979,25 @@ int32_t undertone_ledger_open(void *memory,
                               undertone_ledger **out_ledger);
 
 /**
- * Reserves an epsilon in a window. The handle counts it as spent from now on, whatever happens
- * to the reservation; if the call fails, nothing was reserved.
+ * Reserves an epsilon in a window. The handle counts it as spent from now on, even if the
+ * reservation is not used. If this fails, nothing was reserved.
  *
  * `epsilon_micro`, `word_count`, `window`: as for `undertone_ledger_spend`. `image`: the
- * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes for the
- * record to write, of which `UNDERTONE_LEDGER_RECORD_BYTES` suffice. `out_written`: the bytes
- * written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: the place
+ * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes for the record
+ * to write; `UNDERTONE_LEDGER_RECORD_BYTES` are enough. `out_written`: receives the bytes written,
+ * or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. `out_offset`: receives the offset
  * of the record in the file.
  *
  * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. It
- * does so with `UNDERTONE_STATUS_LEDGER_RECORD_LOST` as well: then an earlier record was lost,
- * in a power cut for example, the record marks the rest of the window as spent, and there will
- * be no grant.
+ * does the same after `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which means that an earlier record
+ * was lost, in a power cut for example. The new record then marks the rest of the window as spent,
+ * and there will be no grant.
  *
  * Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
  * `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
- *
- * Threads: no other call may use the ledger at the same time.
- *
- * # Safety
- * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len`
- * readable bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and
- * `out_offset` are NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
@@ -1072,28 +1012,19 @@ int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
                                          size_t *out_offset);
 
 /**
- * Makes the grant of the last reservation, once its record is on storage.
+ * Makes the grant of the last reservation, once its record is stored.
  *
- * `image`: the `image_len` bytes of the file, read after the record was written and synced, as
- * the proof that it is there. `memory`: `memory_len` bytes for the grant, at least
- * `undertone_grant_handle_size()`, aligned to `UNDERTONE_HANDLE_ALIGNMENT`. `out_grant`: the
- * handle, which lies in `memory` and must not be moved or copied.
+ * `image`: the `image_len` bytes of the file, read after the record was written and synced, as the
+ * proof that it is there. `memory`: for the grant.
  *
  * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file
  * again; the reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST`
- * repeats that of `undertone_ledger_reserve_epsilon`: storage now records the rest of the
- * window as spent.
+ * follows the same status of `undertone_ledger_reserve_epsilon`: the rest of the window is now
+ * recorded as spent.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
  * `UNDERTONE_STATUS_LEDGER_RECORD_LOST`.
- *
- * Threads: no other call may use the ledger at the same time.
- *
- * # Safety
- * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len`
- * readable bytes; `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or
- * writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_grant(undertone_ledger *ledger,
@@ -1317,8 +1248,8 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
  * information, but shares that are estimated from many releases have a smaller error if there are
  * many candidates.
  *
- * Guarantee: that of `undertone_document_release_whole_text`. `undertone_release_read` reads the
- * order of the geometry.
+ * Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
+ * reads the order of the geometry.
  *
  * Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
  *

@@ -1,24 +1,27 @@
 /*
- * A ledger in a file and entropy on POSIX systems. Header only, beside undertone.h. C++ has undertone::LedgerFile, which is
- * built on it.
+ * A ledger in a file, and entropy, on POSIX systems. Header only. C++ has undertone::LedgerFile,
+ * which is built on this.
  *
  *     undertone_posix_ledger file = {"budget.ledger", -1, 0};
  *     const undertone_ledger_storage storage = undertone_posix_storage(&file);
- *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, undertone_posix_entropy, NULL);   epsilon 10 a window
- *     undertone_ledger_spend(&storage, UNDERTONE_UNIT_SENTENCE, ...);
+ *     const int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT;
+ *     undertone_posix_create(&file, unit, 10000000, undertone_posix_entropy, NULL);
+ *     undertone_ledger_spend(&storage, unit, ...);
  *
- * After UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error is the errno. An app with a monotonic counter of its platform
- * sets read_counter and raise_counter of the storage; they get the address of the undertone_posix_ledger.
+ * After UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error is the errno. If the platform has a
+ * monotonic counter, set read_counter and raise_counter of the storage. Their context is the
+ * undertone_posix_ledger.
  *
- * The lock follows the rule in the README of the folder ffi, so that programs in all languages exclude each other. Two
- * threads of a program exclude each other as well, whether or not they share an undertone_posix_ledger: one of them gets
- * UNDERTONE_STATUS_LEDGER_IN_USE.
+ * The lock follows the rule in ffi/README.md, so programs in all languages exclude each other. Two
+ * threads of a program also exclude each other, whether or not they share an
+ * undertone_posix_ledger: one of them gets UNDERTONE_STATUS_LEDGER_IN_USE.
  */
 
 #ifndef UNDERTONE_POSIX_H
 #define UNDERTONE_POSIX_H
 
-/* Strict ISO C (-std=c11) hides what POSIX adds. This asks for it, if no system header came before. */
+/* Strict ISO C (-std=c11) hides the functions of POSIX. This requests them, if no system header
+ * came before. */
 #if !defined(_POSIX_C_SOURCE) && !defined(_XOPEN_SOURCE) && !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -34,18 +37,19 @@
 #include "undertone.h"
 
 #if !defined(O_CLOEXEC) || !defined(O_NOFOLLOW)
-#error "undertone_posix.h needs POSIX.1-2008: include it first, or define _POSIX_C_SOURCE as 200809L"
+#error "undertone_posix.h needs POSIX.1-2008: include it first or set _POSIX_C_SOURCE to 200809L"
 #endif
 
 typedef struct undertone_posix_ledger {
     const char *path;
-    /* -1, or the open file while it is locked; -2 while a call has found no file, or is about to lock it. */
+    /* The open file while it is locked; -2 while a call locks it or has found no file; otherwise
+     * -1. */
     int descriptor;
     /* The errno of the last failure. */
     int error;
 } undertone_posix_ledger;
 
-/* An undertone_entropy_fn: secret bytes from the operating system. The context is not used. */
+/* The operating system's source of entropy, as an undertone_entropy_fn. The context is not used. */
 static inline int32_t undertone_posix_entropy(void *context, uint8_t *out, size_t len)
 {
     int source;
@@ -64,7 +68,7 @@ static inline int32_t undertone_posix_entropy(void *context, uint8_t *out, size_
     return len == 0 ? 0 : -1;
 }
 
-/* Opens a regular file. O_NONBLOCK, because opening a pipe would wait for its other end. */
+/* Opens a regular file. O_NONBLOCK, because opening a FIFO would wait for its other end. */
 static inline int undertone_posix_open(const char *path, int flags)
 {
     struct stat about;
@@ -78,24 +82,25 @@ static inline int undertone_posix_open(const char *path, int flags)
     return -1;
 }
 
-/* Locks an open file. The lock belongs to the open file, and goes when that is closed. */
+/* Locks an open file. Closing the file unlocks it. */
 static inline int undertone_posix_lock_file(int descriptor, int wait)
 {
     int result;
     do result = flock(descriptor, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
     while (result != 0 && errno == EINTR);
 #if defined(__linux__)
-    /* Java takes a record lock; here that and flock do not see each other. F_OFD_SETLK and F_OFD_SETLKW by their numbers,
-     * because not every C library shows the names. */
+    /* Java takes a record lock, which does not exclude flock on Linux. F_OFD_SETLK and F_OFD_SETLKW
+     * are numbers here, because some C libraries do not define the names. */
     if (result == 0) {
 #if defined(__ANDROID__) && !defined(__LP64__)
-        /* Android's libc passes it on as it is, and the system takes offsets of 64 bits. */
+        /* Android's libc passes the structure to the kernel unchanged, which expects offsets of 64
+         * bits. */
         struct flock64 whole;
 #else
         struct flock whole;
 #endif
 #if !defined(__GLIBC__)
-        /* Does not compile if they are shorter. glibc converts them. */
+        /* Fails to compile if the offsets are shorter. glibc converts them. */
         (void)sizeof(char[sizeof whole.l_len == 8 ? 1 : -1]);
 #endif
         memset(&whole, 0, sizeof whole);
@@ -108,29 +113,31 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     return result;
 }
 
-/* Whether locking failed because another program has the lock. */
+/* Returns true for an errno which means that another program has the lock. */
 static inline int undertone_posix_is_locked(int error)
 {
     return error == EAGAIN || error == EACCES;
 }
 
-/* Returns once storage has what was written. */
+/* Returns once all writes are durable. */
 static inline int undertone_posix_sync(int descriptor)
 {
 #ifdef F_FULLFSYNC
-    /* On Apple's systems fsync leaves the bytes in the cache of the drive. Not every file system has F_FULLFSYNC. */
+    /* On Apple's systems fsync leaves the bytes in the drive's cache. Some file systems lack
+     * F_FULLFSYNC. */
     if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
 #endif
     return fsync(descriptor);
 }
 
-/* Atomic, because another thread may fail meanwhile. */
+/* Stores an errno; atomic, because another thread may fail at the same time. */
 static inline void undertone_posix_failed(undertone_posix_ledger *file, int error)
 {
     __atomic_store_n(&file->error, error, __ATOMIC_RELAXED);
 }
 
-/* Atomic, because another thread may be trying to lock the file meanwhile. */
+/* Loads the descriptor; atomic, because another thread may try to lock the file at the same time.
+ * */
 static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
 {
     return __atomic_load_n(&file->descriptor, __ATOMIC_RELAXED);
@@ -164,31 +171,65 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
     return -1;
 }
 
-/* Locks NAME.lock. If `image` is not NULL and the ledger is missing, writes the image beside its place, syncs it and renames
- * it: the ledger exists whole or not at all. Then syncs the folder and removes NAME.lock, which therefore stays as long as
- * the name of the ledger may not be durable. */
+/* The longest name of a ledger, with its terminating zero. */
+#define UNDERTONE_POSIX_NAME 4000
+
+/* Follows links from `path` to the file that they name: a lock is found by whichever name a program
+ * has for the ledger. */
+static inline int undertone_posix_target(const char *path, char *name)
+{
+    char target[UNDERTONE_POSIX_NAME];
+    int links;
+    if (strlen(path) >= sizeof target) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(name, path);
+    for (links = 0; links < 40; links++) {
+        char *base = strrchr(name, '/');
+        const ssize_t len = readlink(name, target, sizeof target - 1);
+        /* EINVAL: this is not a link. */
+        if (len < 0) return errno == EINVAL ? 0 : -1;
+        target[len] = '\0';
+        base = base == NULL || target[0] == '/' ? name : base + 1;
+        if ((size_t)(base - name) + (size_t)len >= sizeof target) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        strcpy(base, target);
+    }
+    errno = ELOOP;
+    return -1;
+}
+
+/* Locks NAME.lock. If `image` is not NULL and the ledger is missing, writes the image to
+ * NAME.partial, syncs that and renames it to NAME, so that the ledger exists whole or not at all.
+ * Then syncs the folder and removes NAME.lock, which exists as long as the name of the ledger may
+ * not be durable. */
 static inline int undertone_posix_settle(undertone_posix_ledger *file, const uint8_t *image)
 {
-    char lock_name[4096], partial_name[4096], folder_name[4096];
-    const char *slash = strrchr(file->path, '/');
+    char name[UNDERTONE_POSIX_NAME], lock_name[4096], partial_name[4096];
+    char *slash;
     undertone_posix_ledger partial;
     int lock, folder, settled = -1;
     struct stat there;
-    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) {
-        undertone_posix_failed(file, ENAMETOOLONG);
+    /* A new ledger is made only where nothing has its name, not even a link. */
+    if (undertone_posix_target(file->path, name) != 0 && (image == NULL || errno != ENOENT)) {
+        undertone_posix_failed(file, errno);
         return -1;
     }
-    snprintf(lock_name, sizeof lock_name, "%s.lock", file->path);
-    snprintf(partial_name, sizeof partial_name, "%s.partial", file->path);
-    snprintf(folder_name, sizeof folder_name, "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
-             slash ? file->path : ".");
+    snprintf(lock_name, sizeof lock_name, "%s.lock", name);
+    snprintf(partial_name, sizeof partial_name, "%s.partial", name);
+    slash = strrchr(name, '/');
+    strcpy(slash == NULL ? name : slash + 1, ".");
     partial.path = partial_name;
     partial.descriptor = -1;
     partial.error = 0;
     if (image == NULL && lstat(lock_name, &there) != 0 && errno == ENOENT) return 0;
-    /* Without the lock, the rename could replace a ledger that another program made and spent from. */
+    /* Without the lock, the rename could replace a ledger that another program made and spent from.
+     * */
     lock = undertone_posix_open(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW);
-    folder = open(folder_name, O_RDONLY | O_CLOEXEC);
+    folder = open(name, O_RDONLY | O_CLOEXEC);
     if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
         settled = image == NULL || lstat(file->path, &there) == 0 ? 0 : -1;
         if (settled != 0 && errno == ENOENT) {
@@ -198,7 +239,7 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
                 settled = rename(partial_name, file->path);
         }
         if (settled == 0) settled = undertone_posix_sync(folder);
-        /* Whoever waits for this lock, or makes the file anew, finds the ledger. */
+        /* A program that waits for this lock, or makes a new one, finds the ledger. */
         if (settled == 0) unlink(lock_name);
     }
     if (settled != 0) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
@@ -209,15 +250,16 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
     return settled;
 }
 
-/* Opens and locks the file, once its name is durable. Returns the descriptor, or -1 with an errno. */
+/* Opens and locks the file, and makes its name durable. Returns the descriptor, or -1 with an
+ * errno. */
 static inline int undertone_posix_open_locked(undertone_posix_ledger *file)
 {
     int error, descriptor = undertone_posix_open(file->path, O_RDWR);
     if (descriptor < 0) return -1;
     if (undertone_posix_lock_file(descriptor, 0) == 0) {
-        /* After opening: NAME.lock is there before the ledger is. */
+        /* Look for NAME.lock only now: it is made before the ledger. */
         if (undertone_posix_settle(file, NULL) == 0) return descriptor;
-        /* Not an errno that means that another program has the lock. */
+        /* The errno must not mean that another program has the lock. */
         errno = undertone_posix_is_locked(file->error) ? EIO : file->error;
     }
     error = errno;
@@ -230,7 +272,7 @@ static inline int32_t undertone_posix_lock(void *context)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
     int descriptor, error, nobody = -1;
-    /* Another thread is in a call, or a counter uses the ledger that asks it. */
+    /* Another thread is in a call, or the counter of the ledger uses the ledger. */
     if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
     descriptor = undertone_posix_open_locked(file);
     if (descriptor >= 0) {
@@ -265,8 +307,9 @@ static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t c
     return 0;
 }
 
-/* The storage of the file for undertone_ledger_spend; the undertone_posix_ledger must stay where it is. A counter that you add
- * must not use it: while a call asks the counter, the file is in use. */
+/* The storage of the file for undertone_ledger_spend; the undertone_posix_ledger must stay where it
+ * is. A counter that you add must not use the ledger, because the file is locked while the counter
+ * is read or raised. */
 static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_ledger *file)
 {
     undertone_ledger_storage storage;
@@ -279,7 +322,8 @@ static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_l
     return storage;
 }
 
-/* The budget left in a window, in micro-units (undertone_ledger_remaining), for any storage. */
+/* Reads the budget left in a window, in micro-units (undertone_ledger_remaining), from any storage.
+ * */
 static inline int32_t undertone_posix_remaining(const undertone_ledger_storage *storage, int32_t unit, uint64_t window,
                                                 uint64_t *out_micro)
 {
@@ -295,7 +339,7 @@ static inline int32_t undertone_posix_remaining(const undertone_ledger_storage *
     return undertone_ledger_remaining(unit, image, len, window, storage->read_counter ? &counter : NULL, out_micro);
 }
 
-/* Makes the ledger, unless it is there. Its budget stays as it is. */
+/* Makes the ledger unless it exists. The budget of an existing ledger does not change. */
 static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32_t unit, uint64_t budget_micro,
                                              undertone_entropy_fn entropy, void *context)
 {
@@ -309,9 +353,10 @@ static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32
     return undertone_posix_settle(file, image) == 0 ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
 }
 
-/* Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was wrong
- * (undertone_ledger_recreate_spent): the present `window` counts as spent. A person or a rule of the app should decide this.
- * `storage`: that of the file, with its counter if any. If this fails, the file may be one that is refused: call it again. */
+/* Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a
+ * clock was wrong (undertone_ledger_recreate_spent). The present `window` counts as spent. A person
+ * or a rule of the app should decide this. `storage`: the storage of `file`, with its counter if it
+ * has one. If this fails, the file may be left in a state that is refused; call it again. */
 static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
                                                      int32_t unit, uint64_t budget_micro, uint64_t window,
                                                      undertone_entropy_fn entropy, void *context)
@@ -321,8 +366,9 @@ static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *fil
     int32_t status, locked = undertone_posix_lock(file);
     if (locked == 0 && undertone_posix_descriptor(file) < 0 && file->error == ENOENT) {
         int made;
-        /* A file to lock, from which nobody can spend. If another program makes a ledger first, it is overwritten below,
-         * because its budget would be a second one for this window. */
+        /* This makes a file to lock, from which nobody can spend. If another program makes a ledger
+         * first, that is overwritten below, because its budget would be a second one for this
+         * window. */
         memset(image, 0, sizeof image);
         made = undertone_posix_settle(file, image);
         undertone_posix_unlock(file);
@@ -337,7 +383,8 @@ static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *fil
     }
     status = undertone_ledger_recreate_spent(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
     if (status == UNDERTONE_STATUS_OK) {
-        /* In place, so that a program that has opened the file has the new one. A power cut leaves a file that is refused. */
+        /* In place, so that programs that have opened the file see the new ledger. After a power
+         * cut the file is refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
         if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) undertone_posix_failed(file, errno);
         else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;

@@ -1,39 +1,48 @@
 /*
- * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which trusts
- * nothing in the library and looks at what comes out. It is an app like any other: everything private
- * happens in libundertone, behind the header, and secret bytes come from the operating system.
+ * undertone-device: makes releases on request, as a device would. `undertone audit` reads them and
+ * trusts nothing in the library. This is an app like any other: all private work is done by
+ * libundertone, and secret bytes come from the operating system.
  *
- * **What goes in is public test data.** It releases the same document as often as it is asked, which no
- * app may do.
+ * **The input is public test data.** This program releases a document repeatedly, which no app may
+ * do.
  *
  *     undertone-device PACK
  *
- * It says on a line that it is ready, then answers every line of standard input with one line of standard
- * output until the input ends. Fields are separated by single spaces; numbers are decimal, epsilon in
- * micro-units, rules, methods and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
- * its 32 bits, most significant first, a vector its floats without anything between; a text is its bytes;
- * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
- * nothing.
+ * It writes one line when it is ready, then answers every line of standard input with one line of
+ * standard output until the input ends. Fields are separated by single spaces. Numbers are decimal:
+ * epsilon in micro-units; rules, methods and noises by the UNDERTONE_ numbers. Bytes are in
+ * lower-case hexadecimal: a float is its 32 bits, most significant first; a vector is its floats
+ * without separators; a text is its bytes; `-` is no bytes. An answer is `ok` and results, or
+ * `error` and the reason; a refused request changes nothing.
  *
- *     (started)                                    ok undertone-device 3 VERSION BACKEND PACK-ID
- *     embeddings I VECTOR                          ok              keep document I: one embedding after the other,
- *                                                                  pushed together
- *     singly I VECTOR                              ok              the same, pushed one by one
- *     texts I TEXT...                              ok              keep document I: one sentence each
- *     whole I TEXT                                 ok              keep document I: a text, which the library splits
- *     release RULE EPSILON N I...                  ok BYTES...     N releases, the documents by turns
- *     whole-text EPSILON N I...                    ok BYTES...     the same by the whole-text rule
- *     projective EPSILON N I...                    ok BYTES...     the same by projective geometry response
- *     bag METHOD EPSILON COUNT N WORD...           ok BYTES...     N bags of COUNT words
- *     vector NOISE EPSILON BOUND N VECTOR          ok BYTES...     N vectors; BOUND is `pack` for the projection of the
- *                                                                  pack
- *     times RULE EPSILON N FIXED FIRST COUNT       ok CLASS PUSH RELEASE...
- *                                                                  N releases, each by chance of document FIXED
- *                                                                  (class 0) or of one of the COUNT documents from
- *                                                                  FIRST on (class 1), and the nanoseconds that
- *                                                                  pushing and releasing took
+ *     (started)
+ *         ok undertone-device 3 VERSION BACKEND PACK-ID
+ *     embeddings I VECTOR
+ *         ok                     keeps document I: one embedding after another, pushed together
+ *     singly I VECTOR
+ *         ok                     the same, pushed one by one
+ *     texts I TEXT...
+ *         ok                     keeps document I: one sentence each
+ *     whole I TEXT
+ *         ok                     keeps document I: a text, which the library splits
+ *     release RULE EPSILON N I...
+ *         ok BYTES...            N releases, of the documents in turn
+ *     whole-text EPSILON N I...
+ *         ok BYTES...            the same by the whole text
+ *     projective EPSILON N I...
+ *         ok BYTES...            the same by projective geometry response
+ *     bag METHOD EPSILON COUNT N WORD...
+ *         ok BYTES...            N bags of COUNT words
+ *     vector NOISE EPSILON BOUND N VECTOR
+ *         ok BYTES...            N vectors; BOUND is `pack` for the projection of the pack
+ *     times RULE EPSILON N FIXED FIRST COUNT
+ *         ok CLASS PUSH RELEASE...
+ *                                N releases, each of document FIXED (class 0) or of a random one of
+ *                                the COUNT documents from FIRST on (class 1), and the nanoseconds
+ *                                of pushing and of releasing
  *
- * BYTES are a release as it would leave the device: core/FORMAT.md says what they mean. Nothing here reads them.
+ * BYTES are a release as it would leave the device (core/FORMAT.md). This program does not read
+ * them.
  *
  * N is at most 65536, I below 4096, a line at most 64 MiB.
  */
@@ -61,8 +70,8 @@
 /* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
 #define MAX_STAGED ((size_t)1 << 20)
 
-/* What is kept of a document: embeddings, or texts one after another. Usually embeddings are pushed together and texts
- * one by one; `otherwise` it is the other way round. */
+/* What is kept of a document: embeddings, or texts one after another. Usually embeddings are pushed
+ * together and texts one by one; `otherwise` it is the other way round. */
 struct kept {
     int is_text;
     int otherwise;
@@ -199,7 +208,8 @@ static int digit(char character)
     return -1;
 }
 
-/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is not one. */
+/* Decodes a hexadecimal field in place and counts its bytes. If it is not one, answers and returns
+ * 0. */
 static int decode(char *field, size_t *len)
 {
     const size_t digits = strlen(field);
@@ -407,7 +417,8 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Pushes and releases a document; `times` are the nanoseconds of both. 0, after an answer, if it was refused. */
+/* Pushes and releases a document; `times` are the nanoseconds of both. If it is refused, answers
+ * and returns 0. */
 static int release_one(const struct kept *kept, const float *rows, long rule, long epsilon,
                        uint8_t bytes[UNDERTONE_RELEASE_BYTES], size_t *len, uint64_t times[2])
 {
@@ -527,7 +538,8 @@ static void times_of(char *rest)
         if ((long)documents[i].sentences > largest) largest = (long)documents[i].sentences;
     }
     if ((long)documents[fixed].sentences > largest) largest = (long)documents[fixed].sentences;
-    /* Documents are laid out one after another before any is timed: both classes are equally far away. */
+    /* Lay out all documents before any is timed, so that both classes are equally far away in
+     * memory. */
     floats = (size_t)largest * dimension + 1;
     slots = MAX_STAGED / floats;
     if (slots > (size_t)count) slots = (size_t)count;
@@ -783,7 +795,7 @@ static int start(const char *path)
         || !check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), pack_bytes, len, &pack))
         || !check(undertone_pack_id(pack, id)))
         return 0;
-    /* A pack may be without candidates, too wide to select from, or without words: then that is not served. */
+    /* A pack may have no candidates, too many, or no words. Such requests are then refused. */
     if (undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document) !=
         UNDERTONE_STATUS_OK)
         document = NULL;

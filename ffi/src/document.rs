@@ -388,7 +388,6 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
             Buffer(out, out_capacity, out_written),
             Source(entropy, context),
         );
-        arguments.0.get().check_whole_text().map_err(refusal)?;
         release(arguments, Unit::WholeText, Inner::release_whole_text)
     })
 }
@@ -399,8 +398,8 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// information, but shares that are estimated from many releases have a smaller error if there are
 /// many candidates.
 ///
-/// Guarantee: that of `undertone_document_release_whole_text`. `undertone_release_read` reads the
-/// order of the geometry.
+/// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
+/// reads the order of the geometry.
 ///
 /// Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
 ///
@@ -426,7 +425,6 @@ pub unsafe extern "C" fn undertone_document_release_projective(
             Buffer(out, out_capacity, out_written),
             Source(entropy, context),
         );
-        arguments.0.get().check_whole_text().map_err(refusal)?;
         release(arguments, Unit::WholeText, Inner::release_projective)
     })
 }
@@ -443,8 +441,11 @@ fn release(
     unit: Unit,
     draw: impl FnOnce(&mut Inner, Grant, &mut Callback) -> Result<Release, DocumentError>,
 ) -> Result<(), Refusal> {
+    if unit == Unit::WholeText {
+        document.get().check_whole_text().map_err(refusal)?;
+    }
     let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
-    let grant = grant::spend_on(unit, grant)?;
+    let grant = grant::spend(grant, |grant| grant::for_unit(unit, grant))?;
     let release = document.run(|document| draw(document, grant, &mut entropy));
     out.write(release.map_err(refusal)?.to_bytes().into_iter());
     Ok(())

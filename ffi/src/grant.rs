@@ -1,4 +1,4 @@
-//! The two things that every release takes: a grant, and a source of entropy.
+//! Every release takes a grant and a source of entropy.
 
 use core::ffi::c_void;
 use core::fmt;
@@ -15,8 +15,8 @@ use crate::memory::{Handle, HandleMut, Room, checked, size};
 use crate::release::unit_of;
 use crate::status::{Refusal, report};
 
-/// Permission to spend an epsilon once; every release takes one. A later grant may use its
-/// memory again.
+/// Permission to spend an epsilon once; every release takes one. A later grant may reuse its
+/// memory.
 pub struct UndertoneGrant {
     _opaque: (),
 }
@@ -28,22 +28,22 @@ impl Handle for UndertoneGrant {
     const LARGEST: usize = UNDERTONE_GRANT_HANDLE_SIZE;
 }
 
-/// The grant in a handle, `None` if it was spent, for the C++ bridge of the host.
+/// Returns the grant in a handle, `None` if it was spent, for the C++ bridge of the host.
 ///
 /// # Errors
 /// The status of a handle that is NULL, misaligned, in use or no grant.
 ///
 /// # Safety
-/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long
-/// as the result lives.
+/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long as
+/// the result lives.
 #[doc(hidden)]
 pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option<Grant>, i32> {
     let open = || Ok(checked!(unsafe HandleMut(grant)));
     open().map_err(|Refusal(status)| status)
 }
 
-/// Takes a grant out of its handle, right before entropy is drawn, because nothing gives it
-/// back. A grant that `check` refuses stays there.
+/// Takes a grant out of its handle unless `check` refuses it. Call this right before entropy is
+/// drawn, because nothing puts the grant back.
 pub(crate) fn spend(
     grant: &mut Option<Grant>,
     check: impl FnOnce(&Grant) -> Result<(), Refusal>,
@@ -54,20 +54,13 @@ pub(crate) fn spend(
     grant.take().ok_or(Refusal(UNDERTONE_STATUS_GRANT_SPENT))
 }
 
-/// Takes a grant for this unit.
-pub(crate) fn spend_on(unit: Unit, grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
-    spend(grant, |grant| for_unit(unit, grant))
-}
-
 /// Refuses a grant for another unit.
 pub(crate) fn for_unit(unit: Unit, grant: &Grant) -> Result<(), Refusal> {
     let checked = grant.check(unit);
     checked.map_err(|_| Refusal(UNDERTONE_STATUS_GRANT_WRONG_UNIT))
 }
 
-/// The bytes that a grant needs, at most `UNDERTONE_GRANT_HANDLE_SIZE`.
-///
-/// Threads: any.
+/// Returns the bytes of memory that a grant needs.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_grant_handle_size() -> usize {
     size::<UndertoneGrant>()
@@ -76,21 +69,14 @@ pub extern "C" fn undertone_grant_handle_size() -> usize {
 /// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
 /// text. Several releases of the same sentences add up.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`,
-/// aligned to `UNDERTONE_HANDLE_ALIGNMENT`; what `malloc` returns is aligned. `unit`: one of the
-/// `UNDERTONE_UNIT_` numbers, that of the release. `epsilon_micro`: epsilon in micro-units, 1 to
-/// `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
-/// handle, which lies in `memory` and must not be moved or copied.
-///
-/// There is nothing to free. If the call fails, `memory` may have been written to.
+/// `unit`: the `UNDERTONE_UNIT_` number of the release. `epsilon_micro`: epsilon in micro-units, 1
+/// to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text).
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
-/// Threads: any, with `memory` of their own. A grant is used by one thread at a time.
-///
 /// # Safety
-/// `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_grant_init_unrecorded(
@@ -108,17 +94,17 @@ pub unsafe extern "C" fn undertone_grant_init_unrecorded(
     })
 }
 
-/// A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`,
-/// `BCryptGenRandom`, a hardware generator. Never a seeded generator: whoever knows the bytes
-/// can undo the privacy.
+/// A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
+/// hardware generator. A seeded generator must not be used, because whoever learns the seed can
+/// undo the privacy.
 ///
-/// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a
-/// short read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
-/// the caller of the function gave that takes it.
+/// The function fills all `len` bytes at `out` and returns 0. If it cannot, it returns another
+/// number; a short read is a failure. It must return normally: no `longjmp`, no exception.
+/// `context` is the pointer that was passed beside the function.
 pub type UndertoneEntropyFn =
     Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> i32>;
 
-/// The callback as an [`Entropy`].
+/// An entropy function of the app as an [`Entropy`].
 pub(crate) struct Callback {
     function: UndertoneEntropyFn,
     context: *mut c_void,
@@ -162,8 +148,8 @@ impl TryRng for Callback {
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), CallbackFailed> {
         let function = self.function.ok_or(CallbackFailed)?;
-        // SAFETY: `new` was promised that the function may be called with the context and with
-        // writable bytes; `out` is exactly that, and initialised whatever the function does.
+        // SAFETY: by the contract of `new`, the function may be called with the context and
+        // writable bytes, which `out` has. They are initialised, whatever the function does.
         match unsafe { function(self.context, out.as_mut_ptr(), out.len()) } {
             0 => Ok(()),
             _ => Err(CallbackFailed),
@@ -171,6 +157,6 @@ impl TryRng for Callback {
     }
 }
 
-// The documentation of the callback type demands what these two promise.
+// The documentation of the callback type demands secret, unpredictable bytes.
 impl TryCryptoRng for Callback {}
 impl Entropy for Callback {}

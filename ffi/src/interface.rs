@@ -38,7 +38,8 @@ macro_rules! statuses {
     };
 }
 
-const fn terminated(text: &str) -> &CStr {
+/// A text that ends with a zero, as a string of C.
+pub(crate) const fn terminated(text: &str) -> &CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
         Err(_) => unreachable!(),
@@ -154,8 +155,8 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_CHANGED = 87:
         "another program wrote to the ledger's file, so nothing is granted; lock it and try again";
     UNDERTONE_STATUS_LEDGER_FROM_FUTURE = 88:
-        "the ledger has recorded a later window; set the clock right, or if it is right, recreate the \
-         ledger with this window spent";
+        "the ledger has recorded a later window; set the clock right, or if it is right, recreate \
+         the ledger with this window spent";
     UNDERTONE_STATUS_LEDGER_EXHAUSTED = 89:
         "this window has less left than the call needs; wait for the next window";
     UNDERTONE_STATUS_LEDGER_WORN_OUT = 90:
@@ -311,20 +312,13 @@ mod tests {
     fn numbers_and_texts_are_distinct() {
         let numbers: HashSet<_> = STATUSES.iter().map(|(_, number, _)| number).collect();
         let texts: HashSet<_> = STATUSES.iter().map(|(_, _, text)| text).collect();
-        assert_eq!(
-            (numbers.len(), texts.len()),
-            (STATUSES.len(), STATUSES.len())
-        );
+        assert_eq!([numbers.len(), texts.len()], [STATUSES.len(); 2]);
         for (name, number, text) in STATUSES {
             assert_eq!(message(*number).to_str(), Ok(*text), "{name}");
         }
         for unknown in [i32::MIN, -1, 9, 128, i32::MAX] {
-            assert!(
-                message(unknown)
-                    .to_str()
-                    .unwrap()
-                    .starts_with("unknown status")
-            );
+            let text = message(unknown).to_str().unwrap();
+            assert!(text.starts_with("unknown status"), "{unknown}: {text}");
         }
     }
 

@@ -18,7 +18,7 @@ use jni_sys::{JNIEnv, jclass, jint, jlong};
 use crate::*;
 use vm::{
     Answer, Argument, Budget, Buffer, Bytes, Epsilon, Floats, Handle, Held, Memory, Reference,
-    Secret, Storage, Vm, Window, give_secret,
+    Secret, Storage, Vm, Window, Written, give_secret,
 };
 
 /// Exports native methods. An argument of type [`Held`] is read through the handle beside it.
@@ -110,10 +110,9 @@ native! {
         undertone_status_message(status)
     }
 
-    fn epsilonParse(text: Bytes) -> (i32, usize) {
-        let mut micro = 0;
-        let status = undertone_epsilon_parse(text.start(), text.len, &raw mut micro);
-        (status, micro as usize)
+    /// Returns the epsilon in micro-units, or a negated status.
+    fn epsilonParse(text: Bytes) -> Written {
+        Written::by(|micro| undertone_epsilon_parse(text.start(), text.len, micro))
     }
 
     fn packInit(memory: Memory, bytes: Buffer<u8>) -> i32 {
@@ -141,12 +140,12 @@ native! {
     /// Returns the number of floats written, or a negated status.
     fn packEmbedSentence(
         pack: Handle<UndertonePack>, _held: Held, text: Bytes, out: Buffer<f32>
-    ) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_pack_embed_sentence(
-            pack.0, text.start(), text.len, out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    ) -> Written {
+        Written::by(|written| {
+            undertone_pack_embed_sentence(
+                pack.0, text.start(), text.len, out.start, out.len, written,
+            )
+        })
     }
 
     /// Writes where the sentence starts and its length in bytes.
@@ -168,11 +167,9 @@ native! {
     }
 
     fn ledgerCreateImage(unit: jint, budget: Budget, secret: Secret, out_image: Reference) -> i32 {
-        let mut written = 0;
-        out_image.fill::<UNDERTONE_LEDGER_IMAGE_BYTES>(|image| {
+        out_image.fill_buffer::<UNDERTONE_LEDGER_IMAGE_BYTES>(|image, len, written| {
             undertone_ledger_create_image(
-                unit, budget.0, Some(give_secret), secret.context(),
-                image.as_mut_ptr(), image.len(), &raw mut written,
+                unit, budget.0, Some(give_secret), secret.context(), image, len, written,
             )
         })
     }
@@ -212,11 +209,10 @@ native! {
             return UNDERTONE_STATUS_INTERNAL;
         };
         let functions = storage.functions(counted);
-        let mut written = 0;
-        out_image.fill::<UNDERTONE_LEDGER_IMAGE_BYTES>(|image| {
+        out_image.fill_buffer::<UNDERTONE_LEDGER_IMAGE_BYTES>(|image, len, written| {
             undertone_ledger_recreate_spent(
                 &raw const functions, unit, budget.0, window.0, Some(give_secret), secret.context(),
-                image.as_mut_ptr(), image.len(), &raw mut written,
+                image, len, written,
             )
         })
     }
@@ -230,13 +226,9 @@ native! {
     }
 
     /// Returns the number of sentences added, or a negated status.
-    fn documentPushAll(
-        document: Handle<UndertoneDocument>, embeddings: Floats
-    ) -> (i32, usize) {
-        let (floats, count) = (embeddings.start(), embeddings.len);
-        let mut added = 0;
-        let status = undertone_document_push_all(document.0, floats, count, &raw mut added);
-        (status, added)
+    fn documentPushAll(document: Handle<UndertoneDocument>, embeddings: Floats) -> Written {
+        let (start, len) = (embeddings.start(), embeddings.len);
+        Written::by(|added| undertone_document_push_all(document.0, start, len, added))
     }
 
     fn documentPushEncoded(
@@ -252,11 +244,9 @@ native! {
     }
 
     /// Returns the number of sentences added, or a negated status.
-    fn documentPushText(document: Handle<UndertoneDocument>, text: Bytes) -> (i32, usize) {
-        let mut added = 0;
+    fn documentPushText(document: Handle<UndertoneDocument>, text: Bytes) -> Written {
         let (start, len) = (text.start(), text.len);
-        let status = undertone_document_push_text(document.0, start, len, &raw mut added);
-        (status, added)
+        Written::by(|added| undertone_document_push_text(document.0, start, len, added))
     }
 
     fn documentSentenceCount(document: Handle<UndertoneDocument>) -> usize {
@@ -282,38 +272,25 @@ native! {
         document: Handle<UndertoneDocument>, grant: Handle<UndertoneGrant>, rule: jint,
         secret: Secret, out: Reference
     ) -> i32 {
-        let mut written = 0;
-        out.fill::<UNDERTONE_RELEASE_BYTES>(|bytes| {
+        out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
             undertone_document_release(
-                document.0, grant.0, rule, Some(give_secret), secret.context(),
-                bytes.as_mut_ptr(), bytes.len(), &raw mut written,
+                document.0, grant.0, rule, Some(give_secret), secret.context(), bytes, len, written,
             )
         })
     }
 
     fn documentReleaseWholeText(
-        document: Handle<UndertoneDocument>, grant: Handle<UndertoneGrant>, secret: Secret,
-        out: Reference
+        document: Handle<UndertoneDocument>, grant: Handle<UndertoneGrant>, projective: bool,
+        secret: Secret, out: Reference
     ) -> i32 {
-        let mut written = 0;
-        out.fill::<UNDERTONE_RELEASE_BYTES>(|bytes| {
-            undertone_document_release_whole_text(
-                document.0, grant.0, Some(give_secret), secret.context(),
-                bytes.as_mut_ptr(), bytes.len(), &raw mut written,
-            )
-        })
-    }
-
-    fn documentReleaseProjective(
-        document: Handle<UndertoneDocument>, grant: Handle<UndertoneGrant>, secret: Secret,
-        out: Reference
-    ) -> i32 {
-        let mut written = 0;
-        out.fill::<UNDERTONE_RELEASE_BYTES>(|bytes| {
-            undertone_document_release_projective(
-                document.0, grant.0, Some(give_secret), secret.context(),
-                bytes.as_mut_ptr(), bytes.len(), &raw mut written,
-            )
+        let release = if projective {
+            undertone_document_release_projective
+        } else {
+            undertone_document_release_whole_text
+        };
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
+            release(document.0, grant.0, give, context, bytes, len, written)
         })
     }
 
@@ -352,13 +329,13 @@ native! {
     fn vectorMechanismRelease(
         mechanism: Handle<UndertoneVectorMechanism>, _held: Held, grant: Handle<UndertoneGrant>,
         vector: Floats, secret: Secret, out: Buffer<u8>
-    ) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_vector_mechanism_release(
-            mechanism.0, grant.0, vector.start(), vector.len, Some(give_secret), secret.context(),
-            out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    ) -> Written {
+        Written::by(|written| {
+            undertone_vector_mechanism_release(
+                mechanism.0, grant.0, vector.start(), vector.len, Some(give_secret),
+                secret.context(), out.start, out.len, written,
+            )
+        })
     }
 
     /// Writes the dimension, the noise, the epsilon in micro-units and the exponent of the grid.
@@ -375,21 +352,15 @@ native! {
     }
 
     /// Returns the number of steps written, or a negated status.
-    fn vectorReleaseReadSteps(bytes: Bytes, out: Buffer<i32>) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_vector_release_read_steps(
-            bytes.start(), bytes.len, out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    fn vectorReleaseReadSteps(bytes: Bytes, out: Buffer<i32>) -> Written {
+        let (start, len) = (bytes.start(), bytes.len);
+        Written::by(|n| undertone_vector_release_read_steps(start, len, out.start, out.len, n))
     }
 
     /// Returns the number of values written, or a negated status.
-    fn vectorReleaseReadValues(bytes: Bytes, out: Buffer<f64>) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_vector_release_read_values(
-            bytes.start(), bytes.len, out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    fn vectorReleaseReadValues(bytes: Bytes, out: Buffer<f64>) -> Written {
+        let (start, len) = (bytes.start(), bytes.len);
+        Written::by(|n| undertone_vector_release_read_values(start, len, out.start, out.len, n))
     }
 
     fn vocabularyInit(memory: Memory, pack: Handle<UndertonePack>, _held: Held) -> i32 {
@@ -438,13 +409,13 @@ native! {
     fn bagRelease(
         bag: Handle<UndertoneBag>, grant: Handle<UndertoneGrant>, words: u32, method: jint,
         secret: Secret, out: Buffer<u8>
-    ) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_bag_release(
-            bag.0, grant.0, words, method, Some(give_secret), secret.context(),
-            out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    ) -> Written {
+        Written::by(|written| {
+            undertone_bag_release(
+                bag.0, grant.0, words, method, Some(give_secret), secret.context(),
+                out.start, out.len, written,
+            )
+        })
     }
 
     /// Writes the number of words, the method and the epsilon in micro-units.
@@ -460,12 +431,9 @@ native! {
     }
 
     /// Returns the number of words written, or a negated status.
-    fn bagReleaseReadWords(bytes: Bytes, out: Buffer<u32>) -> (i32, usize) {
-        let mut written = 0;
-        let status = undertone_bag_release_read_words(
-            bytes.start(), bytes.len, out.start, out.len, &raw mut written,
-        );
-        (status, written)
+    fn bagReleaseReadWords(bytes: Bytes, out: Buffer<u32>) -> Written {
+        let (start, len) = (bytes.start(), bytes.len);
+        Written::by(|n| undertone_bag_release_read_words(start, len, out.start, out.len, n))
     }
 }
 

@@ -1,8 +1,10 @@
 //! The version of the library.
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 
 use undertone_core::kernels::Backend;
+
+use crate::interface::terminated;
 
 /// Raised whenever a program compiled with an older header could misbehave with this library.
 pub const UNDERTONE_ABI_VERSION: u32 = 2;
@@ -12,12 +14,7 @@ pub const UNDERTONE_ABI_VERSION: u32 = 2;
 /// The version of the library as one number: major * 10000 + minor * 100 + patch.
 pub const UNDERTONE_VERSION_NUMBER: u32 = 200;
 
-const VERSION: &core::ffi::CStr =
-    match core::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
-    {
-        Ok(version) => version,
-        Err(_) => unreachable!(),
-    };
+const VERSION: &CStr = terminated(concat!(env!("CARGO_PKG_VERSION"), "\0"));
 
 const _: () = {
     const fn number(text: &str) -> u32 {

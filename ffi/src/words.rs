@@ -74,7 +74,7 @@ fn number_of(mechanism: WordMechanism) -> i32 {
 }
 
 /// The size of a bag's release, if it is in range.
-fn bag_size(word_count: u32) -> Option<u16> {
+pub(crate) fn bag_size(word_count: u32) -> Option<u16> {
     let words = u16::try_from(word_count).ok()?;
     (1..=MAX_BAG_SIZE).contains(&words).then_some(words)
 }

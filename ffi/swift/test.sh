@@ -2,7 +2,7 @@
 # Compiles and tests the Swift package on Linux, and makes the first release of ffi/README.md as
 # printed.
 #
-#     ffi/swift/test.sh --fetch FOLDER       only fetches a Swift into FOLDER, if this machine has none
+#     ffi/swift/test.sh --fetch FOLDER       only fetches Swift into FOLDER, if it is not installed
 #     ffi/swift/test.sh INSTALLED FOLDER     INSTALLED is what ffi/install.sh made; works in FOLDER
 #
 # With the Swift of this machine; without one with that of Debian 13, which debootstrap unpacks in

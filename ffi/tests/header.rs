@@ -32,11 +32,12 @@ const SOURCES: [&str; 12] = [
 type Generator = fn() -> String;
 
 /// The files that are generated, from the root of the repository.
-const FILES: [(&str, Generator); 4] = [
+const FILES: [(&str, Generator); 5] = [
     ("include/undertone.h", header),
     ("ffi/java/dev/undertone/Status.java", java_statuses),
     ("ffi/java/dev/undertone/Numbers.java", java_numbers),
     ("ffi/web/src/numbers.ts", typescript),
+    ("ffi/swift/Sources/Undertone/Numbers.swift", swift),
 ];
 
 fn crate_dir() -> &'static Path {
@@ -160,8 +161,8 @@ fn java_statuses() -> String {
     let mut java = format!("{GENERATED}package dev.undertone;\n\n");
     java += &comment(
         "",
-        "What an {@link UndertoneException} says is wrong, as a number. Numbers keep their meaning \
-         for ever. Later versions may add some, so treat one that you do not know as a failure.",
+        "The numbers of an {@link UndertoneException}. They keep their meaning for ever. Later \
+         versions may add some, so treat one that you do not know as a failure.",
     );
     java += "public final class Status {\n";
     for (name, number, text) in statuses().filter(|(name, _, _)| *name != "OK") {
@@ -193,24 +194,40 @@ fn typescript() -> String {
     script
 }
 
-/// The lines between the first and the last that differ.
-fn difference(committed: &str, generated: &str) -> String {
-    let (old, new): (Vec<_>, Vec<_>) = (committed.lines().collect(), generated.lines().collect());
-    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[start..]
-        .iter()
-        .rev()
-        .zip(new[start..].iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let mut text = format!("@@ line {} @@\n", start + 1);
-    for line in &old[start..old.len() - tail] {
-        writeln!(text, "-{line}").expect("writing to a string");
+/// The enumerations of Swift: name, prefix of the numbers, documentation.
+const SWIFT: [(&str, &str, &str); 5] = [
+    ("PrivacyUnit", "UNIT_", "The unit of privacy of a release."),
+    ("Rule", "RULE_", "The rule by which a candidate is drawn."),
+    ("Selection", "SELECTOR_", "How a pack selects candidates."),
+    ("Noise", "NOISE_", "The noise on a released vector."),
+    ("WordMethod", "WORD_METHOD_", "How words are replaced."),
+];
+
+fn swift() -> String {
+    let mut swift = GENERATED.to_owned();
+    for (enumeration, prefix, text) in SWIFT {
+        swift +=
+            &format!("/// {text}\npublic enum {enumeration}: Int32, CaseIterable, Sendable {{\n");
+        for Number { name, value, text } in numbers() {
+            let Some(name) = name.strip_prefix(prefix) else {
+                continue;
+            };
+            let mut words = name.split('_').map(str::to_lowercase);
+            let mut case = words.next().expect("a word");
+            case.extend(words.map(|word| word[..1].to_uppercase() + &word[1..]));
+            swift += &(wrapped("    ///", &text).join("\n") + "\n");
+            writeln!(swift, "    case {case} = {value}").expect("a string");
+        }
+        swift += "}\n\n";
     }
-    for line in &new[start..new.len() - tail] {
-        writeln!(text, "+{line}").expect("writing to a string");
-    }
-    text
+    swift.truncate(swift.len() - 1);
+    swift
+}
+
+/// The number of the first line that differs.
+fn difference(committed: &str, generated: &str) -> usize {
+    let mut lines = committed.lines().zip(generated.lines());
+    1 + lines.position(|(one, two)| one != two).unwrap_or(0)
 }
 
 #[test]
@@ -224,8 +241,8 @@ fn files_are_generated_from_the_source() {
         let committed = fs::read_to_string(path(file)).unwrap_or_default();
         assert!(
             committed == generated,
-            "{file} is not what the source says; run\n\n    \
-             {WRITE}=1 cargo test -p undertone-ffi --test header\n\n{}",
+            "{file} differs from the source in line {}; run\n\n    \
+             {WRITE}=1 cargo test -p undertone-ffi --test header",
             difference(&committed, &generated)
         );
     }

@@ -1,11 +1,16 @@
-//! The statuses that take a pack or a ledger made for the purpose; `tests/c/misuse.c` has the others.
+//! The statuses that need a crafted pack or ledger; `tests/c/misuse.c` has the others.
 
 use core::ffi::c_void;
 use core::ptr;
 
 use sha2::{Digest, Sha256};
 use undertone_core::pack::{digest, format};
-use undertone_ffi::*;
+use undertone_ffi::{
+    UNDERTONE_STATUS_NO_CANDIDATES as NO_CANDIDATES, UNDERTONE_STATUS_NO_SCORES as NO_SCORES,
+    UNDERTONE_STATUS_NULL_POINTER as NULL_POINTER, UNDERTONE_STATUS_OK as OK,
+    UNDERTONE_STATUS_TOO_MANY_CANDIDATES as TOO_MANY_CANDIDATES,
+    UNDERTONE_STATUS_TOO_MANY_DIRECTIONS as TOO_MANY_DIRECTIONS, *,
+};
 use zerocopy::IntoBytes;
 
 /// A pack with these sections, its digest right whatever their content.
@@ -184,28 +189,14 @@ fn intact_packs_that_break_the_rules_are_malformed() {
 
 #[test]
 fn packs_without_what_a_document_needs_are_refused() {
+    let unknown = Some((*b"NEWS", vec![1, 2, 3]));
     for (bytes, candidates, directions, expected) in [
-        (pack(1, []), 0, 0, UNDERTONE_STATUS_NO_CANDIDATES),
-        (
-            pack(1, Some((*b"NEWS", vec![1, 2, 3]))),
-            0,
-            0,
-            UNDERTONE_STATUS_NO_CANDIDATES,
-        ),
-        (pack(1, depth(100)), 1, 100, UNDERTONE_STATUS_OK),
-        (
-            pack(1, depth(101)),
-            1,
-            101,
-            UNDERTONE_STATUS_TOO_MANY_DIRECTIONS,
-        ),
-        (pack(1, votes(12_800)), 12_800, 0, UNDERTONE_STATUS_OK),
-        (
-            pack(1, votes(12_801)),
-            12_801,
-            0,
-            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
-        ),
+        (pack(1, []), 0, 0, NO_CANDIDATES),
+        (pack(1, unknown), 0, 0, NO_CANDIDATES),
+        (pack(1, depth(100)), 1, 100, OK),
+        (pack(1, depth(101)), 1, 101, TOO_MANY_DIRECTIONS),
+        (pack(1, votes(12_800)), 12_800, 0, OK),
+        (pack(1, votes(12_801)), 12_801, 0, TOO_MANY_CANDIDATES),
     ] {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
@@ -226,41 +217,20 @@ fn packs_without_what_a_document_needs_are_refused() {
 /// The most candidates of the header, and one more.
 #[test]
 fn features_and_whole_texts_take_room() {
-    for (sections, document_status, whole_text_status) in [
-        (
-            votes(4224).into_iter().collect::<Vec<_>>(),
-            UNDERTONE_STATUS_OK,
-            UNDERTONE_STATUS_OK,
-        ),
-        (
-            votes(4225).into_iter().collect(),
-            UNDERTONE_STATUS_OK,
-            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
-        ),
-        (
-            featured(2560).into(),
-            UNDERTONE_STATUS_OK,
-            UNDERTONE_STATUS_OK,
-        ),
-        (
-            featured(2561).into(),
-            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
-            UNDERTONE_STATUS_NULL_POINTER,
-        ),
-        (
-            depth(1).into_iter().collect(),
-            UNDERTONE_STATUS_OK,
-            UNDERTONE_STATUS_NO_SCORES,
-        ),
+    for (bytes, document_status, whole_text_status) in [
+        (pack(1, votes(4224)), OK, OK),
+        (pack(1, votes(4225)), OK, TOO_MANY_CANDIDATES),
+        (pack(1, featured(2560)), OK, OK),
+        (pack(1, featured(2561)), TOO_MANY_CANDIDATES, NULL_POINTER),
+        (pack(1, depth(1)), OK, NO_SCORES),
     ] {
-        let bytes = pack(1, sections);
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
         assert_eq!(status, UNDERTONE_STATUS_OK);
         let (status, document) = init_document(&mut memory, pack);
         assert_eq!(status, document_status);
         let (mut sentence, mut whole_text) = (99, 99);
-        // SAFETY: `document` is null or what `undertone_document_init` returned; the outputs are there.
+        // SAFETY: `document` is null or what `undertone_document_init` returned; the outputs exist.
         let status = unsafe {
             let unit = UNDERTONE_UNIT_WHOLE_TEXT;
             undertone_document_promise(document, unit, 7, &mut sentence, &mut whole_text)
@@ -319,7 +289,7 @@ fn features_need_text() {
     let (_, document) = init_document(&mut memory, pack);
     let text = c"word";
     let mut count = 99;
-    // SAFETY: `pack` and `document` are what the functions returned; text, float and output are there.
+    // SAFETY: `pack` and `document` are what the functions returned; the other arguments exist.
     unsafe {
         assert_eq!(undertone_pack_feature_count(pack), 1);
         assert_eq!(undertone_pack_level_count(pack), 160);

@@ -15,8 +15,9 @@
 
 namespace undertone {
 
-/// A privacy budget: an epsilon for every window of time, for one unit, over storage of your own. LedgerFile keeps it
-/// in a file. The app stores UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
+/// A privacy budget: an epsilon for every window of time, for one unit, over storage of your own.
+/// LedgerFile keeps it in a file. The app stores UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one
+/// ledger at a time may use.
 class Ledger {
 public:
     using Image = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES>;
@@ -69,8 +70,8 @@ public:
     static Result<Ledger> open(Unit unit, const Image &stored) noexcept { return open(unit, stored, Entropy()); }
 #endif
 
-    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the days
-    /// since 1970. `stored`: what is stored now.
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases,
+    /// such as the days since 1970. `stored`: what is stored now.
     static Result<std::uint64_t> remaining(Unit unit, std::uint64_t window, const std::uint8_t *stored,
                                            std::size_t len) noexcept
     {
@@ -81,9 +82,10 @@ public:
         return micro;
     }
 
-    /// Reserves an epsilon for each of `word_count` words (1, unless for a bag), which is spent from now on. `stored`:
-    /// what is stored now. Write the record, sync, and read again for grant(). If a record was lost, the new one marks
-    /// the rest of the window as spent, and grant() refuses.
+    /// Reserves an epsilon for each of `word_count` words (1, unless for a bag), which is spent
+    /// from now on. `stored`: what is stored now. Write the record, sync, and read again for
+    /// grant(). If a record was lost, the new one marks the rest of the window as spent, and
+    /// grant() refuses.
     Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len,
                            std::uint32_t word_count = 1) noexcept
     {

@@ -54,27 +54,28 @@ private:
 
 } // namespace detail
 
-/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
-/// never goes back, kept where the file is not (README of the folder ffi). It must not use the ledger that asks it:
-/// the call is refused (`UNDERTONE_STATUS_BUSY`), because what it spent would be forgotten.
+/// A monotonic counter of the platform for one ledger, which shows that a file was set back. It
+/// starts at 0, never goes back, and is kept apart from the file (ffi/README.md). It must not use
+/// its ledger: such a call returns `UNDERTONE_STATUS_BUSY`, because its cost would be lost.
 class Counter {
 public:
     virtual ~Counter() = default;
-    /// The counter as it is now.
+    /// Reads the present value of the counter.
     virtual Result<std::uint64_t> read() noexcept = 0;
     /// Raises the counter, and returns once it is `to` for good.
     virtual Status raise(std::uint64_t to) noexcept = 0;
 };
 
-/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child inherits
-/// the lock. Without a counter, the file must not come back from a backup: what was spent since would be forgotten.
-/// The context of the entropy and the counter must outlive the ledger.
+/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a
+/// forked child inherits the lock. Without a counter, the file must not be restored from a backup,
+/// because that restores spent budget. The context of the entropy and the counter must outlive the
+/// ledger.
 class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
-    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh
-    /// budget. `STATUS_LEDGER_IN_USE` if another program or object has it open.
+    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not
+    /// become a fresh budget. `STATUS_LEDGER_IN_USE` if another program or object has it open.
     static Result<LedgerFile> open(const std::string &path, Unit unit, Entropy entropy,
                                    Counter *counter = nullptr) noexcept
     {
@@ -90,8 +91,9 @@ public:
         return Result<LedgerFile>(std::move(ledger));
     }
 
-    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of an
-    /// existing ledger stays as it is. With a counter, a ledger that was deleted is refused, not replaced.
+    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The
+    /// budget of an existing ledger stays as it is. With a counter, a ledger that was deleted is
+    /// refused, not replaced.
     static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
                                              Entropy entropy, Counter *counter = nullptr)
     {
@@ -102,8 +104,9 @@ public:
         return open(path, unit, entropy, counter);
     }
 
-    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
-    /// wrong. The present `window` counts as spent. A person or a rule of the app should decide this.
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future
+    /// because a clock was wrong. The present `window` counts as spent. A person or a rule of the
+    /// app should decide this.
     static Result<LedgerFile> recreate_spent(const std::string &path, Unit unit, std::uint64_t budget_micro,
                                              std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
     {
@@ -132,8 +135,8 @@ public:
     }
 #endif
 
-    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never
-    /// decreases, such as the days since 1970.
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public
+    /// number that never decreases, such as the days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) noexcept
     {
         if (!file_.is_open()) return Status(STATUS_MOVED);
@@ -147,9 +150,9 @@ public:
         return micro;
     }
 
-    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever
-    /// becomes of the grant, and may be spent if this fails. `word_count`: 1, or the number of words that a bag
-    /// releases; each costs epsilon.
+    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
+    /// spent whatever becomes of the grant, and may be spent if this fails. `word_count`: 1, or the
+    /// number of words that a bag releases; each costs epsilon.
     Result<Grant> spend(Epsilon epsilon, std::uint64_t window, std::uint32_t word_count = 1) noexcept
     {
         if (!file_.is_open() || !entropy_) return Status(STATUS_MOVED);

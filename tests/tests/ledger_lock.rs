@@ -370,6 +370,35 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     }
 }
 
+/// A ledger may be opened by a link. `NAME.lock` is that of the file, in the file's folder, so that
+/// a program that uses the link finds the lock that another one left there.
+#[test]
+fn the_lock_of_a_ledger_is_found_by_every_name() {
+    let _alone = alone();
+    let folder = fresh("ledger-links");
+    let [files, links] = ["files", "links"].map(|name| folder.join(name));
+    for language in Language::all() {
+        for made in [&files, &links] {
+            fs::create_dir(made).expect("the target folder can be written");
+        }
+        let ledger = files.join("a.ledger");
+        assert_eq!(remaining(&ledger), BUDGET);
+        // A relative link to another one, which is absolute.
+        std::os::unix::fs::symlink(&ledger, links.join("absolute")).expect("a link");
+        std::os::unix::fs::symlink("absolute", links.join("link")).expect("a link");
+        fs::write(files.join("a.ledger.lock"), []).expect("the folder can be written");
+        let output = language.spend(&links.join("link"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{language:?}: {said}");
+        assert_eq!(names(&files), ["a.ledger"], "{language:?}");
+        assert_eq!(names(&links), ["absolute", "link"], "{language:?}");
+        assert_eq!(remaining(&ledger), BUDGET - 1, "{language:?}");
+        for made in [&files, &links] {
+            fs::remove_dir_all(made).expect("they exist");
+        }
+    }
+}
+
 /// Kills a program that waits for something else, after longer than a busy machine takes to start
 /// Java.
 fn bounded(mut child: Child) -> Output {

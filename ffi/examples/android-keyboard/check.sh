@@ -6,8 +6,8 @@
 #     ffi/examples/android-keyboard/check.sh UNDERTONE.jar
 #
 # Requires kotlinc, aapt, android-framework-res and Debian's apt. The classes are of Android 6, the
-# newest in a Debian package, of Debian 11. They are downloaded, checked against Debian's key and not
-# installed. If they cannot be fetched, the script prints NOT CHECKED.
+# newest in a Debian package, of Debian 11. They are downloaded, checked against Debian's key and
+# not installed. If they cannot be fetched, the script prints NOT CHECKED.
 set -eu
 
 if [ $# -ne 1 ]; then

@@ -41,8 +41,8 @@ static void say(const char *text)
 
 /* --- Entropy --- */
 
-/* The board has no generator, so run.sh connects its second port to the host's. Yours reads the hardware's, checks its flag
- * for errors, and never gives bytes that anyone else could know. */
+/* The board has no generator, so run.sh connects its second port to the host's. Yours reads the
+ * hardware's, checks its flag for errors, and never gives bytes that anyone else could know. */
 static int32_t entropy(void *context, uint8_t *out, size_t len)
 {
     (void)context;
@@ -52,8 +52,8 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 /* --- The budget --- */
 
-/* Stands for two erase blocks of flash, one for each record, so that a reset in the middle of a write leaves one whole. Flash
- * that was never written reads 0xff. */
+/* Stands for two erase blocks of flash, one for each record, so that a reset in the middle of a
+ * write leaves one whole. Flash that was never written reads 0xff. */
 static uint8_t flash[UNDERTONE_LEDGER_IMAGE_BYTES] = {[0 ... UNDERTONE_LEDGER_IMAGE_BYTES - 1] = 0xff};
 
 static int32_t read_flash(void *context, uint8_t *out, size_t capacity, size_t *out_read)
@@ -80,7 +80,8 @@ static uint64_t today(void)
 
 /* --- Lines in, releases out --- */
 
-#define HANDLE(name, bytes) static uint8_t name[bytes] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)))
+#define HANDLE(name, bytes) \
+    static uint8_t name[bytes] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)))
 HANDLE(pack_memory, UNDERTONE_PACK_HANDLE_SIZE);
 HANDLE(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE);
 HANDLE(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE);
@@ -92,8 +93,9 @@ __asm__(".section .rodata\n.balign 64\n.global pack_start\npack_start: .incbin \
 
 static const undertone_ledger_storage storage = {NULL, NULL, NULL, read_flash, write_flash, NULL, NULL};
 
-/* At every start. Blank flash is that of a new device, which gets a ledger of epsilon 6 a day. A ledger stays as it is. If the
- * bytes are anything else, the amount spent is unknown, so the ledger is recreated with today spent. */
+/* At every start. Blank flash is that of a new device, which gets a ledger of epsilon 6 a day. A
+ * ledger stays as it is. If the bytes are anything else, the amount spent is unknown, so the ledger
+ * is recreated with today spent. */
 static int32_t start_ledger(void)
 {
     const int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT;

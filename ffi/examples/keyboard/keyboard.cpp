@@ -26,7 +26,7 @@
 #if UNDERTONE_LEDGER_FILE
 #include <unistd.h>
 #else
-#error "keyboard keeps its ledger in a POSIX file; elsewhere, use undertone::Ledger over storage of your own"
+#error "keyboard needs POSIX files for its ledger; elsewhere, use undertone::Ledger"
 #endif
 
 namespace {

@@ -1,4 +1,5 @@
-/* The time of one undertone_document_push_all, for speed.py: push PACK EMBEDDINGS REPEATS prints the median, in seconds. */
+/* The time of one undertone_document_push_all, for speed.py: push PACK EMBEDDINGS REPEATS prints
+ * the median, in seconds. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

@@ -58,31 +58,22 @@ impl Candidates {
     /// The name of each: a label, or the number of a cluster.
     #[getter]
     fn names(&self) -> Vec<&str> {
-        self.0
-            .entries
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect()
+        let entries = self.0.entries.iter();
+        entries.map(|entry| entry.id.as_str()).collect()
     }
 
     /// The label of each, or None.
     #[getter]
     fn labels(&self) -> Vec<Option<&str>> {
-        self.0
-            .entries
-            .iter()
-            .map(|entry| entry.label.as_deref())
-            .collect()
+        let entries = self.0.entries.iter();
+        entries.map(|entry| entry.label.as_deref()).collect()
     }
 
     /// A public sentence that is typical of each.
     #[getter]
     fn excerpts(&self) -> Vec<&str> {
-        self.0
-            .entries
-            .iter()
-            .map(|entry| entry.excerpt.as_str())
-            .collect()
+        let entries = self.0.entries.iter();
+        entries.map(|entry| entry.excerpt.as_str()).collect()
     }
 
     /// Their embeddings, `[candidates, dimension]` of float32: a read-only view without a copy.

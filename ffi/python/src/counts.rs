@@ -11,19 +11,20 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Release as CoreRelease;
 use undertone_estimate::answer::{Answer as HostAnswer, Compare, Source};
 use undertone_estimate::counts::{
-    Counted, Counter, Counts as HostCounts, Expected, Format, Rejected,
+    Counted, Counter, Counts as HostCounts, Expected, Format, Rejected, Row,
 };
 use undertone_estimate::planning::{Asked, Plan};
 use undertone_estimate::shares::Confidence;
 
 use crate::arguments::{self, Name, listed};
 use crate::candidates::Candidates;
+use crate::document::rule_name;
 use crate::errors::{argument, quietly, raised, short};
 use crate::pack::{Pack, mechanism_name};
 use crate::question::Question;
 use crate::work;
 
-/// How often each outcome was released.
+/// The number of releases of each outcome.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Counts(Arc<Counted>);
 
@@ -38,9 +39,9 @@ fn expected(
         let pack = pack.0.pack();
         expected.pack(pack.id(), pack.candidate_count());
     }
-    for own in candidates {
-        let most = u32::try_from(own.0.entries.len()).unwrap_or(u32::MAX);
-        expected.pack(own.0.pack_id(), most);
+    for candidates in candidates {
+        let count = u32::try_from(candidates.0.entries.len()).unwrap_or(u32::MAX);
+        expected.pack(candidates.0.pack_id(), count);
     }
     for epsilon in epsilons {
         expected.epsilon(*epsilon);
@@ -93,7 +94,7 @@ pub(crate) fn count_files(
     Ok(Counts(Arc::new(counted)))
 }
 
-/// A column: its different values, and which of them each release has.
+/// The different values of a column, and the place among them of each release's value.
 struct Column {
     values: Vec<String>,
     places: Vec<usize>,
@@ -102,22 +103,23 @@ struct Column {
 impl Column {
     fn new(values: Vec<Name>) -> Self {
         let mut known: HashMap<String, usize> = HashMap::new();
-        let mut own = Self {
+        let mut column = Self {
             values: Vec::new(),
             places: Vec::with_capacity(values.len()),
         };
         for value in listed(values) {
-            let place = match known.get(&value) {
-                Some(place) => *place,
-                None => {
-                    own.values.push(value.clone());
-                    known.insert(value, own.values.len() - 1);
-                    own.values.len() - 1
-                }
-            };
-            own.places.push(place);
+            let place = known.entry(value).or_insert_with_key(|value| {
+                column.values.push(value.clone());
+                column.values.len() - 1
+            });
+            column.places.push(*place);
         }
-        own
+        column
+    }
+
+    /// The value of a release.
+    fn value(&self, release: usize) -> &str {
+        &self.values[self.places[release]]
     }
 }
 
@@ -159,23 +161,17 @@ pub(crate) fn count_records(
     let records = records.to_vec();
     let counted = work::run(py, progress, move || {
         let columns: Vec<Column> = columns.into_iter().map(Column::new).collect();
-        // The slices that there are.
         let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
         let mut slices: Vec<Vec<String>> = Vec::new();
         let mut of_records = Vec::with_capacity(records.len());
         for number in 0..records.len() {
-            let places: Vec<usize> = columns.iter().map(|own| own.places[number]).collect();
-            let next = slices.len();
-            let place = *known.entry(places).or_insert(next);
-            if place == next {
-                slices.push(
-                    columns
-                        .iter()
-                        .map(|own| own.values[own.places[number]].clone())
-                        .collect(),
-                );
-            }
-            of_records.push(place);
+            let places = columns.iter().map(|column| column.places[number]);
+            let place = known.entry(places.collect()).or_insert_with(|| {
+                let values = columns.iter().map(|column| column.value(number).to_owned());
+                slices.push(values.collect());
+                slices.len() - 1
+            });
+            of_records.push(*place);
         }
         let mut counter = Counter::new(by, expected)?;
         let records = records.iter().zip(&of_records);
@@ -186,6 +182,20 @@ pub(crate) fn count_records(
         counter.finish()
     })?;
     Ok(Counts(Arc::new(counted)))
+}
+
+/// A dictionary of lists, one for each column of these rows.
+struct Columns<'py, 'r>(Bound<'py, PyDict>, &'r [Row<'r>]);
+
+impl<'py, 'r> Columns<'py, 'r> {
+    fn set<T: IntoPyObject<'py>>(
+        &self,
+        name: &str,
+        value: impl Fn(&'r Row<'r>) -> T,
+    ) -> PyResult<()> {
+        let values: Vec<T> = self.1.iter().map(value).collect();
+        self.0.set_item(name, values)
+    }
 }
 
 #[pymethods]
@@ -246,34 +256,18 @@ impl Counts {
     /// A list for each column of a file of counts.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows: Vec<_> = self.0.counts.rows().collect();
-        let columns = PyDict::new(py);
-        let of = |row: &undertone_estimate::counts::Row<'_>| hex::encode(row.kind.pack_id());
-        columns.set_item("pack", rows.iter().map(of).collect::<Vec<_>>())?;
-        let names = rows.iter().map(|row| mechanism_name(row.kind.mechanism()));
-        columns.set_item("mechanism", names.collect::<Vec<_>>())?;
-        let rules = rows
-            .iter()
-            .map(|row| crate::document::rule_name(row.kind.rule()));
-        columns.set_item("rule", rules.collect::<Vec<_>>())?;
-        let epsilons = rows.iter().map(|row| epsilon_f64(row.kind.epsilon()));
-        columns.set_item("epsilon", epsilons.collect::<Vec<_>>())?;
-        columns.set_item(
-            "order",
-            rows.iter().map(|row| row.kind.order()).collect::<Vec<_>>(),
-        )?;
+        let columns = Columns(PyDict::new(py), &rows);
+        columns.set("pack", |row| hex::encode(row.kind.pack_id()))?;
+        columns.set("mechanism", |row| mechanism_name(row.kind.mechanism()))?;
+        columns.set("rule", |row| rule_name(row.kind.rule()))?;
+        columns.set("epsilon", |row| epsilon_f64(row.kind.epsilon()))?;
+        columns.set("order", |row| row.kind.order())?;
         for (place, name) in self.0.counts.slices().iter().enumerate() {
-            let values = rows.iter().map(|row| row.slice[place].as_str());
-            columns.set_item(name, values.collect::<Vec<_>>())?;
+            columns.set(name, |row| row.slice[place].as_str())?;
         }
-        columns.set_item(
-            "outcome",
-            rows.iter().map(|row| row.outcome).collect::<Vec<_>>(),
-        )?;
-        columns.set_item(
-            "count",
-            rows.iter().map(|row| row.count).collect::<Vec<_>>(),
-        )?;
-        Ok(columns)
+        columns.set("outcome", |row| row.outcome)?;
+        columns.set("count", |row| row.count)?;
+        Ok(columns.0)
     }
 
     /// Estimates from the counts. `question`: public texts instead of those of the pack.
@@ -297,12 +291,10 @@ impl Counts {
         let compare: Option<Compare> = difference
             .map(|text| text.parse().map_err(|problem: String| argument(problem)))
             .transpose()?;
-        let mut sources: Vec<Source> = candidates
-            .iter()
-            .map(|own| (*own.0).clone().into())
-            .collect();
+        let candidates = candidates.iter();
+        let mut sources: Vec<Source> = candidates.map(|one| (*one.0).clone().into()).collect();
         if let Some(question) = question {
-            let ids: Vec<_> = sources.iter().map(|own| own.id).collect();
+            let ids: Vec<_> = sources.iter().map(|source| source.id).collect();
             question.check(&ids)?;
             let [(_, calibration)] = &question.texts[..] else {
                 return Err(argument(
@@ -346,7 +338,7 @@ impl Answer {
     }
 }
 
-/// How many devices it takes.
+/// The number of devices that a precision needs.
 #[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct PlanAnswer(Plan);
 
@@ -391,7 +383,7 @@ pub(crate) fn plan(
         )));
     }
     let most = undertone_estimate::plan::MOST_DEVICES as u64;
-    if let Some(found) = devices.iter().find(|own| !(1..=most).contains(*own)) {
+    if let Some(found) = devices.iter().find(|count| !(1..=most).contains(*count)) {
         return Err(argument(format!(
             "devices = {found}: a number of devices lies in 1 to {most}"
         )));
@@ -407,8 +399,8 @@ pub(crate) fn plan(
     let candidates = candidates.0.clone();
     let texts = match question {
         None => {
-            let own = candidates.calibration.clone();
-            own.into_iter().map(|own| (None, own)).collect()
+            let texts = candidates.calibration.clone().into_iter();
+            texts.map(|texts| (None, texts)).collect()
         }
         Some(question) => {
             question.check(&[candidates.pack_id()])?;

@@ -15,7 +15,7 @@ use undertone_core::select::Rule;
 use undertone_estimate::counts::Kind;
 
 use crate::arguments::{self, Name, Text, type_name};
-use crate::errors::{argument, quietly, raise};
+use crate::errors::{argument, quietly, raise, raised};
 use crate::ledger::Ledger;
 use crate::pack::{Loaded, Pack, mechanism_name};
 
@@ -95,14 +95,13 @@ impl Document {
     fn push_text(&mut self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         let text = Text::new(text, || "the text".to_owned())?;
         let document = &mut self.0;
-        py.detach(move || {
+        raised(py.detach(move || {
             quietly(|| {
                 let pushed = document
                     .with_dependent_mut(|_, document| document.push_text(text.as_ref().as_bytes()));
                 pushed.map_err(Error::from)
             })
-        })
-        .map_err(|error| raise(&error))
+        }))
     }
 
     /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of
@@ -128,13 +127,12 @@ impl Document {
             Some(ledger) => ledger.try_borrow_mut()?.spend(py, epsilon, method.unit())?,
         };
         let document = &mut self.0;
-        py.detach(move || {
+        let released = py.detach(move || {
             quietly(|| {
                 document.with_dependent_mut(|_, document| document::draw(document, grant, method))
             })
-        })
-        .map(Release)
-        .map_err(|error| raise(&error))
+        });
+        Ok(Release(raised(released)?))
     }
 
     /// Forgets all sentences.

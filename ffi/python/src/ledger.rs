@@ -1,4 +1,4 @@
-//! What was spent of a budget, on storage.
+//! A privacy budget in a file.
 
 use std::path::PathBuf;
 use std::process;

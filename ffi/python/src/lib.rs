@@ -52,12 +52,13 @@ mod _undertone {
     use crate::words::Obfuscator;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use undertone_core::release::Mechanism;
+    use undertone_core::release::{Mechanism, Release as CoreRelease};
     use undertone_core::select::Rule;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("RELEASE_BYTES", CoreRelease::BYTES)?;
         // The names of the numbers that releases have.
         let (mechanisms, rules) = (PyDict::new(module.py()), PyDict::new(module.py()));
         for number in 0..=u8::MAX {

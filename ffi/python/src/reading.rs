@@ -122,20 +122,17 @@ pub(crate) fn read_file<'py>(
         Format::Parquet => Form::Parquet,
         Format::Csv => Form::Csv,
         Format::Counts => {
-            let problem =
-                "format = \"counts\": files of counts have no releases; read them with count";
-            return Err(argument(problem.to_owned()));
+            return Err(argument(
+                "format = \"counts\": files of counts have no releases; read them with count",
+            ));
         }
     };
     let found = work::run(py, None, move || match form {
         Form::Raw => Found::records(&path, &columns),
         form => Found::rows(&path, form, &columns),
     })?;
-    Ok((
-        PyBytes::new(py, &found.releases),
-        found.columns,
-        found.wrong,
-    ))
+    let releases = PyBytes::new(py, &found.releases);
+    Ok((releases, found.columns, found.wrong))
 }
 
 /// The form of a file of releases, by its ending.

@@ -41,6 +41,13 @@ impl Obfuscator {
     fn vocabulary(&self) -> Option<Vocabulary<'_>> {
         Vocabulary::new(self.pack.pack()).ok()
     }
+
+    /// Releases a bag of the words of one text.
+    fn bag(&self, vocabulary: &Vocabulary<'_>, text: &str) -> Result<Vec<u8>> {
+        let grant = Grant::unrecorded(Unit::Word, self.epsilon);
+        let words = self.filter.words(text);
+        words::release(vocabulary, words, self.size, self.mechanism, grant)
+    }
 }
 
 #[pymethods]
@@ -81,15 +88,8 @@ impl Obfuscator {
         let vocabulary = own.vocabulary();
         let vocabulary = vocabulary
             .ok_or_else(|| argument("the pack has no lexicon, so it has no words to exchange"))?;
-        // Before a text is there: what is refused for its size or its ε.
-        let grant = Grant::unrecorded(Unit::Word, own.epsilon);
-        raised(words::release(
-            &vocabulary,
-            [""],
-            own.size,
-            own.mechanism,
-            grant,
-        ))?;
+        // Refuses a wrong size or ε before any text is read.
+        raised(own.bag(&vocabulary, ""))?;
         Ok(own)
     }
 
@@ -104,11 +104,7 @@ impl Obfuscator {
         let pool = work::pool(self.threads)?;
         let released: Result<Vec<Vec<u8>>> = py.detach(|| {
             let vocabulary = self.vocabulary().expect("checked when this was made");
-            let one = |text: &Text| {
-                let grant = Grant::unrecorded(Unit::Word, self.epsilon);
-                let own = self.filter.words(text.as_ref());
-                words::release(&vocabulary, own, self.size, self.mechanism, grant)
-            };
+            let one = |text: &Text| self.bag(&vocabulary, text.as_ref());
             pool.install(|| quietly(|| texts.par_iter().map(one).collect()))
         });
         let released = raised(released)?;

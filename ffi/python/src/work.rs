@@ -120,7 +120,7 @@ pub(crate) fn run<T: Send + 'static>(
         let _ = sender.send(pool.install(|| quietly(work)));
     });
     spawned.map_err(refused)?;
-    let mut told = None;
+    let mut reported = None;
     let waited = loop {
         let turn;
         (receiver, turn) = py.detach(move || {
@@ -130,7 +130,7 @@ pub(crate) fn run<T: Send + 'static>(
         match turn {
             Ok(Err(error)) => break Err(raise(&error)),
             // Once more, so that it gets the end, and at least one report of short work.
-            Ok(Ok(found)) => break tell(progress, &call, &mut told).map(|()| found),
+            Ok(Ok(found)) => break tell(progress, &call, &mut reported).map(|()| found),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 break Err(raise(&Error::from(undertone::error::Cause::Defect)));
@@ -138,7 +138,7 @@ pub(crate) fn run<T: Send + 'static>(
         }
         let heard = py
             .check_signals()
-            .and_then(|()| tell(progress, &call, &mut told));
+            .and_then(|()| tell(progress, &call, &mut reported));
         if let Err(stop) = heard {
             break Err(stop);
         }
@@ -152,7 +152,7 @@ type State = (&'static str, u64, u64);
 fn tell(
     progress: Option<&Bound<'_, PyAny>>,
     call: &Call,
-    told: &mut Option<State>,
+    reported: &mut Option<State>,
 ) -> PyResult<()> {
     let Some(progress) = progress else {
         return Ok(());
@@ -162,9 +162,9 @@ fn tell(
         call.done.load(Ordering::Relaxed),
         call.total.load(Ordering::Relaxed),
     );
-    if state.0.is_empty() || *told == Some(state) {
+    if state.0.is_empty() || *reported == Some(state) {
         return Ok(());
     }
-    *told = Some(state);
+    *reported = Some(state);
     progress.call1(state).map(|_| ())
 }

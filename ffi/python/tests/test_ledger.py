@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import multiprocessing
+import os
 import pickle
 import signal
 from collections.abc import Iterator
@@ -67,6 +68,18 @@ def test_files_that_are_no_ledger(tmp_path: Path) -> None:
         ut.Ledger(path, 10, unit="sentence")
     with pytest.raises(ut.ArgumentError):
         ut.Ledger(path, 0, unit="sentence")
+
+
+def test_a_pipe_is_no_ledger(tmp_path: Path) -> None:
+    # Opening one would wait for its other end.
+    path = tmp_path / "budget.ledger"
+    for pipe in (path, tmp_path / "budget.ledger.lock"):
+        os.mkfifo(pipe)
+        for make in (lambda: ut.Ledger(path, 10, unit="sentence"), lambda: ut.Ledger.recreate_spent(path, 10, unit="sentence")):
+            with pytest.raises(ut.UndertoneError, match="regular file"):
+                make()
+        pipe.unlink()
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_ledger_is_recreated(pack: ut.Pack, tmp_path: Path) -> None:

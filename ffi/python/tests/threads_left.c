@@ -1,5 +1,5 @@
-/* A machine that starts no more threads, for test_refusals.py, which preloads it: `threads_left` more start, all of them if it is
- * negative. */
+/* A machine that starts no more threads, for test_refusals.py, which preloads it: `threads_left`
+ * more start, all of them if it is negative. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

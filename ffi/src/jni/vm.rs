@@ -54,71 +54,39 @@ pub(super) trait Argument {
     fn read(vm: Vm, java: Self::Java) -> Self;
 }
 
-impl Argument for jint {
-    type Java = jint;
-    fn read(_: Vm, java: jint) -> Self {
-        java
-    }
-}
-
-/// Negative numbers become `u32::MAX`, which every function refuses.
-impl Argument for u32 {
-    type Java = jint;
-    fn read(_: Vm, java: jint) -> Self {
-        java.try_into().unwrap_or(Self::MAX)
-    }
-}
-
-impl Argument for usize {
-    type Java = jint;
-    fn read(_: Vm, java: jint) -> Self {
-        java.try_into().unwrap_or(Self::MAX)
-    }
-}
-
-impl Argument for bool {
-    type Java = jboolean;
-    fn read(_: Vm, java: jboolean) -> Self {
-        java
-    }
-}
-
 /// A window: its bits are those of the long.
 pub(super) struct Window(pub(super) u64);
-
-impl Argument for Window {
-    type Java = jlong;
-    fn read(_: Vm, java: jlong) -> Self {
-        Self(java.cast_unsigned())
-    }
-}
-
-/// A counter of the platform; negative numbers stand for none.
-impl Argument for Option<u64> {
-    type Java = jlong;
-    fn read(_: Vm, java: jlong) -> Self {
-        u64::try_from(java).ok()
-    }
-}
 
 /// A budget in micro-units. Negative budgets become 0, which is refused.
 pub(super) struct Budget(pub(super) u64);
 
-impl Argument for Budget {
-    type Java = jlong;
-    fn read(_: Vm, java: jlong) -> Self {
-        Self(java.max(0).cast_unsigned())
-    }
-}
-
 /// An epsilon in micro-units. Numbers that do not fit become one that is out of range.
 pub(super) struct Epsilon(pub(super) u32);
 
-impl Argument for Epsilon {
-    type Java = jlong;
-    fn read(_: Vm, java: jlong) -> Self {
-        Self(u32::try_from(java.max(0)).unwrap_or(u32::MAX))
-    }
+/// Reads arguments that Java passes as numbers.
+macro_rules! numbers {
+    ($($type:ty: $java:ty = $read:expr;)*) => {$(
+        impl Argument for $type {
+            type Java = $java;
+            fn read(_: Vm, java: $java) -> Self {
+                let read: fn($java) -> Self = $read;
+                read(java)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    bool: jboolean = |java| java;
+    jint: jint = |java| java;
+    // Every function refuses the number that stands for a negative one.
+    u32: jint = |java| java.try_into().unwrap_or(Self::MAX);
+    usize: jint = |java| java.try_into().unwrap_or(Self::MAX);
+    Window: jlong = |java| Self(java.cast_unsigned());
+    Budget: jlong = |java| Self(java.max(0).cast_unsigned());
+    Epsilon: jlong = |java| Self(u32::try_from(java.max(0)).unwrap_or(u32::MAX));
+    // A counter of the platform; negative numbers stand for none.
+    Option<u64>: jlong = |java| u64::try_from(java).ok();
 }
 
 /// A direct buffer with room for `len` elements; null if it is not a direct buffer.
@@ -152,7 +120,7 @@ impl<T> Argument for Buffer<T> {
     }
 }
 
-/// The aligned part of a direct buffer, for a handle.
+/// The aligned part of a direct buffer, for a handle; empty if the buffer has none.
 pub(super) struct Memory {
     start: *mut c_void,
     len: usize,
@@ -176,16 +144,9 @@ impl Argument for Memory {
     fn read(vm: Vm, java: jobject) -> Self {
         let buffer = Buffer::<u8>::read(vm, java);
         let skipped = buffer.start.addr().wrapping_neg() % UNDERTONE_HANDLE_ALIGNMENT;
-        match buffer.len.checked_sub(skipped) {
-            Some(len) => Self {
-                start: buffer.start.wrapping_add(skipped).cast(),
-                len,
-            },
-            None => Self {
-                start: ptr::null_mut(),
-                len: 0,
-            },
-        }
+        let len = buffer.len.saturating_sub(skipped);
+        let start = buffer.start.wrapping_add(skipped).cast();
+        Self { start, len }
     }
 }
 
@@ -381,6 +342,15 @@ impl Reference {
         status
     }
 
+    /// [`Self::fill`] for a function that gets a buffer and writes the number of bytes.
+    pub(super) fn fill_buffer<const N: usize>(
+        self,
+        write: impl FnOnce(*mut u8, usize, *mut usize) -> i32,
+    ) -> i32 {
+        let mut written = 0;
+        self.fill::<N>(|bytes| write(bytes.as_mut_ptr(), N, &raw mut written))
+    }
+
     /// Fills an array with numbers if the status is OK; returns the status.
     pub(super) fn fill_longs<const N: usize>(self, status: i32, numbers: [jlong; N]) -> i32 {
         if status == UNDERTONE_STATUS_OK {
@@ -423,16 +393,23 @@ impl Answer for usize {
     }
 }
 
-/// A status and a count: the count, or the negated status if it is not OK.
-impl Answer for (i32, usize) {
+/// The number that a function writes, or its negated status if that is not OK.
+pub(super) struct Written(jint);
+
+impl Written {
+    pub(super) fn by<N: Default + TryInto<jint>>(write: impl FnOnce(*mut N) -> i32) -> Self {
+        let mut number = N::default();
+        match write(&raw mut number) {
+            UNDERTONE_STATUS_OK => Self(number.try_into().unwrap_or(jint::MAX)),
+            status => Self(-status),
+        }
+    }
+}
+
+impl Answer for Written {
     type Java = jint;
     fn into_java(self, _: Vm) -> jint {
-        let (status, count) = self;
-        if status == UNDERTONE_STATUS_OK {
-            count as jint
-        } else {
-            -status
-        }
+        self.0
     }
 }
 

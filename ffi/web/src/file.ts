@@ -1,9 +1,10 @@
-// Ledgers in Node: files. Node cannot lock a file, so the program flock does, on our descriptor: the lock belongs to the open
-// file, stays when flock ends, and goes when the file is closed or this process dies.
+// Ledgers in Node are files. Node cannot lock a file, so the program flock locks our descriptor.
+// The lock belongs to the open file: it stays when flock ends, until the file is closed or this
+// process ends.
 
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
-import { type FileHandle, link, lstat, open, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, link, lstat, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { LEDGER_IMAGE_BYTES } from "./numbers.js";
@@ -38,10 +39,12 @@ async function locked(path: string): Promise<FileHandle> {
         throw new UndertoneError("LEDGER_MISSING", `there is no ledger ${path}: Ledger.openOrCreate makes one`, { cause });
     }
     try {
-        // The locked file is the ledger only if no other was put into its place before.
+        // Until the lock was taken, another file could take the place of this one.
         if ((await flock(file, false)) && (await isAt(file, path))) {
-            // After opening: NAME.lock is there before the ledger is.
-            if (await about(`${path}.lock`)) await settle(path, undefined);
+            // Look for NAME.lock only now: it is made before the ledger. NAME is that of the file,
+            // by whichever link it was opened.
+            const target = await realpath(path);
+            if (await about(`${target}.lock`)) await settle(target, undefined);
             return file;
         }
         throw new UndertoneError("LEDGER_IN_USE", `the ledger ${path} is in use: close the other Ledger, or the other program`);
@@ -75,13 +78,17 @@ async function sync(path: string): Promise<void> {
     }
 }
 
-/** Writes a file beside its place, then moves it there, unless a ledger is there: it exists whole or not at all. */
+/**
+ * Writes another file and renames it, unless a ledger exists, so that the ledger exists whole or
+ * not at all.
+ */
 async function place(path: string, image: Uint8Array): Promise<void> {
     // A name of our own: Java does not see our lock.
     const partial = `${path}.node.partial`;
     const left = await about(partial);
     if (left && !left.isFile()) throw irregular(partial);
-    // It may be a second name of a ledger, if a process was killed between the link and the unlink: nobody writes to it.
+    // If a process was killed between link and unlink, this is a second name of a ledger: do not
+    // write to it.
     if (left) await unlink(partial);
     const file = await openRegular(partial, O_CREAT | O_EXCL | O_NOFOLLOW);
     try {
@@ -121,8 +128,8 @@ async function about(path: string) {
 }
 
 /**
- * Locks NAME.lock, puts the image in place if there is one and the ledger is missing, syncs the folder, and removes
- * NAME.lock, which therefore stays as long as the name of the ledger may not be durable.
+ * Locks NAME.lock. If the ledger is missing and there is an image, makes the ledger. Then syncs the
+ * folder and removes NAME.lock, which exists as long as the name of the ledger may not be durable.
  */
 async function settle(path: string, image: Uint8Array | undefined): Promise<void> {
     const name = `${path}.lock`;
@@ -131,7 +138,7 @@ async function settle(path: string, image: Uint8Array | undefined): Promise<void
         await flock(lock, true);
         if (image !== undefined && !(await about(path))) await place(path, image);
         await sync(dirname(path));
-        // Whoever waits for this lock, or makes the file anew, finds the ledger.
+        // A program that waits for this lock, or makes a new one, finds the ledger.
         await unlink(name).catch(() => {});
     } finally {
         await lock.close();
@@ -164,8 +171,8 @@ export const files: Ledgers = {
         // Replacing a ledger in use would forget what that spends.
         const file = await locked(path);
         try {
-            // In place, so that a program that has opened the file, and locks it next, has the new one. First emptied, so
-            // that a power cut leaves a file that is refused.
+            // In place, so that a program that has opened the file and locks it next sees the new
+            // ledger. It is emptied first, so that the file is refused after a power cut.
             await file.truncate(0);
             await file.sync();
             await writeAll(file, image, 0);

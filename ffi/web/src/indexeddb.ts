@@ -1,4 +1,5 @@
-// Ledgers in a browser: one entry for each in IndexedDB, under a Web Lock of the same name, so that tabs take turns.
+// Ledgers in a browser: one entry each in IndexedDB. A Web Lock of the same name excludes other
+// tabs.
 
 import type { Ledgers, Storage } from "./storage.js";
 import { isBytes } from "./arguments.js";
@@ -19,7 +20,7 @@ function database(): Promise<IDBDatabase> {
     return done(request);
 }
 
-/** Does something in a transaction, and returns once it is complete, which for writing means that it was flushed. */
+/** Runs a transaction, and returns once it is complete: once writes were flushed. */
 async function transact<T>(mode: IDBTransactionMode, use: (store: IDBObjectStore) => Promise<T>): Promise<T> {
     const open = await database();
     try {

@@ -27,7 +27,10 @@ function windowNumber(window: number): bigint {
     return BigInt(window);
 }
 
-/** A budget in micro-units. A number or a text is read as an epsilon, but for 0, which the library refuses. */
+/**
+ * Converts a budget to micro-units. A number or a text is an epsilon, or 0, which the library
+ * refuses.
+ */
 function budgetMicro(budget: number | string | bigint): bigint {
     if (typeof budget !== "bigint") return Number(budget) === 0 ? 0n : BigInt(epsilonMicro(budget));
     if (BigInt.asUintN(64, budget) === budget) return budget;
@@ -37,7 +40,7 @@ function budgetMicro(budget: number | string | bigint): bigint {
 /** No later window exists. */
 const LAST = 0xffff_ffff_ffff_ffffn;
 
-/** What is left in a window of a stored ledger, in units of epsilon. */
+/** Reads the budget left in a window of a stored ledger, in units of epsilon. */
 function left(image: Uint8Array, unit: number, window: bigint): number {
     withCopy(image, (start, length) => call("undertone_ledger_remaining", unit, start, length, window, 0, out()));
     return micro();
@@ -47,10 +50,12 @@ function left(image: Uint8Array, unit: number, window: bigint): number {
 const OPENED = Symbol();
 
 /**
- * A privacy budget: an epsilon for every window of time, such as a day. A grant is made only after its cost is stored.
+ * A privacy budget: an epsilon for every window of time, such as a day. A grant is made only after
+ * its cost is stored.
  *
- * Browsers keep it in IndexedDB under its name, Node in a file. It is locked until it is closed, so an app opens it for
- * each release. A ledger and its grants are for one unit. The README lists what a platform cannot promise.
+ * Browsers keep it in IndexedDB under its name, Node in a file. It is locked until it is closed, so
+ * an app opens it for each release. A ledger and its grants are for one unit. The README lists what
+ * a platform cannot promise.
  */
 export class Ledger {
     /** Undefined once it is closed. */
@@ -73,7 +78,8 @@ export class Ledger {
     }
 
     /**
-     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh budget.
+     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not
+     * become a fresh budget.
      *
      * @param name the name in this site's IndexedDB, or in Node the path of the file
      * @throws UndertoneError LEDGER_MISSING, LEDGER_IN_USE, or what is wrong with it
@@ -91,10 +97,11 @@ export class Ledger {
     }
 
     /**
-     * Opens a ledger, or makes one if there is none. The budget of a ledger that exists stays as it is.
+     * Opens a ledger, or makes one if there is none. The budget of a ledger that exists stays as it
+     * is.
      *
-     * @param budget epsilon for every window: a number or a text from 0.000001 to 1000, or a bigint of micro-units, such as
-     *     `12_000_000_000n` for 12,000
+     * @param budget epsilon for every window: a number or a text from 0.000001 to 1000, or a bigint
+     *     of micro-units, such as `12_000_000_000n` for 12,000
      */
     static async openOrCreate(name: string, unit: Unit, budget: number | string | bigint): Promise<Ledger> {
         const [number, micro] = [numberOf(UNITS, unit, "the unit"), budgetMicro(budget)];
@@ -106,8 +113,8 @@ export class Ledger {
     }
 
     /**
-     * Replaces a ledger that was lost or damaged, or whose window is in the future because a clock was wrong, and opens
-     * it. The present window counts as spent.
+     * Replaces a ledger that was lost or damaged, or whose window is in the future because a clock
+     * was wrong, and opens it. The present window counts as spent.
      *
      * @param budget as for `openOrCreate`
      * @param window the present window, by a clock that is right
@@ -138,7 +145,8 @@ export class Ledger {
     }
 
     /**
-     * The budget left in a window, in units of epsilon; 0 if a record was lost. Exact up to 9,007,199,254.
+     * The budget left in a window, in units of epsilon; 0 if a record was lost. Exact up to
+     * 9,007,199,254.
      *
      * @param window a public number that never decreases
      * @throws UndertoneError if the ledger is of a later window
@@ -149,12 +157,14 @@ export class Ledger {
     }
 
     /**
-     * Spends an epsilon. The grant exists only once storage has recorded its cost, which stays spent whatever becomes of
-     * the grant, and may be spent if this fails.
+     * Spends an epsilon. The grant exists only once storage has recorded its cost, which stays
+     * spent whatever becomes of the grant, and may be spent if this fails.
      *
-     * @param options `window`: a public number that never decreases, by default the day; one far in the future locks the
-     *     ledger until then. `words`: the number of words that a bag releases, 1 to 256; each costs epsilon.
-     * @throws UndertoneError if less is left, the ledger is of a later window, or it was changed by others
+     * @param options `window`: a public number that never decreases, by default the day; one far in
+     *     the future locks the ledger until then. `words`: the number of words that a bag releases,
+     *     1 to 256; each costs epsilon.
+     * @throws UndertoneError if less is left, the ledger is of a later window, or it was changed by
+     *     others
      */
     async spend(epsilon: number | string, options: { window?: number; words?: number } = {}): Promise<Grant> {
         const spent = epsilonMicro(epsilon);
@@ -174,7 +184,8 @@ export class Ledger {
                             "undertone_ledger_reserve_epsilon",
                             ...[ledger.address, spent, words, window, start, length, memory, room, count, out(1)],
                         );
-                        // Then the record marks the rest of the window as spent. It is written, and the grant is refused.
+                        // If a record was lost, the new one marks the rest of the window as spent,
+                        // and the grant is refused.
                         if (result !== STATUS.LEDGER_RECORD_LOST) check(result);
                     }),
                 );

@@ -182,7 +182,7 @@ public final class Document implements Closeable {
      */
     public synchronized Release releaseWholeText(Grant grant) {
         return released(grant, (memory, entropy, out) ->
-                Native.documentReleaseWholeText(open(), memory, entropy, out));
+                Native.documentReleaseWholeText(open(), memory, false, entropy, out));
     }
 
     /**
@@ -199,7 +199,7 @@ public final class Document implements Closeable {
      */
     public synchronized Release releaseProjective(Grant grant) {
         return released(grant, (memory, entropy, out) ->
-                Native.documentReleaseProjective(open(), memory, entropy, out));
+                Native.documentReleaseWholeText(open(), memory, true, entropy, out));
     }
 
     /** A native function that draws a release. */

@@ -28,22 +28,24 @@ import java.util.Map;
 /**
  * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
  *
- * <p>The file is locked until the ledger is closed, also against programs in other languages. A ledger that is
- * forgotten without being closed stays locked until it is opened again, or the program ends. Nothing else in this
- * program may open the file, because systems drop the lock when it is closed. An interrupt during a call gives a
- * {@link java.nio.channels.ClosedByInterruptException}, and every later call fails: close the ledger, and open it
- * again.
+ * <p>The file is locked until the ledger is closed, against programs in all languages. A ledger that
+ * is collected without being closed stays locked until it is opened again, or the program ends.
+ * Nothing else in this program may open the file, because systems drop the lock when it is closed.
+ * An interrupt during a call gives a {@link java.nio.channels.ClosedByInterruptException}, and
+ * every later call fails: close the ledger, and open it again.
  *
- * <p>A ledger and its grants are for one {@link Unit}, because epsilons for different units do not add up. Out of
- * scope: a file that is restored from a backup (on Android keep it in {@code Context.getNoBackupFilesDir}), unless
- * there is a {@link Counter}; a device that is cloned, a clock that is set forward.
+ * <p>A ledger and its grants are for one {@link Unit}, because epsilons for different units do not
+ * add up. Out of scope: a file that is restored from a backup (on Android keep it in {@code
+ * Context.getNoBackupFilesDir}), unless there is a {@link Counter}; a device that is cloned, a
+ * clock that is set forward.
  */
 public final class Ledger implements Closeable {
     static final int IMAGE_BYTES = Numbers.LEDGER_IMAGE_BYTES;
 
     /**
-     * Files of open ledgers: opening one again and closing it would drop the lock on POSIX systems. The map keeps
-     * channels from a collector, which would close them, and drop their locks, at any time.
+     * Files of open ledgers: opening one again and closing it would drop the lock on POSIX systems.
+     * The map keeps channels from a collector, which would close them, and drop their locks, at any
+     * time.
      */
     private static final Map<Object, Lock> OPEN = new HashMap<>();
 
@@ -56,8 +58,9 @@ public final class Ledger implements Closeable {
     private boolean closed;
 
     /**
-     * A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
-     * never goes back, kept where the file is not. The README of the folder ffi lists what platforms have.
+     * A monotonic counter of the platform for one ledger, by which a file that was set back is
+     * noticed: 0 at first, never goes back, kept where the file is not. The README of the folder
+     * ffi lists what platforms have.
      */
     public interface Counter {
         /** The counter as it is now. */
@@ -75,20 +78,21 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh
-     * budget.
+     * Opens a ledger that exists. Use this once the app has released: a missing ledger must not
+     * become a fresh budget.
      *
      * @param unit the unit of the grants
      * @throws IOException if the file is missing, no regular file, or cannot be read
-     * @throws UndertoneException if it is not a ledger, or one for another unit; {@link Status#LEDGER_IN_USE} if
-     *     another object or program has it open
+     * @throws UndertoneException if it is not a ledger, or one for another unit; {@link
+     *     Status#LEDGER_IN_USE} if another object or program has it open
      */
     public static Ledger open(Path file, Unit unit) throws IOException {
         return open(file, unit, null);
     }
 
     /**
-     * Opens a ledger that exists and is counted by the platform. One that was set back or exchanged is refused.
+     * Opens a ledger that exists and is counted by the platform. One that was set back or exchanged
+     * is refused.
      *
      * @param counter may be null
      */
@@ -96,7 +100,8 @@ public final class Ledger implements Closeable {
         Lock lock = Lock.take(file);
         try {
             Ledger ledger = new Ledger(lock, unit, counter);
-            // Whether it is a ledger for this unit, and the one that was counted. Without a sign no window is later.
+            // Whether it is a ledger for this unit, and the one that was counted. Without a sign no
+            // window is later.
             ledger.left(-1);
             return ledger;
         } catch (Throwable refused) {
@@ -117,7 +122,7 @@ public final class Ledger implements Closeable {
 
         static Lock take(Path file) throws IOException {
             Path path = file.toRealPath();
-            // Before it is opened: a pipe would wait for its other end.
+            // Checked before it is opened, because a FIFO would wait for its other end.
             if (!Files.isRegularFile(path)) {
                 throw new IOException(file + " is not a regular file");
             }
@@ -140,7 +145,7 @@ public final class Ledger implements Closeable {
                 if (!tryLock(lock.channel)) {
                     throw inUse(file);
                 }
-                // After opening it: this file is there before the ledger is.
+                // Look for this file only now: it is made before the ledger.
                 if (!isMissing(beside(path, ".lock"))) {
                     settle(path, null);
                 }
@@ -179,18 +184,21 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Opens a ledger, or makes one if the file is missing. The budget of a ledger that exists stays as it is.
+     * Opens a ledger, or makes one if the file is missing. The budget of a ledger that exists stays
+     * as it is.
      *
      * @param budgetMicro epsilon for every window in micro-units, at least 1
      * @throws IOException as {@link #open}, or if the file cannot be written
-     * @throws UndertoneException if the file is not a ledger for this unit, or the budget is not positive
+     * @throws UndertoneException if the file is not a ledger for this unit, or the budget is not
+     *     positive
      */
     public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro) throws IOException {
         return openOrCreate(file, unit, budgetMicro, null);
     }
 
     /**
-     * The same for a ledger that the platform counts: one that was deleted is not made anew in silence.
+     * Opens a ledger with a counter, or makes one. A counted ledger that was deleted is refused,
+     * not made again.
      *
      * @param counter may be null
      */
@@ -203,9 +211,9 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was
-     * wrong. The present window counts as spent. A person or a rule of the app should decide this. If this fails, the
-     * file may be one that is refused: call it again.
+     * Replaces a ledger that was lost, damaged or set back, or whose window is in the future
+     * because a clock was wrong. The present window counts as spent. A person or a rule of the app
+     * should decide this. If this fails, the file may be one that is refused: call it again.
      *
      * @param budgetMicro as for {@link #openOrCreate}
      * @param window the present window, by a clock that is right
@@ -217,7 +225,7 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * The same for a ledger that the platform counts, so that no older file is taken for it.
+     * Replaces a ledger with a counter. Older files are then refused.
      *
      * @param counter may be null
      */
@@ -225,8 +233,8 @@ public final class Ledger implements Closeable {
             throws IOException {
         check(window);
         if (isMissing(file)) {
-            // A file to lock, from which nobody can spend. If another program makes a ledger first, it is overwritten
-            // below, because its budget would be a second one for this window.
+            // A file to lock, from which nobody can spend. If another program makes a ledger first,
+            // it is overwritten below, because its budget would be a second one for this window.
             settle(file.toAbsolutePath(), new byte[IMAGE_BYTES]);
         }
         Lock lock = Lock.take(file);
@@ -265,7 +273,10 @@ public final class Ledger implements Closeable {
         return image;
     }
 
-    /** Whether nothing has this name, not even a dangling link. An error is thrown, lest a ledger be replaced. */
+    /**
+     * Returns true if nothing has this name, not even a dangling link. Errors are thrown, lest a
+     * ledger be replaced.
+     */
     private static boolean isMissing(Path file) throws IOException {
         try {
             Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
@@ -280,13 +291,14 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Locks NAME.lock, puts the image in place if it is not null and the ledger is missing, syncs the folder, and
-     * removes NAME.lock, which therefore stays as long as the name of the ledger may not be durable.
+     * Locks NAME.lock. If the ledger is missing and the image is not null, makes the ledger. Then
+     * syncs the folder and removes NAME.lock, which exists as long as the name of the ledger may
+     * not be durable.
      */
     private static void settle(Path file, byte[] image) throws IOException {
         Path lock = beside(file, ".lock");
-        // One thread, because a lock belongs to the whole program; and one program, because without hard links,
-        // move() could replace a ledger that another one spent from.
+        // One thread, because a lock belongs to the whole program; and one program, because without
+        // hard links, move() could replace a ledger that another one spent from.
         synchronized (CREATING) {
             try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
@@ -299,17 +311,21 @@ public final class Ledger implements Closeable {
                         folder.force(true);
                     }
                 }
-                // Whoever waits for this lock, or makes the file anew, finds the ledger.
+                // A program that waits for this lock, or makes a new one, finds the ledger.
                 lock.toFile().delete();
             }
         }
     }
 
-    /** Writes a file beside its place, then puts it there, unless a ledger is there: it exists whole or not at all. */
+    /**
+     * Writes another file and renames it, unless a ledger exists, so that the ledger exists whole
+     * or not at all.
+     */
     private static void place(Path file, byte[] image) throws IOException {
         Path partial = beside(file, ".java.partial");
         mustBeRegular(partial);
-        // It may be a second name of a ledger, if a program was killed between the link and the deletion.
+        // If a program was killed between the link and the deletion, this is a second name of a
+        // ledger.
         Files.deleteIfExists(partial);
         try (FileChannel channel = FileChannel.open(
                 partial, EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), ofOwner(partial))) {
@@ -330,7 +346,10 @@ public final class Ledger implements Closeable {
         };
     }
 
-    /** Gives a new file its name, unless a program that does not see our lock, such as Node, made a ledger. */
+    /**
+     * Gives a new file its name, unless a program that does not see our lock, such as Node, made a
+     * ledger.
+     */
     private static void link(Path file, Path partial) throws IOException {
         try {
             Files.createLink(file, partial);
@@ -342,8 +361,9 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * For file systems without hard links. ATOMIC_MOVE would replace a ledger. Windows moves only to a free name;
-     * elsewhere the system looks, then moves, and replaces what Node makes in between.
+     * For file systems without hard links. ATOMIC_MOVE would replace a ledger. Windows moves only
+     * to a free name; elsewhere the system looks, then moves, and replaces what Node makes in
+     * between.
      */
     private static void move(Path file, Path partial) throws IOException {
         if (isMissing(file)) {
@@ -395,12 +415,13 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by
-     * looking at a text.
+     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an
+     * epsilon was chosen by looking at a text.
      *
      * @param window a public number that never decreases, such as {@link #today}
      * @throws IOException if the file cannot be read
-     * @throws UndertoneException if the ledger is of a later window, or the file is no longer a ledger
+     * @throws UndertoneException if the ledger is of a later window, or the file is no longer a
+     *     ledger
      */
     public synchronized long remaining(long window) throws IOException {
         check(window);
@@ -421,16 +442,16 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever
-     * becomes of the grant, and may be spent if this fails.
+     * Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
+     * spent whatever becomes of the grant, and may be spent if this fails.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000
-     * @param window a public number that never decreases, such as {@link #today}; one far in the future locks the
-     *     ledger until then
+     * @param window a public number that never decreases, such as {@link #today}; one far in the
+     *     future locks the ledger until then
      * @throws IOException if the file cannot be read or written
-     * @throws UndertoneException {@link Status#LEDGER_EXHAUSTED} if less is left, {@link Status#LEDGER_RECORD_LOST} if a
-     *     record was torn in a power cut, after which the rest of the window is spent, {@link
-     *     Status#LEDGER_FROM_FUTURE} if the ledger is of a later window
+     * @throws UndertoneException {@link Status#LEDGER_EXHAUSTED} if less is left, {@link
+     *     Status#LEDGER_RECORD_LOST} if a record was torn in a power cut, after which the rest of
+     *     the window is spent, {@link Status#LEDGER_FROM_FUTURE} if the ledger is of a later window
      */
     public Grant spend(long epsilonMicro, long window) throws IOException {
         return spend(epsilonMicro, 1, window);

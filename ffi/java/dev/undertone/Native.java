@@ -179,10 +179,7 @@ final class Native {
             ByteBuffer document, ByteBuffer grant, int rule, byte[] entropy, byte[] out);
 
     static native int documentReleaseWholeText(
-            ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
-
-    static native int documentReleaseProjective(
-            ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
+            ByteBuffer document, ByteBuffer grant, boolean projective, byte[] entropy, byte[] out);
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 

@@ -3,8 +3,8 @@
 package dev.undertone;
 
 /**
- * What an {@link UndertoneException} says is wrong, as a number. Numbers keep their meaning for
- * ever. Later versions may add some, so treat one that you do not know as a failure.
+ * The numbers of an {@link UndertoneException}. They keep their meaning for ever. Later versions
+ * may add some, so treat one that you do not know as a failure.
  */
 public final class Status {
     /** A required pointer is NULL; an array may be NULL only if its length is 0. */

@@ -20,13 +20,11 @@ from ._errors import short
 from ._files import whole
 from ._frames import Framed, library
 from ._texts import Texts, blocks, count_of, is_column, is_missing, kind, listed, numbers
+from ._undertone import RELEASE_BYTES as BYTES
 from ._undertone import Candidates, Encoder, Ledger, Pack, Release
 
 if TYPE_CHECKING:
     import pyarrow
-
-#: Bytes of a release.
-BYTES = 24
 
 #: Texts between two checks for signals and calls of ``progress``: without an encoder, and with one.
 BLOCK = 2048

@@ -22,6 +22,7 @@ __all__ = [
     "Pack",
     "PlanAnswer",
     "Question",
+    "RELEASE_BYTES",
     "RULES",
     "Release",
     "Releaser",
@@ -41,6 +42,7 @@ __all__ = [
 
 __version__: Final[str]
 MECHANISMS: Final[dict[int, str]]
+RELEASE_BYTES: Final[int]
 RULES: Final[dict[int, str]]
 SPARK_SQL: Final[str]
 

@@ -534,14 +534,16 @@ def _value(column: _Named) -> Column:
 
 def _bytes(release: Column) -> Column:
     """The bytes of releases, which may be written in hexadecimal digits."""
-    return sql.when(sql.octet_length(release) == 48, sql.unhex(release.cast("string"))).otherwise(release)
+    return sql.when(sql.octet_length(release) == 2 * RELEASE_BYTES, sql.unhex(release.cast("string"))).otherwise(release)
 
 
 def _reason(df: DataFrame, slices: list[str]) -> Column:
     """Why a row is not counted, or null. Other reasons are found once rows are grouped."""
     release = _column(df, "release").value
     reason = sql.when(release.isNull(), _NO_RELEASE)
-    reason = reason.when(~sql.octet_length(release).isin(24, 48), _NOT_A_RELEASE).when(_bytes(release).isNull(), _NOT_HEXADECIMAL)
+    lengths = (RELEASE_BYTES, 2 * RELEASE_BYTES)
+    reason = reason.when(~sql.octet_length(release).isin(*lengths), _NOT_A_RELEASE)
+    reason = reason.when(_bytes(release).isNull(), _NOT_HEXADECIMAL)
     for name in slices:
         column = _column(df, name)
         reason = reason.when(column.value.isNull(), _NO_VALUE)

@@ -15,26 +15,6 @@ public struct Epsilon: Equatable, Sendable {
     }
 }
 
-/// For what a release keeps its epsilon. Every unit has a ledger of its own.
-public enum PrivacyUnit: Int32, CaseIterable, Sendable {
-    /// Any one sentence may be exchanged: `Document.release`.
-    case sentence = 1
-    /// The whole text may be exchanged for any other: `releaseWholeText`, `releaseProjective`.
-    case wholeText
-    /// A bag of words may be exchanged for one at word mover's distance 1: `Bag.release`.
-    case word
-    /// A vector may be exchanged for one at distance 1: `VectorMechanism.release`.
-    case vector
-}
-
-/// How a candidate is drawn.
-public enum Rule: Int32, Sendable {
-    /// The default: never worse than the exponential mechanism at the same epsilon.
-    case permuteAndFlip = 1
-    /// For accounting in zCDP.
-    case exponential
-}
-
 /// Permission to spend an epsilon once: what every release takes.
 public final class Grant: Sendable {
     let handle: Handle

@@ -1,8 +1,9 @@
 import CUndertone
 import Foundation
 
-/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first,
-/// never goes back, kept where the file is not. While it is asked, its ledger is busy and refuses to spend.
+/// A monotonic counter of the platform for one ledger, by which a file that was set back is
+/// noticed: 0 at first, never goes back, kept where the file is not. While it is asked, its ledger
+/// is busy and refuses to spend.
 public protocol Counter: AnyObject {
     /// The counter as it is now.
     func read() throws -> UInt64
@@ -10,9 +11,9 @@ public protocol Counter: AnyObject {
     func raise(to: UInt64) throws
 }
 
-/// A privacy budget in a file: an epsilon for every window of time, for one unit. The file is locked until the ledger
-/// is closed or deinitialised. Exclude the file from backups (`isExcludedFromBackup`): after restoring one, what was
-/// spent since would be forgotten.
+/// A privacy budget in a file: an epsilon for every window of time, for one unit. The file is
+/// locked until the ledger is closed or deinitialised. Exclude the file from backups
+/// (`isExcludedFromBackup`): after restoring one, what was spent since would be forgotten.
 public final class Ledger: @unchecked Sendable {
     /// Recursive, so that a counter that uses its ledger is refused instead of waiting for itself.
     private let lock = NSRecursiveLock()
@@ -21,9 +22,11 @@ public final class Ledger: @unchecked Sendable {
     private let access: Access
     private let unit: PrivacyUnit
 
-    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not become a fresh budget.
+    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not
+    /// become a fresh budget.
     ///
-    /// - Throws: `UndertoneError.refused(UNDERTONE_STATUS_LEDGER_IN_USE)` if another program or object has it open.
+    /// - Throws: `UndertoneError.refused(UNDERTONE_STATUS_LEDGER_IN_USE)` if another program or
+    ///   object has it open.
     public init(opening path: String, for unit: PrivacyUnit, counter: Counter? = nil) throws {
         access = Access(path, counter)
         self.unit = unit
@@ -41,8 +44,9 @@ public final class Ledger: @unchecked Sendable {
         try self.init(opening: path, for: unit, counter: counter)
     }
 
-    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a clock was wrong.
-    /// The present `window` counts as spent. A person or a rule of the app should decide this.
+    /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future
+    /// because a clock was wrong. The present `window` counts as spent. A person or a rule of the
+    /// app should decide this.
     public static func recreateSpent(
         _ path: String, for unit: PrivacyUnit, budgetMicro: UInt64, window: UInt64, counter: Counter? = nil
     ) throws -> Ledger {
@@ -53,17 +57,17 @@ public final class Ledger: @unchecked Sendable {
         return try Ledger(opening: path, for: unit, counter: counter)
     }
 
-    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never
-    /// decreases, such as the days since 1970.
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public
+    /// number that never decreases, such as the days since 1970.
     public func remaining(in window: UInt64) throws -> UInt64 {
         var micro: UInt64 = 0
         try alone { try access.with { undertone_posix_remaining(&$0, unit.rawValue, window, &micro) } }
         return micro
     }
 
-    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays spent whatever becomes
-    /// of the grant, and may be spent if this fails. `words`: 1, or the number of words that a bag releases; each costs
-    /// epsilon.
+    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
+    /// spent whatever becomes of the grant, and may be spent if this fails. `words`: 1, or the
+    /// number of words that a bag releases; each costs epsilon.
     public func spend(_ epsilon: Epsilon, in window: UInt64, words: UInt32 = 1) throws -> Grant {
         try alone {
             Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
@@ -76,7 +80,8 @@ public final class Ledger: @unchecked Sendable {
         }
     }
 
-    /// Unlocks the file. Closing it again does nothing. Called by its counter, it closes once that call is done.
+    /// Unlocks the file. Closing it again does nothing. Called by its counter, it closes once that
+    /// call is done.
     public func close() {
         lock.lock()
         defer { lock.unlock() }

@@ -72,14 +72,6 @@ public final class Pack: Sendable {
     }
 }
 
-/// How a pack selects a candidate.
-public enum Selection: Int32, Sendable {
-    /// By depth, along random directions.
-    case depth = 1
-    /// By scores.
-    case scores
-}
-
 /// The sentences of a text: those that `Document.push(text:)` adds.
 public func sentences(of text: String) -> [String] { split(text, undertone_sentence_next).sentences }
 

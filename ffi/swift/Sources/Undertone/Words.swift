@@ -35,16 +35,6 @@ public final class Vocabulary: Sendable {
     }
 }
 
-/// How a word is made private.
-public enum WordMethod: Int32, Sendable {
-    /// Selection by permute-and-flip, the default.
-    case permuteAndFlip = 1
-    /// Selection by the exponential mechanism.
-    case exponential
-    /// Noise on a word's vector, then the nearest word; for comparison.
-    case laplaceNearest
-}
-
 /// The words of one private text: words go in, one private release comes out, and the bag is empty
 /// again.
 public final class Bag: Sendable {
@@ -116,14 +106,6 @@ public struct BagRelease: Equatable, Sendable {
         epsilon = Epsilon(micro: micro)
         packID = id
     }
-}
-
-/// The noise on a released vector.
-public enum Noise: Int32, Sendable {
-    /// n-dimensional Laplace noise, the default: the least noise.
-    case laplace = 3
-    /// Discrete Laplace noise on each coordinate: no delta, for about 1.5 times the noise.
-    case discreteLaplace
 }
 
 /// The mechanism that releases private vectors, with its public parameters.

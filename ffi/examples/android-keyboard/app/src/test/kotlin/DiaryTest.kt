@@ -17,7 +17,7 @@ import java.nio.file.StandardOpenOption
  * Days of the keyboard on a desktop: DiaryTestKt PACK, a pack with a lexicon.
  */
 
-/** Kinds of fields as Android numbers them, besides those of [Field]; `NumbersTest.kt` compares them. */
+/** Android's numbers of input types that [Field] lacks; `NumbersTest.kt` compares them. */
 object Kinds {
     const val CLASS_NUMBER = 0x2
     const val PASSWORD = 0x80
@@ -145,7 +145,8 @@ private fun aReleaseADay(phone: Phone) {
     phone.diary.begin(Field(Kinds.CLASS_NUMBER, 0), DAY + 2)
     check(phone.releases().size == 2 && phone.diary.sentenceCount == 0) { "the next day, in any field" }
 
-    // A day without typed text also has a release, so a release does not reveal whether there was any.
+    // A day without typed text has a release as well, so a release does not reveal that there was
+    // text.
     phone.diary.begin(prose, DAY + 3)
     check(phone.releases().size == 3) { "an empty day" }
     // The clock was set back: nothing leaves, and nothing fails.
@@ -272,7 +273,9 @@ private fun lettersAreOverwritten(phone: Phone) {
     check(holds("")) { "what was there at the end" }
 }
 
-/** All that is on storage after days of typing is a ledger and whole releases, without a word of the text. */
+/**
+ * After days of typing, storage has only a ledger and whole releases, without a word of the text.
+ */
 private fun nothingOfATextIsStored(phone: Phone) {
     val words = listOf("zugzwang", "quixotic", "xylophone")
     for (day in 0L..5L) for (word in words) phone.write("The $word is mine. ", prose, DAY + day)

@@ -2,7 +2,10 @@ import android.text.InputType
 import android.view.inputmethod.EditorInfo
 import dev.undertone.keyboard.Field
 
-/** The numbers that we have for Android's are Android's: compiled against android.jar, whose constants the compiler copies. */
+/**
+ * The numbers that we have for Android's are Android's: compiled against android.jar, whose
+ * constants the compiler copies.
+ */
 fun main() {
     val numbers = listOf(
         Field.MASK_CLASS to InputType.TYPE_MASK_CLASS,

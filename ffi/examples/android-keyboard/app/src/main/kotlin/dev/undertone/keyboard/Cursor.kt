@@ -23,7 +23,10 @@ class Cursor {
     /** A key puts characters in front of the cursor. */
     fun put(characters: Int) = go(position + characters)
 
-    /** A key deletes characters in front of the cursor. At the start of a field it does nothing, and nothing will be seen. */
+    /**
+     * A key deletes characters in front of the cursor. At the start of a field it does nothing, and
+     * nothing will be seen.
+     */
     fun delete(characters: Int) = go(maxOf(0, position - characters))
 
     private fun go(to: Int) {

@@ -29,16 +29,24 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     private val document = Document(pack)
     private val ledgerFile = folder.resolve("sentences.ledger")
 
-    /** What may leave the device: releases, one after another. The program that uploads it takes whole ones, and empties it. */
+    /**
+     * What may leave the device: releases, one after another. The program that uploads it takes
+     * whole ones, and empties it.
+     */
     val outbox: Path = folder.resolve("outbox")
 
-    /** The end of the text in the field that is not yet a finished sentence, [length] letters. Zeroes follow. */
+    /**
+     * The end of the text in the field that is not yet a finished sentence, [length] letters.
+     * Zeroes follow.
+     */
     private var typed = CharArray(64)
     private var length = 0
     private var isCounting = false
     private var day = -1L
 
-    /** Whether the user agreed, which nobody does for them. To withdraw it forgets all sentences. */
+    /**
+     * Whether the user agreed, which nobody does for them. To withdraw it forgets all sentences.
+     */
     var isAllowed = false
         set(allowed) {
             field = allowed
@@ -75,7 +83,10 @@ class Diary(pack: Pack, folder: Path) : Closeable {
         take { all, start -> Sentence.nextFinished(all, start) }
     }
 
-    /** The keyboard deletes characters in front of the cursor. A sentence that was finished before stays. */
+    /**
+     * The keyboard deletes characters in front of the cursor. A sentence that was finished before
+     * stays.
+     */
     fun delete(characters: Int) = wipe(maxOf(0, length - characters))
 
     /** The cursor went elsewhere: what was not finished is forgotten. */
@@ -136,7 +147,10 @@ class Diary(pack: Pack, folder: Path) : Closeable {
         }
     }
 
-    /** Returns once the release is on storage. One that was cut short before is none: this one takes its place. */
+    /**
+     * Returns once the release is on storage. One that was cut short before is none: this one takes
+     * its place.
+     */
     private fun append(release: ByteArray) {
         RandomAccessFile(outbox.toFile(), "rw").use { file ->
             file.seek(file.length() / Release.BYTES * Release.BYTES)

@@ -16,14 +16,20 @@ class Field(private val inputType: Int, private val imeOptions: Int) {
             inputType and FLAG_NO_SUGGESTIONS == 0 &&
             imeOptions and FLAG_NO_PERSONALIZED_LEARNING == 0
 
-    /** The numbers of `android.text.InputType` and `EditorInfo`; the test of this example compares them. */
+    /**
+     * The numbers of `android.text.InputType` and `EditorInfo`; the test of this example compares
+     * them.
+     */
     companion object {
         const val MASK_CLASS = 0xf
         const val CLASS_TEXT = 0x1
         const val MASK_VARIATION = 0xff0
         const val FLAG_NO_SUGGESTIONS = 0x80000
 
-        /** `EditorInfo.IME_FLAG_NO_PERSONALIZED_LEARNING`, of Android 8, which the test does not have: incognito. */
+        /**
+         * `EditorInfo.IME_FLAG_NO_PERSONALIZED_LEARNING`, of Android 8, which the test does not
+         * have: incognito.
+         */
         const val FLAG_NO_PERSONALIZED_LEARNING = 0x1000000
 
         const val VARIATION_NORMAL = 0x0

@@ -11,7 +11,10 @@ import dev.undertone.Ledger
 import dev.undertone.Pack
 import java.nio.file.Paths
 
-/** A small keyboard whose user may agree to release, once a day, what they write about. All of that is in [Diary]. */
+/**
+ * A small keyboard whose user may agree to release, once a day, what they write about. All of that
+ * is in [Diary].
+ */
 class KeyboardService : InputMethodService() {
     private var diary: Diary? = null
 
@@ -85,7 +88,10 @@ class KeyboardService : InputMethodService() {
         diary?.delete(1)
     }
 
-    /** A new line in some fields, in others it sends what was typed. So the text is finished, and the cursor may be anywhere. */
+    /**
+     * A new line in some fields, in others it sends what was typed. So the text is finished, and
+     * the cursor may be anywhere.
+     */
     private fun enter() {
         diary?.finish()
         sendDownUpKeyEvents(KeyEvent.KEYCODE_ENTER)
