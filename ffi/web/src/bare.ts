@@ -32,7 +32,11 @@ type Given = WebAssembly.Module | BufferSource | Response | Blob;
 async function compiled(given: Given): Promise<WebAssembly.Module> {
     // By what it is, not by `instanceof`: it may come from another window or context.
     if (Object.prototype.toString.call(given) === "[object WebAssembly.Module]") return given as WebAssembly.Module;
-    if (isBuffer(given) || ArrayBuffer.isView(given)) return WebAssembly.compile(given as BufferSource);
+    if (isBuffer(given)) return WebAssembly.compile(given);
+    if (ArrayBuffer.isView(given)) {
+        // Some engines take no DataView.
+        return WebAssembly.compile(new Uint8Array(given.buffer as ArrayBuffer, given.byteOffset, given.byteLength));
+    }
     if (typeof (given as Response | undefined)?.arrayBuffer === "function") {
         return WebAssembly.compile(await received(given as Response));
     }

@@ -80,6 +80,7 @@ test("start takes the module in any form and of any realm", async () => {
         "an ArrayBuffer": Uint8Array.from(WASM).buffer,
         "an ArrayBuffer of another realm": foreign("Uint8Array.from(numbers).buffer", WASM),
         "a view of another realm": foreign("Uint8Array.from(numbers)", WASM),
+        "a DataView of another realm": foreign("new DataView(Uint8Array.from(numbers).buffer)", WASM),
         "a compiled module": await WebAssembly.compile(WASM),
         "a Blob": new Blob([WASM]),
         "a Response": new Response(WASM),

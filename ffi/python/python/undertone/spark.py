@@ -91,7 +91,7 @@ from . import _answers, _releases, _undertone
 from ._answers import Counts, Number
 from ._errors import ArgumentError, UndertoneError, short
 from ._frames import library
-from ._undertone import Candidates, Pack
+from ._undertone import RELEASE_BYTES, Candidates, Pack
 
 if TYPE_CHECKING:
     import pyarrow
