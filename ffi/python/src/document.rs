@@ -159,10 +159,12 @@ impl Document {
     }
 }
 
-pub(crate) fn rule_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::PermuteAndFlip => "permute-and-flip",
-        Rule::Exponential => "exponential",
+/// The name by which `release` and `privatize` take the rule of a release.
+pub(crate) fn rule_name(mechanism: Mechanism, rule: Rule) -> &'static str {
+    match (mechanism, rule) {
+        (Mechanism::WholeText | Mechanism::Projective, _) => mechanism_name(mechanism),
+        (_, Rule::PermuteAndFlip) => "permute-and-flip",
+        (_, Rule::Exponential) => "exponential",
     }
 }
 
@@ -207,10 +209,10 @@ impl Release {
         mechanism_name(self.0.mechanism())
     }
 
-    /// "permute-and-flip" or "exponential".
+    /// "permute-and-flip", "exponential", "whole-text" or "projective", as `privatize` takes it.
     #[getter]
     fn rule(&self) -> &'static str {
-        rule_name(self.0.rule())
+        rule_name(self.0.mechanism(), self.0.rule())
     }
 
     /// The number of the candidate; of "whole-text" releases, the number of candidates stands for

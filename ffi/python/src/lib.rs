@@ -62,11 +62,13 @@ mod _undertone {
         // The names of the numbers that releases have.
         let (mechanisms, rules) = (PyDict::new(module.py()), PyDict::new(module.py()));
         for number in 0..=u8::MAX {
-            if let Some(mechanism) = Mechanism::from_number(number) {
-                mechanisms.set_item(number, crate::pack::mechanism_name(mechanism))?;
-            }
-            if let Some(rule) = Rule::from_number(number) {
-                rules.set_item(number, crate::document::rule_name(rule))?;
+            let Some(mechanism) = Mechanism::from_number(number) else {
+                continue;
+            };
+            mechanisms.set_item(number, crate::pack::mechanism_name(mechanism))?;
+            for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
+                let name = crate::document::rule_name(mechanism, rule);
+                rules.set_item((number, rule as u8), name)?;
             }
         }
         module.add("MECHANISMS", mechanisms)?;

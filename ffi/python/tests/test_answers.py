@@ -136,7 +136,7 @@ def test_plans(built: ut.Built) -> None:
     plan = ut.plan(built.candidates, [1, 3], within=0.05, devices=[1000], shares={"health-clinic": 0.5})
     frame = plan.to_dict()
     assert set(frame["epsilon"]) == {1.0, 3.0} and set(frame["shares_of"]) == {"candidates", "labels"}
-    assert set(frame["mechanism"]) == {"scores", "whole-text", "projective"} and set(frame["rule"]) == {"permute-and-flip", "exponential"}
+    assert set(frame["mechanism"]) == {"scores", "whole-text", "projective"} and set(frame["rule"]) == {"permute-and-flip", "whole-text", "projective"}
     assert "epsilon 3" in str(plan) and plan.html().startswith("<!DOCTYPE html>")
     with pytest.raises(ut.UndertoneError, match="no candidate"):
         ut.plan(built.candidates, 1, shares={"no such": 0.5})

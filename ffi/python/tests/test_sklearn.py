@@ -14,6 +14,7 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone  # type: ignore[import-untyped]  # noqa: E402
 from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # type: ignore[import-untyped]  # noqa: E402
+from sklearn.utils import get_tags  # type: ignore[import-untyped]  # noqa: E402
 
 from undertone.sklearn import ReleaseClassifier  # noqa: E402
 
@@ -31,6 +32,11 @@ def test_it_is_a_classifier() -> None:
     assert search.best_params_ == {"epsilon": 1000}
     again = clone(classifier)
     assert again.get_params() == {"epsilon": 1000, "rule": "whole-text", "heads": "features"} and not hasattr(again, "classes_")
+
+
+def test_tags_declare_texts_and_chance() -> None:
+    tags = get_tags(ReleaseClassifier())
+    assert (tags.input_tags.string, tags.input_tags.two_d_array, tags.non_deterministic) == (True, False, True)
 
 
 def test_labels_are_those_that_were_given() -> None:

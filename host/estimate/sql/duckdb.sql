@@ -8,37 +8,42 @@
 --     CREATE VIEW releases AS
 --         SELECT content[24 * n + 1 : 24 * n + 24] AS release FROM read_blob('releases.raw'), range(0, size // 24) AS r(n);
 --
--- For slices, add their columns at its four marks. Rows are grouped by their bytes first, so only what differs is taken apart.
+-- For slices, add their columns at its four marks. Rows are grouped by their bytes first, so that each
+-- different release is parsed once. The query's own names end in `_of_undertone`; a slice with any other name keeps
+-- its values. Rename a slice that is called like a column of the result: counts need each name once.
 WITH grouped AS (
-    SELECT release, /* slices, */ count(*) AS count
+    SELECT release, /* slices, */ count(*) AS count_of_undertone
     FROM releases
     WHERE octet_length(release) = 24
     GROUP BY release /* , slices */
 ),
 digits AS (
-    SELECT hex(release) AS h, * FROM grouped
+    SELECT hex(release) AS hex_of_undertone, * FROM grouped
 ),
 fields AS (
     SELECT
-        h[1:8] AS start,
-        ('0x' || h[9:10])::INTEGER AS mechanism,
-        ('0x' || h[11:12])::INTEGER AS rule,
-        ('0x' || h[15:16] || h[13:14])::INTEGER AS "order",
-        ('0x' || h[23:24] || h[21:22] || h[19:20] || h[17:18])::BIGINT AS micro,
-        ('0x' || h[31:32] || h[29:30] || h[27:28] || h[25:26])::BIGINT AS outcome,
-        lower(h[33:48]) AS pack,
+        hex_of_undertone[1:8] AS start_of_undertone,
+        ('0x' || hex_of_undertone[9:10])::INTEGER AS mechanism_of_undertone,
+        ('0x' || hex_of_undertone[11:12])::INTEGER AS rule_of_undertone,
+        ('0x' || hex_of_undertone[15:16] || hex_of_undertone[13:14])::INTEGER AS order_of_undertone,
+        ('0x' || hex_of_undertone[23:24] || hex_of_undertone[21:22]
+            || hex_of_undertone[19:20] || hex_of_undertone[17:18])::BIGINT AS micro_of_undertone,
+        ('0x' || hex_of_undertone[31:32] || hex_of_undertone[29:30]
+            || hex_of_undertone[27:28] || hex_of_undertone[25:26])::BIGINT AS outcome_of_undertone,
+        lower(hex_of_undertone[33:48]) AS pack_of_undertone,
         *
     FROM digits
 )
 SELECT
-    pack, mechanism, rule,
-    (micro::DECIMAL(18, 6) / 1000000)::DECIMAL(10, 6) AS epsilon,
-    "order", /* slices, */ outcome, count
+    pack_of_undertone AS pack, mechanism_of_undertone AS mechanism, rule_of_undertone AS rule,
+    (micro_of_undertone::DECIMAL(18, 6) / 1000000)::DECIMAL(10, 6) AS epsilon,
+    order_of_undertone AS "order", /* slices, */ outcome_of_undertone AS outcome, count_of_undertone AS count
 FROM fields
-WHERE start = '55545201'
-    AND (mechanism IN (1, 2) AND rule IN (1, 2) AND "order" = 0
-        OR mechanism = 7 AND rule = 2 AND "order" = 0
-        -- An order that is no prime is not looked for here.
-        OR mechanism = 8 AND rule = 2 AND "order" >= 2)
-    AND micro BETWEEN 1 AND 1000000000
-ORDER BY pack, mechanism, rule, "order", epsilon, /* slices, */ outcome;
+WHERE start_of_undertone = '55545201'
+    AND (mechanism_of_undertone IN (1, 2) AND rule_of_undertone IN (1, 2) AND order_of_undertone = 0
+        OR mechanism_of_undertone = 7 AND rule_of_undertone = 2 AND order_of_undertone = 0
+        -- An order that is not prime is not looked for here.
+        OR mechanism_of_undertone = 8 AND rule_of_undertone = 2 AND order_of_undertone >= 2)
+    AND micro_of_undertone BETWEEN 1 AND 1000000000
+ORDER BY pack_of_undertone, mechanism_of_undertone, rule_of_undertone, order_of_undertone, micro_of_undertone,
+    /* slices, */ outcome_of_undertone;

@@ -9,37 +9,45 @@
 --     spark.sparkContext.binaryRecords('releases.raw', 24).map(lambda r: (r,)).toDF('release BINARY')
 --         .createOrReplaceTempView('releases')
 --
--- For slices, add their columns at its four marks. Rows are grouped by their bytes first, so only what differs is taken apart.
+-- For slices, add their columns at its four marks. Rows are grouped by their bytes first, so that each
+-- different release is parsed once. The query's own names end in `_of_undertone`; a slice with any other name keeps
+-- its values. Rename a slice that is called like a column of the result: counts need each name once.
 WITH grouped AS (
-    SELECT release, /* slices, */ count(*) AS count
+    SELECT release, /* slices, */ count(*) AS count_of_undertone
     FROM releases
     WHERE octet_length(release) = 24
     GROUP BY release /* , slices */
 ),
 digits AS (
-    SELECT hex(release) AS h, * FROM grouped
+    SELECT hex(release) AS hex_of_undertone, * FROM grouped
 ),
 fields AS (
     SELECT
-        substr(h, 1, 8) AS start,
-        CAST(conv(substr(h, 9, 2), 16, 10) AS INT) AS mechanism,
-        CAST(conv(substr(h, 11, 2), 16, 10) AS INT) AS rule,
-        CAST(conv(substr(h, 15, 2) || substr(h, 13, 2), 16, 10) AS INT) AS order,
-        CAST(conv(substr(h, 23, 2) || substr(h, 21, 2) || substr(h, 19, 2) || substr(h, 17, 2), 16, 10) AS BIGINT) AS micro,
-        CAST(conv(substr(h, 31, 2) || substr(h, 29, 2) || substr(h, 27, 2) || substr(h, 25, 2), 16, 10) AS BIGINT) AS outcome,
-        lower(substr(h, 33, 16)) AS pack,
+        substr(hex_of_undertone, 1, 8) AS start_of_undertone,
+        CAST(conv(substr(hex_of_undertone, 9, 2), 16, 10) AS INT) AS mechanism_of_undertone,
+        CAST(conv(substr(hex_of_undertone, 11, 2), 16, 10) AS INT) AS rule_of_undertone,
+        CAST(conv(substr(hex_of_undertone, 15, 2) || substr(hex_of_undertone, 13, 2), 16, 10) AS INT)
+            AS order_of_undertone,
+        CAST(conv(substr(hex_of_undertone, 23, 2) || substr(hex_of_undertone, 21, 2)
+            || substr(hex_of_undertone, 19, 2) || substr(hex_of_undertone, 17, 2), 16, 10) AS BIGINT)
+            AS micro_of_undertone,
+        CAST(conv(substr(hex_of_undertone, 31, 2) || substr(hex_of_undertone, 29, 2)
+            || substr(hex_of_undertone, 27, 2) || substr(hex_of_undertone, 25, 2), 16, 10) AS BIGINT)
+            AS outcome_of_undertone,
+        lower(substr(hex_of_undertone, 33, 16)) AS pack_of_undertone,
         *
     FROM digits
 )
 SELECT
-    pack, mechanism, rule,
-    CAST(CAST(micro AS DECIMAL(18, 6)) / 1000000 AS DECIMAL(10, 6)) AS epsilon,
-    order, /* slices, */ outcome, count
+    pack_of_undertone AS pack, mechanism_of_undertone AS mechanism, rule_of_undertone AS rule,
+    CAST(CAST(micro_of_undertone AS DECIMAL(18, 6)) / 1000000 AS DECIMAL(10, 6)) AS epsilon,
+    order_of_undertone AS `order`, /* slices, */ outcome_of_undertone AS outcome, count_of_undertone AS count
 FROM fields
-WHERE start = '55545201'
-    AND (mechanism IN (1, 2) AND rule IN (1, 2) AND order = 0
-        OR mechanism = 7 AND rule = 2 AND order = 0
-        -- An order that is no prime is not looked for here.
-        OR mechanism = 8 AND rule = 2 AND order >= 2)
-    AND micro BETWEEN 1 AND 1000000000
-ORDER BY pack, mechanism, rule, order, epsilon, /* slices, */ outcome
+WHERE start_of_undertone = '55545201'
+    AND (mechanism_of_undertone IN (1, 2) AND rule_of_undertone IN (1, 2) AND order_of_undertone = 0
+        OR mechanism_of_undertone = 7 AND rule_of_undertone = 2 AND order_of_undertone = 0
+        -- An order that is not prime is not looked for here.
+        OR mechanism_of_undertone = 8 AND rule_of_undertone = 2 AND order_of_undertone >= 2)
+    AND micro_of_undertone BETWEEN 1 AND 1000000000
+ORDER BY pack_of_undertone, mechanism_of_undertone, rule_of_undertone, order_of_undertone, micro_of_undertone,
+    /* slices, */ outcome_of_undertone

@@ -167,8 +167,8 @@ class PlanOf(Answered):
         is enough) and ``limit``, the precision of any number of devices."""
         names = ["epsilon", "shares_of", "sentences", "mechanism", "rule", "order", "devices", "limit"]
         columns: dict[str, list[Any]] = {name: [way[name] for way in self.data["ways"]] for name in names}
+        columns["rule"] = [_undertone.RULES[numbers] for numbers in zip(columns["mechanism"], columns["rule"])]
         columns["mechanism"] = [_undertone.MECHANISMS[number] for number in columns["mechanism"]]
-        columns["rule"] = [_undertone.RULES[number] for number in columns["rule"]]
         return columns
 
     def text(self) -> str:

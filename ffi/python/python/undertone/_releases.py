@@ -149,7 +149,7 @@ class Releases(Framed):
             "release": [digits[at : at + width] for at in range(0, len(digits), width)],
             "pack": [packs[at : at + 16] for at in range(0, len(packs), 16)],
             "mechanism": [_undertone.MECHANISMS.get(number, str(number)) for number in fields["mechanism"].tolist()],
-            "rule": [_undertone.RULES.get(number, str(number)) for number in fields["rule"].tolist()],
+            "rule": [_undertone.RULES.get(numbers, str(numbers[1])) for numbers in fields[["mechanism", "rule"]].tolist()],
             "epsilon": fields["epsilon"] / 1e6,
             "order": fields["order"].copy(),
             "outcome": fields["outcome"].copy(),
@@ -157,12 +157,17 @@ class Releases(Framed):
         }
 
     def to_arrow(self) -> pyarrow.Table:
-        """``release`` as fixed-size binaries of 24 bytes, without a copy, and the columns, missing
-        values as null: what ``count`` reads as Parquet. Needs PyArrow."""
+        """The columns of ``to_dict``: ``release`` as fixed-size binaries of 24 bytes, without a
+        copy, and missing values as null. Needs PyArrow."""
+        read = {name: values for name, values in self.to_dict().items() if name in OWN and name != "release"}
+        return self._table(read)
+
+    def _table(self, read: Mapping[str, Any]) -> pyarrow.Table:
+        """The releases, what was ``read`` from them, and the columns."""
         arrow = library("pyarrow")
         buffers = [None, arrow.py_buffer(self._data)]
         releases = arrow.FixedSizeBinaryArray.from_buffers(arrow.binary(BYTES), len(self), buffers)
-        table: pyarrow.Table = arrow.table({"release": releases})
+        table: pyarrow.Table = arrow.table({"release": releases, **read})
         for name, values in self.columns.items():
             column = arrow.array([None if is_missing(value) else value for value in values])
             # Readers know no type for a column of nothing but missing values.
@@ -202,7 +207,7 @@ class Releases(Framed):
                 rows.writerow([str(value).lower() if isinstance(value, bool) else value for value in map(_plain, row)])
 
     def _write_parquet(self, path: str) -> None:
-        library("pyarrow.parquet").write_table(self.to_arrow(), path)
+        library("pyarrow.parquet").write_table(self._table({}), path)
 
     def count(
         self,

@@ -43,7 +43,7 @@ __all__ = [
 __version__: Final[str]
 MECHANISMS: Final[dict[int, str]]
 RELEASE_BYTES: Final[int]
-RULES: Final[dict[int, str]]
+RULES: Final[dict[tuple[int, int], str]]
 SPARK_SQL: Final[str]
 
 _Path = str | PathLike[str]

@@ -38,6 +38,13 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.rule = rule
         self.heads = heads
 
+    def __sklearn_tags__(self) -> Any:
+        """Declares one-dimensional texts as input, and random predictions."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.non_deterministic = True
+        return tags
+
     def fit(self, X: Texts, y: Any) -> ReleaseClassifier:
         """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for
         each, all strings or all of another kind. Raises as :func:`undertone.build_pack` does, and

@@ -282,7 +282,7 @@ def _draw(
             raise TypeError(f"partition {context.partitionId()}, text {row + int(number[1])}{str(problem)[number.end() :]}") from None
         digest ^= int(np.bitwise_xor.reduce(_digests(releases.array, np.arange(row, row + len(releases)))))
         row += len(releases)
-        column = releases.to_arrow().column("release").combine_chunks().cast(arrow.binary())
+        column = releases._table({}).column("release").combine_chunks().cast(arrow.binary())
         yield arrow.RecordBatch.from_arrays([column, *batch.columns[1:]], names=names)
     reports.add([(context.partitionId(), digest)])
 
