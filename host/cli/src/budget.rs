@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
     /// the sentence cost a whole text.
     #[arg(long, value_name = "FILE")]
     pack: Option<PathBuf>,
+    /// How far apart two bags of words (word mover's distance) or two vectors are, with what the mechanism adds (q or
+    /// tau). Releases of words and vectors cost more at larger distances.
+    #[arg(long, default_value = "1", value_name = "W", value_parser = distance, allow_hyphen_values = true)]
+    distance: Distance,
     /// Write the numbers as JSON; `-` is standard output, without the text.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,6 +51,18 @@ pub(crate) fn delta(text: &str) -> std::result::Result<f64, String> {
         true => Ok(delta),
         false => Err("it lies between 0 and 1; 1e-6 is one in a million".to_owned()),
     }
+}
+
+/// A distance in micro-units, 0.000001 to 1000.
+#[derive(Clone, Copy)]
+struct Distance(Micro);
+
+fn distance(text: &str) -> std::result::Result<Distance, String> {
+    // The range and the digits of an epsilon, which rounds down; a distance must be rounded up.
+    let parsed: Option<(Epsilon, f64)> = text.parse().ok().zip(text.parse().ok());
+    let (down, exact) = parsed.ok_or("expected a decimal number from 0.000001 to 1000")?;
+    let more = exact > epsilon_f64(down);
+    Ok(Distance(Micro(u64::from(down.micro()) + u64::from(more))))
 }
 
 /// What is released each day by one mechanism.
@@ -163,6 +179,8 @@ impl Daily {
 #[derive(Serialize)]
 struct Answer {
     delta: f64,
+    /// Between two bags or two vectors.
+    distance: f64,
     daily: Vec<DailyRow>,
     totals: Vec<Row>,
     /// In words.
@@ -221,7 +239,7 @@ impl Arguments {
     }
 
     fn answer(&self, pack: Option<&Pack<'_>>) -> Result<Answer> {
-        let budget = budget(&self.daily, pack)?;
+        let budget = self.budget(&self.daily, pack)?;
         let mut totals = Vec::new();
         for unit in Unit::ALL {
             for days in &self.days {
@@ -247,6 +265,7 @@ impl Arguments {
         });
         Ok(Answer {
             delta: self.delta,
+            distance: number(self.distance.0),
             daily: daily.collect(),
             notes: self.notes(pack, &totals)?,
             totals,
@@ -275,11 +294,11 @@ impl Arguments {
             ));
         }
         if self.daily.iter().any(|daily| daily.of_document().is_none()) {
-            notes.push(
-                "For words and vectors the numbers are for a distance of 1 (of bags, word mover's distance), with q or tau included. At \
-                 distance W the sum is W times as much, and the epsilon with delta up to W^2 times."
-                    .to_owned(),
-            );
+            notes.push(format!(
+                "For words and vectors the numbers are for a distance of {} (of bags, word mover's distance), with q or tau included. \
+                 --distance W computes them for another distance.",
+                self.distance.0
+            ));
         }
         if totals.iter().any(|row| row.epsilon_with_delta.is_none()) {
             notes.push(format!(
@@ -307,7 +326,7 @@ impl Arguments {
         let days = self.days.iter().copied().max().unwrap_or(1);
         let all_by = |rule| {
             let daily: Vec<Daily> = self.daily.iter().map(|own| own.by(rule)).collect();
-            budget(&daily, pack)
+            self.budget(&daily, pack)
         };
         let flip = all_by(Rule::PermuteAndFlip)?;
         let exponential = all_by(Rule::Exponential)?;
@@ -333,7 +352,7 @@ impl Arguments {
                     self.delta,
                     rounded(by_flip),
                     rounded(by_exponential),
-                    name(unit),
+                    self.name(unit),
                     match has(Rule::PermuteAndFlip) {
                         true => "For daily use with delta, permute-and-flip is the wrong rule: take `--rule exponential`.",
                         false => "For daily use with delta, exponential is the right rule.",
@@ -341,11 +360,33 @@ impl Arguments {
                 ),
                 false => format!(
                     "For {days} and {} the sum, {sum}, is the least, so delta buys nothing, and permute-and-flip errs less.",
-                    name(unit)
+                    self.name(unit)
                 ),
             });
         }
         Ok(notes)
+    }
+
+    fn budget(&self, daily: &[Daily], pack: Option<&Pack<'_>>) -> Result<Budget> {
+        let mut budget = Budget::at_distance(self.distance.0);
+        for own in daily {
+            let (epsilon, releases) = (own.epsilon, own.releases);
+            match (pack, own.of_document()) {
+                (Some(pack), Some(method)) => budget.add_of_pack(pack, method, epsilon, releases),
+                _ => budget.add(own.mechanism, epsilon, releases),
+            }?;
+        }
+        Ok(budget)
+    }
+
+    /// The name of a unit, with the distance where one counts.
+    fn name(&self, unit: Unit) -> String {
+        match unit {
+            Unit::Sentence => "a sentence".to_owned(),
+            Unit::WholeText => "a whole text".to_owned(),
+            Unit::Word => format!("a bag, distance {}", self.distance.0),
+            Unit::Vector => format!("a vector, distance {}", self.distance.0),
+        }
     }
 
     fn text(&self, answer: &Answer) -> String {
@@ -362,7 +403,7 @@ impl Arguments {
         });
         let mut text = format!("Each day: {}.\n\n", daily.collect::<Vec<_>>().join(", "));
         text += &format!(
-            "{:17}  {:>5}  {:>14}  {:>9}  {:>16}\n",
+            "{:20}  {:>5}  {:>14}  {:>9}  {:>16}\n",
             "exchanged",
             "days",
             "epsilon, summed",
@@ -378,8 +419,8 @@ impl Arguments {
             let with = row.total.with_delta(self.delta);
             let with = with.map_or("never".to_owned(), rounded);
             text += &format!(
-                "{:17}  {:>5}  {sum:>15}  {own:>9}  {with:>16}\n",
-                name(row.unit),
+                "{:20}  {:>5}  {sum:>15}  {own:>9}  {with:>16}\n",
+                self.name(row.unit),
                 row.days
             );
         }
@@ -388,18 +429,6 @@ impl Arguments {
         }
         text
     }
-}
-
-fn budget(daily: &[Daily], pack: Option<&Pack<'_>>) -> Result<Budget> {
-    let mut budget = Budget::default();
-    for own in daily {
-        let (epsilon, releases) = (own.epsilon, own.releases);
-        match (pack, own.of_document()) {
-            (Some(pack), Some(method)) => budget.add_of_pack(pack, method, epsilon, releases),
-            _ => budget.add(own.mechanism, epsilon, releases),
-        }?;
-    }
-    Ok(budget)
 }
 
 /// Whether a release promises something for this unit, or may be taken to.
@@ -418,15 +447,6 @@ fn identifier(unit: Unit) -> &'static str {
         Unit::WholeText => "whole-text",
         Unit::Word => "words",
         Unit::Vector => "vector",
-    }
-}
-
-fn name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Sentence => "a sentence",
-        Unit::WholeText => "a whole text",
-        Unit::Word => "a bag, distance 1",
-        Unit::Vector => "a vector, distance 1",
     }
 }
 

@@ -137,6 +137,47 @@ fn units_stand_apart_and_packs_say_more() {
 }
 
 #[test]
+fn words_and_vectors_cost_what_their_distance_makes_them() {
+    // At distance 0.1 a year of ε = 5 is a year of ε = 0.5.
+    let year = |daily: &str, distance: &str| {
+        let answer = json(&[daily, "--distance", distance, "--days", "365"]);
+        assert_eq!(
+            answer["distance"].to_string().parse(),
+            distance.parse::<f64>()
+        );
+        let unit = answer["totals"][0]["unit"].as_str().unwrap().to_owned();
+        total(&answer, &unit, 365).unwrap()
+    };
+    for (daily, distance, with) in [
+        ("vector-discrete-laplace:5", "0.1", 95.837_855),
+        ("vector-discrete-laplace:0.5", "1", 95.837_855),
+        ("words-exponential=5:0.2", "0.5", 36.512_678),
+        ("words-permute-and-flip=1:0.1", "5", 95.837_855),
+    ] {
+        assert_eq!(year(daily, distance), [Some(182.5), Some(0.0), Some(with)]);
+    }
+    let folder = TempDir::new().unwrap();
+    let daily = ["budget", "--daily", "vector-laplace:3"];
+    let page = succeed(
+        folder.path(),
+        &[&daily[..], &["--distance", "2.5"]].concat(),
+    );
+    for part in ["a vector, distance 2.5", "--distance W"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("W^2"), "{page}");
+    for distance in ["0", "-1", "1001", "far"] {
+        let all = [&daily[..], &["--distance", distance]].concat();
+        refuse(folder.path(), &all, &["0.000001 to 1000"]);
+    }
+    refuse(
+        folder.path(),
+        &["budget", "--daily", "vector-laplace:0.09"],
+        &["0.1..=1000"],
+    );
+}
+
+#[test]
 fn what_is_no_budget_is_refused() {
     let folder = TempDir::new().unwrap();
     for (daily, parts) in [

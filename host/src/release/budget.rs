@@ -9,9 +9,8 @@
 //! - The whole text: releases by the whole text. One by the sentence promises a text only what its pack allows
 //!   ([`Document::whole_text_epsilon`](undertone_core::Document::whole_text_epsilon)), so it counts if its pack is known, and otherwise
 //!   there is no number.
-//! - Words and vectors: ε is for a distance of 1. At distance W it is W times as much, and ρ is W² times as much.
-//!   Distances include what the mechanism adds to each, q for selected words and τ for vectors, and of several releases the
-//!   largest counts.
+//! - Words and vectors: ε is for a distance of 1, or for that of [`Budget::at_distance`]. Distances include what the
+//!   mechanism adds to each, q for selected words and τ for vectors, and of several releases the largest counts.
 //!
 //! Packs and windows add up like anything else: a text that is released under two packs is released twice. The total of a year is about a
 //! sentence that all of its texts have, or about one sentence of each text. A sentence that one day's text alone has is
@@ -75,11 +74,12 @@
 use std::fmt;
 
 use undertone_core::epsilon::{Epsilon, MICRO, Micro};
-use undertone_core::laplace::Noise;
+use undertone_core::laplace::{Laplace, Noise, Sensitivity};
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
 use undertone_core::select::{MAX_CANDIDATES, Rule};
+use undertone_core::vector::VectorError;
 
 pub use undertone_core::unit::Unit;
 
@@ -159,7 +159,8 @@ impl Cost {
 
     /// Of so many vectors with Laplace noise, which all together move by 1.
     fn laplace(micro: u64, vectors: u64) -> Self {
-        let cost = Self::pure((micro + KAPPA) * vectors);
+        let each = micro.saturating_add(KAPPA);
+        let cost = Self::pure(each.saturating_mul(vectors));
         let factor = (cost.micro as f64 / f64::from(MICRO)).exp();
         Self {
             // All of them may move as far as one does.
@@ -225,20 +226,43 @@ enum Known<'a> {
 }
 
 /// What releases of one window cost; see the [module](self).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Budget {
     /// By unit.
     spent: [Option<Cost>; Unit::ALL.len()],
     /// Whether there are releases that promise a text nothing that is known here.
     unbounded: bool,
+    /// How far apart two bags or two vectors are.
+    distance: Micro,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::at_distance(Micro(MICRO.into()))
+    }
 }
 
 impl Budget {
+    /// An empty budget for bags of words and vectors that are this far apart, in micro-units.
+    pub fn at_distance(distance: Micro) -> Self {
+        Self {
+            spent: Default::default(),
+            unbounded: false,
+            distance,
+        }
+    }
+
+    /// ε at the distance of this budget, from ε at a distance of 1: rounded up.
+    fn at(&self, micro: u64) -> u64 {
+        let product = u128::from(micro) * u128::from(self.distance.0);
+        u64::try_from(product.div_ceil(MICRO.into())).unwrap_or(u64::MAX)
+    }
+
     /// Adds a number of releases in each window.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a bag of 0 or more than [`MAX_BAG_SIZE`] words, and if a window
-    /// would cost an ε of more than 281 million. The budget is unchanged.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a bag of 0 or more than [`MAX_BAG_SIZE`] words, for
+    /// an ε of vectors below 0.1, and if a window would cost an ε of more than 281 million. The budget is unchanged.
     pub fn add(&mut self, mechanism: Mechanism, epsilon: Epsilon, releases: u16) -> Result<()> {
         self.add_under(Known::Nothing, mechanism, epsilon, releases)
     }
@@ -327,14 +351,24 @@ impl Budget {
                 }
                 let words = u64::from(words);
                 let cost = match mechanism {
-                    WordMechanism::Selection(rule) => Cost::of_rule(rule, micro * words),
+                    WordMechanism::Selection(rule) => Cost::of_rule(rule, self.at(micro * words)),
                     // Noise, which costs the most.
-                    _ => Cost::laplace(micro, words),
+                    _ => {
+                        check_noise(Noise::Laplace, epsilon)?;
+                        Cost::laplace(self.at(micro), words)
+                    }
                 };
                 add(Unit::Word, cost)?;
             }
-            Mechanism::Vector(Noise::DiscreteLaplace) => add(Unit::Vector, Cost::pure(micro))?,
-            Mechanism::Vector(Noise::Laplace) => add(Unit::Vector, Cost::laplace(micro, 1))?,
+            Mechanism::Vector(noise) => {
+                check_noise(noise, epsilon)?;
+                let micro = self.at(micro);
+                let cost = match noise {
+                    Noise::DiscreteLaplace => Cost::pure(micro),
+                    Noise::Laplace => Cost::laplace(micro, 1),
+                };
+                add(Unit::Vector, cost)?;
+            }
         }
         *self = next;
         Ok(())
@@ -346,8 +380,8 @@ impl Budget {
         }
         let none = Cost::pure(0);
         let spent = self.spent[place(unit)].get_or_insert(none);
-        // A sentence's loss is the largest: 255 levels of 43 each.
-        let micro = spent.micro + cost.micro * u64::from(releases);
+        let all = cost.micro.saturating_mul(releases.into());
+        let micro = spent.micro.saturating_add(all);
         if micro > MOST_MICRO {
             return Err(Error::from(Cause::Setting {
                 what: "the epsilon of all releases of a window",
@@ -419,6 +453,13 @@ impl Total {
         let micro = (epsilon * f64::from(MICRO) * UP).ceil() as u64;
         Some(Micro(micro.saturating_add(1).min(self.micro)))
     }
+}
+
+/// Refuses an ε that no noise is drawn with.
+fn check_noise(noise: Noise, epsilon: Epsilon) -> Result<()> {
+    Laplace::with_noise(noise, 1, epsilon, Sensitivity::ONE)
+        .map(drop)
+        .map_err(|problem| VectorError::from(problem).into())
 }
 
 /// The number of candidates of a pack that texts are released under as a whole.
@@ -767,6 +808,63 @@ mod tests {
             "{}",
             bag.delta()
         );
+    }
+
+    #[test]
+    fn words_and_vectors_cost_what_they_are_apart() {
+        let cost = |mechanism, text: &str, distance: u64| {
+            let mut budget = Budget::at_distance(Micro(distance));
+            budget.add(mechanism, epsilon(text), 1).unwrap();
+            Unit::ALL
+                .iter()
+                .find_map(|unit| budget.total(*unit, 365))
+                .unwrap()
+        };
+        let exact = Mechanism::Vector(Noise::DiscreteLaplace);
+        for (distance, each) in [(ONE / 10, 50_000), (ONE, 500_000), (3 * ONE, 1_500_000)] {
+            let [total, same] = [
+                cost(exact, "0.5", distance),
+                year(
+                    SENTENCE(Rule::PermuteAndFlip),
+                    &Micro(each).to_string(),
+                    Unit::Sentence,
+                ),
+            ];
+            assert_eq!(total.epsilon().0, same.epsilon().0);
+            assert_eq!(
+                total.with_delta(1e-6).unwrap().0,
+                same.with_delta(1e-6).unwrap().0
+            );
+        }
+        // The δ of noise grows with e to the distance.
+        let noisy = cost(Mechanism::Vector(Noise::Laplace), "10", 3 * ONE);
+        assert!(
+            (noisy.delta() / (365.0 * 9.27e-6) - 1.0).abs() < 1e-2,
+            "{}",
+            noisy.delta()
+        );
+        // Rounded up.
+        assert_eq!(cost(exact, "0.100001", 500_000).epsilon().0, 365 * 50_001);
+        let far = Budget::at_distance(Micro(u64::MAX)).add(exact, epsilon("1"), u16::MAX);
+        assert!(far.unwrap_err().to_string().contains("281474976"));
+    }
+
+    #[test]
+    fn noise_is_not_drawn_with_a_small_epsilon() {
+        let bag = Mechanism::Words {
+            mechanism: WordMechanism::LaplaceNearest,
+            words: 1,
+        };
+        for mechanism in [
+            bag,
+            Mechanism::Vector(Noise::Laplace),
+            Mechanism::Vector(Noise::DiscreteLaplace),
+        ] {
+            let mut budget = Budget::default();
+            let error = budget.add(mechanism, epsilon("0.099999"), 1).unwrap_err();
+            assert!(error.to_string().contains("0.1..=1000"), "{error}");
+            budget.add(mechanism, epsilon("0.1"), 1).unwrap();
+        }
     }
 
     #[test]
