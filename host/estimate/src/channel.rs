@@ -114,9 +114,14 @@ impl Channel {
         (preferred - self.other) / (self.own - self.other)
     }
 
+    /// The share of releases that an answer prefers, if it is the answer of this share of texts.
+    pub(crate) fn preferred(&self, share: f64) -> f64 {
+        self.other + share * (self.own - self.other)
+    }
+
     /// The standard deviation of an estimated share that is `share`, from so many releases.
     pub fn deviation(&self, share: f64, releases: f64) -> f64 {
-        let preferred = self.other + share * (self.own - self.other);
+        let preferred = self.preferred(share);
         (preferred * (1.0 - preferred) / releases).sqrt() * self.weight()
     }
 

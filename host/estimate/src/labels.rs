@@ -635,7 +635,7 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     let guess = guess.ok_or_else(singular)?;
     let ends = |label: usize| {
         let (middle, share) = (unbounded[label], guess[label]);
-        let half = errors.noise.half(label, side);
+        let half = errors.half(label, side);
         Share {
             share,
             low: (middle - half).clamp(0.0, share),
@@ -658,6 +658,13 @@ pub(crate) struct Errors {
     pub(crate) covariance: DMatrix<f64>,
     noise: Noise,
     moved: f64,
+}
+
+impl Errors {
+    /// Half the width of the interval of a guess, of which `side` may lie beyond each end.
+    pub(crate) fn half(&self, guess: usize, side: f64) -> f64 {
+        self.noise.half(guess, side)
+    }
 }
 
 /// The errors of guesses that follow from `matrix`, C·Σ⁻¹·Cᵀ, where the shares are these.

@@ -1,7 +1,7 @@
-//! Before anything is collected: how precise so many devices will be, or how many a wanted precision takes.
+//! Before anything is collected: the precision of a number of devices, and the number that a precision requires.
 //!
-//! The errors are those that [`shares`](crate::shares) and [`labels`](crate::labels) report afterwards, computed from guessed shares
-//! instead of counted ones. They are of normal errors, so they hold from some hundred devices on.
+//! Half-widths are those of the intervals that [`shares`](crate::shares) and [`labels`](crate::labels) report
+//! afterwards, by the same code, from guessed shares instead of counted ones.
 
 use nalgebra::{DMatrix, DVector};
 use undertone::error::Result;
@@ -12,8 +12,9 @@ use undertone_core::release::Mechanism;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
-use crate::labels::{Laws, Part, expected_errors};
+use crate::labels::{Errors, Laws, Part, expected_errors};
 use crate::refused;
+use crate::shares::{Confidence, mean_of_coins};
 
 /// More devices than anybody has.
 pub const MOST_DEVICES: f64 = 1e10;
@@ -47,22 +48,29 @@ pub fn kinds(
     Ok(kinds)
 }
 
-/// What the standard errors of shares will be, by the number of releases.
+/// The errors and the intervals of shares, by the number of releases.
 pub struct Forecast<'a> {
     form: Form<'a>,
 }
 
 enum Form<'a> {
-    Candidates {
-        channel: Channel,
-        shares: Vec<f64>,
-    },
-    Labels {
-        laws: Box<Laws<'a>>,
-        shares: DVector<f64>,
-        observed: DVector<f64>,
-        of_release: Option<DMatrix<f64>>,
-    },
+    Candidates { channel: Channel, shares: Vec<f64> },
+    Labels(Box<OfLabels<'a>>),
+}
+
+struct OfLabels<'a> {
+    laws: Laws<'a>,
+    shares: DVector<f64>,
+    observed: DVector<f64>,
+    of_release: Option<DMatrix<f64>>,
+}
+
+impl OfLabels<'_> {
+    fn errors(&self, releases: f64) -> Result<Errors> {
+        let of_release = self.of_release.clone();
+        let part = Part::of(0, &self.laws, releases, self.observed.clone(), of_release);
+        expected_errors(part, &self.shares)
+    }
 }
 
 impl<'a> Forecast<'a> {
@@ -101,75 +109,91 @@ impl<'a> Forecast<'a> {
             .channel
             .and_then(|channel| of_points(kind, &channel, &observed));
         Ok(Self {
-            form: Form::Labels {
-                laws: Box::new(laws),
+            form: Form::Labels(Box::new(OfLabels {
+                laws,
                 shares,
                 observed,
                 of_release,
-            },
+            })),
         })
     }
 
-    /// The standard error of each share, from so many releases.
+    /// The standard error of each share, from this number of releases. Intervals are wider: they count what the public
+    /// texts have not shown.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for less than one release, and for labels that cannot be told apart.
     pub fn errors(&self, releases: f64) -> Result<Vec<f64>> {
-        if releases.is_nan() || releases < 1.0 {
-            return Err(refused(format!(
-                "{releases} devices release nothing; plan for at least 1"
-            )));
-        }
+        check_releases(releases)?;
         match &self.form {
             Form::Candidates { channel, shares } => Ok(shares
                 .iter()
                 .map(|share| channel.deviation(*share, releases))
                 .collect()),
-            Form::Labels {
-                laws,
-                shares,
-                observed,
-                of_release,
-            } => {
-                let part = Part::of(0, laws, releases, observed.clone(), of_release.clone());
-                let errors = expected_errors(part, shares)?;
+            Form::Labels(own) => {
+                let errors = own.errors(releases)?;
                 Ok(errors
                     .covariance
                     .diagonal()
                     .iter()
-                    .map(|own| own.max(0.0).sqrt())
+                    .map(|variance| variance.max(0.0).sqrt())
                     .collect())
             }
         }
     }
 
-    /// The largest of them.
+    /// Half the width of the widest interval from this number of releases, before intervals are cut to 0..=1.
     ///
     /// # Errors
-    /// Those of [`errors`](Self::errors).
-    pub fn largest(&self, releases: f64) -> Result<f64> {
-        Ok(self.errors(releases)?.into_iter().fold(0.0, f64::max))
+    /// Those of [`errors`](Self::errors), and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a level
+    /// outside 0..1.
+    pub fn widest(&self, releases: f64, confidence: Confidence) -> Result<f64> {
+        check_releases(releases)?;
+        confidence.check()?;
+        let halves: Vec<f64> = match &self.form {
+            Form::Candidates { channel, shares } => {
+                let side = confidence.side(channel.answers());
+                let mut shares = shares.clone();
+                shares.sort_by(f64::total_cmp);
+                shares.dedup();
+                let half = |share: &f64| {
+                    let votes = releases * channel.preferred(*share);
+                    let [low, high] = mean_of_coins(votes.round() as u64, releases as u64, side);
+                    (high - low) / 2.0 * channel.weight()
+                };
+                shares.iter().map(half).collect()
+            }
+            Form::Labels(own) => {
+                let errors = own.errors(releases)?;
+                let count = own.shares.len();
+                let side = confidence.side(count);
+                (0..count).map(|label| errors.half(label, side)).collect()
+            }
+        };
+        Ok(halves.into_iter().fold(0.0, f64::max))
     }
 
-    /// The fewest releases, rounded up to two digits, that bring all standard errors to `error`; `None` if no number does, because the public texts are too few.
+    /// The fewest releases, rounded up to two digits, whose intervals reach at most `half` to either side; `None` if no
+    /// number does, because the public texts are too few.
     ///
     /// # Errors
-    /// Those of [`errors`](Self::errors); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `error` is not above 0.
-    pub fn releases(&self, error: f64) -> Result<Option<u64>> {
-        if error.is_nan() || error <= 0.0 {
+    /// Those of [`widest`](Self::widest); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `half` is not above 0.
+    pub fn releases(&self, half: f64, confidence: Confidence) -> Result<Option<u64>> {
+        if half.is_nan() || half <= 0.0 {
             return Err(refused(format!(
-                "no number of devices gives an error of {error}; ask for more than 0"
+                "no number of devices gives an error of {half}; ask for more than 0"
             )));
         }
-        if self.largest(MOST_DEVICES)? > error {
+        if self.widest(MOST_DEVICES, confidence)? > half {
             return Ok(None);
         }
         let (mut low, mut high) = (0.0, MOST_DEVICES.ln());
         while high - low > 1e-3 {
             let middle = f64::midpoint(low, high);
-            match self.largest(middle.exp())? > error {
-                true => low = middle,
-                false => high = middle,
+            if self.widest(middle.exp(), confidence)? > half {
+                low = middle;
+            } else {
+                high = middle;
             }
         }
         Ok(Some(rounded_up(high.exp())))
@@ -189,7 +213,7 @@ fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatr
     let [of_a_point, outcomes] =
         [geometry.outcomes_of_a_point(), geometry.outcomes()].map(f64::from);
     let three = shared * (of_a_point - 2.0).max(0.0) / (outcomes - 2.0).max(1.0);
-    let votes = best.map(|share| channel.other() + share * (channel.own() - channel.other()));
+    let votes = best.map(|share| channel.preferred(share));
     let count = best.len();
     let weight = channel.weight().powi(2);
     let covariance = DMatrix::from_fn(count, count, |a, b| {
@@ -204,6 +228,15 @@ fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatr
         weight * (both - votes[a] * votes[b])
     });
     Some(covariance)
+}
+
+fn check_releases(releases: f64) -> Result<()> {
+    if releases.is_nan() || releases < 1.0 {
+        return Err(refused(format!(
+            "{releases} devices release nothing; plan for at least 1"
+        )));
+    }
+    Ok(())
 }
 
 fn rounded_up(releases: f64) -> u64 {

@@ -14,9 +14,13 @@ use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::plan::{Forecast, kinds};
-use undertone_estimate::shares::{Confidence, shares};
+use undertone_estimate::shares::{Confidence, Share, shares};
 
 const PACK: [u8; 8] = *b"planplan";
+const SURE: Confidence = Confidence {
+    level: 0.95,
+    at_once: false,
+};
 
 /// Texts of three labels under a pack of `m` candidates: each says mostly what its label does.
 fn calibration(m: usize, texts: usize) -> Calibration {
@@ -214,23 +218,61 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
     }
 }
 
+/// The intervals of estimates are as wide as planned, even where public texts or releases are few.
+#[test]
+fn planned_intervals_are_those_of_estimates() {
+    let truth = [0.5, 0.3, 0.2];
+    for (each, count) in [(40, 10_000), (400, 10_000), (400, 500)] {
+        let texts = calibration(12, each);
+        let mut best = [0.0; 12];
+        for (text, answer) in texts.best.iter().enumerate() {
+            best[*answer as usize] += truth[text % 3] / each as f64;
+        }
+        for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("3")).unwrap() {
+            let mut rng = PublicRng::new(17);
+            let outcomes = released(kind, &texts, &laws(kind, &texts), &truth, count, &mut rng);
+            let same = |planned: f64, shares: &[Share]| {
+                let halves = shares.iter().map(|own| (own.high - own.low) / 2.0);
+                let half = halves.fold(0.0, f64::max);
+                assert!(
+                    (planned / half - 1.0).abs() < 0.1,
+                    "{kind}, {each} texts, {count} devices: {planned} {half}"
+                );
+            };
+            let laws = Laws::new(kind, &texts).unwrap();
+            let sample = Sample {
+                laws: &laws,
+                outcomes: &outcomes,
+            };
+            let forecast = Forecast::of_labels(kind, &texts, &truth).unwrap();
+            let own = labels(&[sample], SURE).unwrap();
+            same(forecast.widest(count as f64, SURE).unwrap(), &own.shares);
+            if let Some(forecast) = Forecast::of_candidates(kind, 12, &best).unwrap() {
+                let own = shares(kind, &outcomes, 12, SURE).unwrap().unwrap();
+                same(forecast.widest(count as f64, SURE).unwrap(), &own.shares);
+            }
+        }
+    }
+}
+
 #[test]
 fn devices_are_as_many_as_the_precision_takes() {
     let texts = calibration(12, 400);
     let third = [1.0 / 3.0; 3];
     for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
-        let devices = forecast.releases(0.03).unwrap().expect("it can be reached");
-        let error = forecast.largest(devices as f64).unwrap();
-        assert!(error <= 0.03 && error > 0.028, "{kind}: {devices} {error}");
+        let devices = forecast.releases(0.05, SURE).unwrap();
+        let devices = devices.expect("it can be reached");
+        let half = forecast.widest(devices as f64, SURE).unwrap();
+        assert!(half <= 0.05 && half > 0.047, "{kind}: {devices} {half}");
         // The public texts are finitely many.
-        assert_eq!(forecast.releases(1e-4).unwrap(), None);
+        assert_eq!(forecast.releases(1e-4, SURE).unwrap(), None);
     }
     let whole = kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap()[1];
     let forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
     let channel = Channel::new(whole, 12).unwrap().unwrap();
-    let devices = forecast.releases(0.01).unwrap().unwrap() as f64;
-    let exact = (channel.deviation(0.1, 1.0) / 0.01).powi(2);
+    let devices = forecast.releases(0.01, SURE).unwrap().unwrap() as f64;
+    let exact = (1.96 * channel.deviation(0.1, 1.0) / 0.01).powi(2);
     assert!(
         devices >= exact && devices < 1.1 * exact,
         "{devices} {exact}"
@@ -256,8 +298,14 @@ fn what_cannot_be_planned_is_refused() {
             forecast.errors(0.0).unwrap_err(),
             "0 devices release nothing",
         ),
-        (forecast.releases(0.0).unwrap_err(), "ask for more than 0"),
-        (forecast.releases(f64::NAN).unwrap_err(), "an error of NaN"),
+        (
+            forecast.releases(0.0, SURE).unwrap_err(),
+            "ask for more than 0",
+        ),
+        (
+            forecast.releases(f64::NAN, SURE).unwrap_err(),
+            "an error of NaN",
+        ),
     ] {
         assert!(error.to_string().contains(problem), "{error}");
     }

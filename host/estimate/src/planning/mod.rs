@@ -18,15 +18,10 @@ use crate::counts::Kind;
 use crate::plan::{Forecast, MOST_DEVICES, kinds};
 use crate::published::{self, DELTA};
 use crate::refused;
-
-/// How often the truth lies within the precision.
-const LEVEL: f64 = 0.95;
+use crate::shares::Confidence;
 
 /// Days of a month.
 const DAYS: u16 = 30;
-
-/// Standard errors to one side of an interval of that level.
-const REACH: f64 = 1.959_963_984_540_054;
 
 /// Devices that the plot goes through.
 const PLOTTED: [f64; 9] = [100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6];
@@ -269,8 +264,8 @@ impl Asked {
         sentences: Option<u16>,
         forecast: &Forecast<'_>,
     ) -> Result<Way> {
-        let half =
-            |devices: f64| -> Result<f64> { Ok((REACH * forecast.largest(devices)?).min(1.0)) };
+        let confidence = Confidence::default();
+        let half = |devices: f64| Ok(forecast.widest(devices, confidence)?.min(1.0));
         let precise = self.devices.iter().map(|devices| half(*devices as f64));
         let precise = precise.collect::<Result<_>>()?;
         let plotted = PLOTTED.into_iter().map(half).collect::<Result<_>>()?;
@@ -279,7 +274,7 @@ impl Asked {
             kind,
             sentences,
             limit: half(MOST_DEVICES)?,
-            needed: forecast.releases(self.within / REACH)?,
+            needed: forecast.releases(self.within, confidence)?,
             precise,
             plotted,
             published: Vec::new(),
@@ -415,7 +410,7 @@ impl Asked {
         let written = Written {
             version: 1,
             within: self.within,
-            level: LEVEL,
+            level: Confidence::default().level,
             ways: plan.ways.iter().map(way).collect(),
             months: plan.months.iter().map(month).collect(),
             unanswered: &plan.unanswered,
