@@ -18,8 +18,8 @@ use super::kmeans::normalised;
 use super::quality::{Column, Judge};
 use super::scores::{reach, scores_data, unit_of};
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
-use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::DocumentVectors;
+use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 
@@ -125,7 +125,7 @@ impl Public {
         };
         let mut rest = PackContents {
             dimension: 1,
-            encoder: self.encoder.clone(),
+            encoder: NoEncoder::default().identity().clone(),
             recoder: None,
             scores: Some(ScoresData {
                 exponent: 0,
@@ -144,6 +144,7 @@ impl Public {
         if inputs != Inputs::Features {
             let dimension = self.vectors.dimension();
             rest.dimension = dimension;
+            rest.encoder.clone_from(&self.encoder);
             rest.lexicon.clone_from(&self.lexicon);
             if let Some(scores) = &mut rest.scores {
                 scores.centre = vec![0; dimension];

@@ -85,13 +85,21 @@ impl FeaturesData {
             .clamp(8, 16)
     }
 
-    /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
+    /// Bytes that the section takes at most with this many features and weights that are not 0.
     pub fn bytes(features: usize, weights: usize, candidates: usize) -> usize {
-        let buckets = 4 << Self::bucket_bits(features);
-        let rows = features * (2 + candidates.div_ceil(8)) + features.div_ceil(ROWS_PER_START) * 4;
-        // A head, and the gaps between six arrays.
-        let rest = size_of::<FeaturesHead>() + 6 * ALIGNMENT / 2;
-        buckets + rows + weights + 2 * candidates + rest
+        let parts = [
+            size_of::<FeaturesHead>(),
+            4 * ((1 << Self::bucket_bits(features)) + 1),
+            2 * features,
+            features * candidates.div_ceil(8),
+            4 * features.div_ceil(ROWS_PER_START),
+            weights,
+            2 * candidates,
+        ];
+        parts
+            .map(|bytes| bytes.next_multiple_of(ALIGNMENT))
+            .iter()
+            .sum()
     }
 }
 
@@ -665,7 +673,7 @@ fn quality_section(quality: &QualityData) -> Vec<u8> {
     section.0
 }
 
-fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
+pub(super) fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
     let candidates = features.scales.len();
     limit("features", features.rows.len(), 1, MAX_FEATURES as usize)?;
     limit("shift of features", features.shift.into(), 0, 63)?;

@@ -8,7 +8,7 @@ mod design;
 mod margin;
 
 use undertone_core::features::FeatureKinds;
-use undertone_core::pack::format::MAX_FEATURES;
+use undertone_core::pack::format::{ALIGNMENT, MAX_FEATURES};
 
 use design::Design;
 pub use design::Sample;
@@ -191,6 +191,8 @@ impl SparseHeads {
     fn thin(&mut self, chosen: &Chosen, budget: usize) {
         let classes = self.bias.len();
         let room = budget.saturating_sub(FeaturesData::bytes(self.rows.len(), 0, classes));
+        // The array of weights takes whole multiples.
+        let room = room / ALIGNMENT * ALIGNMENT;
         let scaled = |(row, scale): (&(u32, Vec<f32>), &f32)| -> Vec<f32> {
             row.1.iter().map(|weight| weight.abs() / scale).collect()
         };
@@ -203,12 +205,17 @@ impl SparseHeads {
         if sizes.len() <= room {
             return;
         }
-        let place = sizes.len() - room;
-        let (_, least, _) = sizes.select_nth_unstable_by(place, f32::total_cmp);
-        let least = *least;
+        let (larger, &mut last, _) = sizes.select_nth_unstable_by(room, |a, b| b.total_cmp(a));
+        // Of weights of this size only some are kept.
+        let mut equal = larger.iter().filter(|size| **size == last).count();
         for ((_, row), scale) in self.rows.iter_mut().zip(&chosen.scales) {
-            for weight in row.iter_mut().filter(|weight| weight.abs() / scale < least) {
-                *weight = 0.0;
+            for weight in row {
+                let size = weight.abs() / scale;
+                if size == last && equal > 0 {
+                    equal -= 1;
+                } else if size <= last {
+                    *weight = 0.0;
+                }
             }
         }
     }
@@ -270,6 +277,57 @@ impl SparseHeads {
                 .iter()
                 .map(|scale| (scale * shift.exp2()).round() as u16)
                 .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::writer::features_section;
+    use super::*;
+
+    /// Heads of texts with this many features, all of whose weights have the same size or are drawn.
+    fn heads(features: usize, classes: usize, equal: bool) -> (SparseHeads, Chosen) {
+        let weight = |place: usize| {
+            if equal {
+                0.5
+            } else {
+                1.0 + (place * 7919 % 1009) as f32
+            }
+        };
+        let row = |feature: usize| {
+            let weights = (0..classes).map(|class| weight(feature * classes + class));
+            (feature as u32 * 2_654_435, weights.collect())
+        };
+        let chosen = Chosen {
+            hashes: (0..features as u32).collect(),
+            scales: vec![1.0; features],
+        };
+        let heads = SparseHeads {
+            rows: (0..features).map(row).collect(),
+            dense: Vec::new(),
+            bias: vec![0.0; classes],
+        };
+        (heads, chosen)
+    }
+
+    #[test]
+    fn a_section_takes_no_more_than_its_budget() {
+        for (features, classes) in [(1, 2), (17, 3), (255, 2), (300, 20), (1000, 7), (5000, 2)] {
+            let least = FeaturesData::bytes(features, 0, classes);
+            let all = FeaturesData::bytes(features, features * classes, classes);
+            for equal in [false, true] {
+                for budget in (least..=all + ALIGNMENT).step_by(1 + (all - least) / 17) {
+                    let (mut heads, chosen) = heads(features, classes, equal);
+                    heads.thin(&chosen, budget);
+                    let section = features_section(&heads.data(1.0, true)).unwrap();
+                    assert!(
+                        section.len() <= budget && section.len() + 8 * ALIGNMENT > budget.min(all),
+                        "{features} features, {classes} classes: {} of {budget}",
+                        section.len()
+                    );
+                }
+            }
         }
     }
 }
