@@ -89,8 +89,9 @@ pub fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f6
             false => low = middle,
         }
     }
-    let unit = 10f64.powf(high.log10().floor() - 2.0);
-    let rounded = (high / unit).ceil() * unit;
+    // A quotient by a power of ten is the double nearest to its digits, which a product is not.
+    let scale = 10f64.powi(2 - high.log10().floor() as i32);
+    let rounded = (high * scale).ceil() / scale;
     Ok((rounded < own).then_some(rounded))
 }
 
@@ -381,6 +382,10 @@ mod tests {
         for (answers, order) in [(13, 0), (151, 0), (40, 3), (40, 20)] {
             let channel = channel(answers, "1", order);
             let of = |releases| epsilon(&channel, releases, DELTA).unwrap();
+            // Three digits, in numbers for programs as well.
+            for said in [100, 1000, 10_000, 100_000].into_iter().filter_map(of) {
+                assert!(said.to_string().len() <= "0.000123".len(), "{said}");
+            }
             let [one, few, many, more] = [1, 1000, 100_000, 10_000_000].map(of);
             assert_eq!(one, None);
             let (few, many, more) = (few.unwrap(), many.unwrap(), more.unwrap());
