@@ -1,6 +1,6 @@
 //! What a server makes of many releases: counts, whatever their number.
 //!
-//! One release says almost nothing, and must not. The answers are in the counts of many: how often each outcome was
+//! What one release reveals is bounded by its ε. The answers are in the counts of many: how often each outcome was
 //! released, apart for all that may not be mixed. [`counts`] makes them from files of releases, keeps them in files
 //! that merge by addition, and never stops for what a client sent. [`answer`] says what the counts mean,
 //! and [`planning`] beforehand how many releases that takes.

@@ -8,7 +8,7 @@ use undertone_report::{
 
 use super::text::{
     OF_CANDIDATES, OF_LABELS, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit, forged, honest,
-    interval, most, published, slice, sure, together,
+    interval, most, privacy, published, slice, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
 
@@ -21,9 +21,10 @@ const PLOTTED: usize = 40;
 pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
     let mut page = Page::new("What the texts are about");
     page.paragraph(&format!(
-        "<strong>{} releases were counted.</strong> Each says almost nothing about one person, and that is what it is for. \
-         Together they say how frequent a subject is. A point is the best guess; the bar is where the share lies. {}",
+        "<strong>{} releases were counted.</strong> {} Together they say how frequent a subject is. A point is the best \
+         guess; the bar is where the share lies. {}",
         count(answer.releases),
+        escape(&privacy(answer)),
         escape(&sure(answer))
     ));
     summary(&mut page, answer);

@@ -1,5 +1,6 @@
 //! What releases say, as it is printed.
 
+use undertone_core::release::Mechanism;
 use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
@@ -71,6 +72,35 @@ fn level(level: f64) -> String {
         }
         None => percent(level),
     }
+}
+
+/// What one release may reveal of its text, in words: for each unit, at the largest ε of its kinds.
+pub(crate) fn privacy(answer: &Answer) -> String {
+    let largest = |whole_text: bool| {
+        let is_whole = |mechanism: u8| {
+            let mechanism = Mechanism::from_number(mechanism);
+            matches!(
+                mechanism,
+                Some(Mechanism::WholeText | Mechanism::Projective)
+            )
+        };
+        let kinds = answer.kinds.iter();
+        let kinds = kinds.filter(|kind| is_whole(kind.mechanism) == whole_text);
+        kinds.map(|kind| kind.epsilon).reduce(f64::max)
+    };
+    let units = [
+        ("whole texts", largest(true)),
+        ("sentences", largest(false)),
+    ];
+    let sentences = units.into_iter().filter_map(|(unit, epsilon)| {
+        let epsilon = epsilon?;
+        // To one digit, rounded up.
+        let likely = (1000.0 / (1.0 + (-epsilon).exp())).ceil() / 10.0;
+        Some(format!(
+            "At epsilon {epsilon}, a release may make one of two {unit} that were equally likely before up to {likely} % likely."
+        ))
+    });
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 /// How sure intervals are, in words.
