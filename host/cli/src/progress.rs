@@ -1,18 +1,25 @@
 //! Progress bars that stay out of the way, and notes that do not run into them.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState,
+    ProgressStyle,
+};
 use undertone::files::resume::Encoding;
 use undertone::progress::{Steps, Watcher, watch};
 use undertone_report::visible;
 
 /// Work shorter than this shows no bar.
 const DELAY: Duration = Duration::from_secs(1);
+
+/// Seconds between two lines where no terminal shows a bar.
+const PAUSE: u64 = 60;
 
 /// All bars of this process. Standard error as a target hides itself when it is not a terminal.
 static BARS: LazyLock<MultiProgress> =
@@ -75,26 +82,67 @@ struct Bar {
     bar: ProgressBar,
     delay: Duration,
     show: Once,
+    /// Seconds after the start at which a log gets its next line.
+    due: AtomicU64,
 }
 
 impl Bar {
     fn new(bars: &'static MultiProgress, what: &'static str, total: u64, delay: Duration) -> Self {
         let (total, style) = match total {
-            0 => (None, "{msg} {human_pos}, {per_sec}"),
+            0 => (None, "{msg} {human_pos}, {speed}"),
             total => (
                 Some(total),
-                "{msg} {wide_bar} {human_pos}/{human_len} {per_sec}, {eta} left",
+                "{msg} {wide_bar} {human_pos}/{human_len} {speed}, {eta} left",
             ),
         };
+        let style = ProgressStyle::with_template(style).expect("the template is a constant");
+        let style = style.with_key(
+            "speed",
+            |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = out.write_str(&speed(state.per_sec()));
+            },
+        );
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
+        bar.set_style(style);
         bar.set_message(what);
         Self {
             bars,
             bar,
             delay,
             show: Once::new(),
+            due: AtomicU64::new(PAUSE),
         }
+    }
+
+    /// The line of a log, if `seconds` after the start one is due.
+    fn line(&self, seconds: u64) -> Option<String> {
+        let due = self.due.load(Ordering::Relaxed);
+        if seconds < due {
+            return None;
+        }
+        let next = seconds + PAUSE;
+        let is_first = self
+            .due
+            .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed);
+        is_first.ok()?;
+        let (message, done) = (self.bar.message(), HumanCount(self.bar.position()));
+        Some(match self.bar.length() {
+            Some(all) => format!(
+                "{message}: {done} of {}, {:#} left",
+                HumanCount(all),
+                HumanDuration(self.bar.eta())
+            ),
+            None => format!("{message}: {done}"),
+        })
+    }
+}
+
+/// Steps a second, with a digit after the point where there are few.
+fn speed(steps: f64) -> String {
+    if steps < 10.0 {
+        format!("{steps:.1}/s")
+    } else {
+        format!("{}/s", HumanCount(steps.round() as u64))
     }
 }
 
@@ -106,6 +154,11 @@ impl Steps for Bar {
             });
         }
         self.bar.inc(steps);
+        if self.bars.is_hidden()
+            && let Some(line) = self.line(self.bar.elapsed().as_secs())
+        {
+            note(line);
+        }
     }
 }
 
@@ -233,6 +286,23 @@ mod tests {
         assert!(shown.contains("left"), "{shown}");
         drop(bar);
         assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn a_log_gets_a_line_a_minute() {
+        let (_, bars) = terminal();
+        let bar = Bar::new(bars, "judging heads", 1500, DELAY);
+        bar.advance(1234);
+        assert_eq!(bar.line(59), None);
+        let line = bar.line(61).unwrap();
+        assert!(
+            line.starts_with("judging heads: 1,234 of 1,500, "),
+            "{line}"
+        );
+        assert_eq!(bar.line(120), None);
+        assert!(bar.line(121).is_some());
+        let speeds = [0.25, 9.96, 3744.4597].map(speed);
+        assert_eq!(speeds, ["0.2/s", "10.0/s", "3,744/s"]);
     }
 
     #[test]
