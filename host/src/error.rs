@@ -191,6 +191,29 @@ pub enum Cause {
         path: PathBuf,
     },
 
+    /// A folder where a file is needed.
+    #[error("{option} `{}` is a folder; name a file in it", path.display())]
+    Folder {
+        /// The option.
+        option: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+
+    /// A field or column that no document has.
+    #[error(
+        "{option} {field}: there is no such column or field{}",
+        there_are(fields)
+    )]
+    NoSuchField {
+        /// The option that names it.
+        option: &'static str,
+        /// The field.
+        field: String,
+        /// Fields that there are.
+        fields: Vec<String>,
+    },
+
     /// A field that may not stand beside a release, or that the documents do not have.
     #[error("{option} {field}: {problem}")]
     Field {
@@ -541,6 +564,13 @@ pub enum Cause {
     /// Bytes that are not a pack.
     #[error("not a usable pack: {0}")]
     PackBytes(PackError),
+
+    /// Candidates where a pack is needed.
+    #[error("`{}` is a file of candidates; name the pack that it was written beside", path.display())]
+    CandidatesAsPack {
+        /// The file.
+        path: PathBuf,
+    },
 
     /// A file that is not a pack.
     #[error("`{}` is not a usable pack: {problem}", path.display())]
@@ -961,6 +991,8 @@ impl Error {
             | Cause::SameFile { .. }
             | Cause::NotAStream { .. }
             | Cause::NotReread { .. }
+            | Cause::Folder { .. }
+            | Cause::NoSuchField { .. }
             | Cause::SliceName { .. }
             | Cause::NoFields { .. }
             | Cause::Field { .. }
@@ -982,7 +1014,10 @@ impl Error {
             | Cause::WrongDimension { .. }
             | Cause::EncoderMismatch { .. }
             | Cause::NotFinite { .. } => ErrorKind::Encoder,
-            Cause::PackBytes(_) | Cause::Pack { .. } | Cause::NoLexicon { .. } => ErrorKind::Pack,
+            Cause::PackBytes(_)
+            | Cause::Pack { .. }
+            | Cause::CandidatesAsPack { .. }
+            | Cause::NoLexicon { .. } => ErrorKind::Pack,
             Cause::Document(_)
             | Cause::Words(_)
             | Cause::Vector(_)
@@ -1173,6 +1208,18 @@ pub enum LineProblem {
     /// A line of a .tsv file has no tabulator.
     #[error("no tabulator; a line is the label, a tabulator and the text")]
     MissingTab,
+}
+
+/// The names of fields for the end of a message, at most 20 of them.
+fn there_are(fields: &[String]) -> String {
+    const MOST: usize = 20;
+    let names = fields.iter().take(MOST).map(String::as_str);
+    let names = names.collect::<Vec<_>>().join(", ");
+    match fields.len() {
+        0 => String::new(),
+        1..=MOST => format!("; there are {names}"),
+        more => format!("; there are {names} and {} others", more - MOST),
+    }
 }
 
 fn no_candidates(read: usize, min_sentences: usize) -> String {

@@ -1,12 +1,17 @@
 //! Arguments that several subcommands share, and what they open.
 
+use std::fs::File;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use undertone::corpus::{CorpusDocument, FieldNames};
+use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
 use undertone::error::{Cause, Error, Result};
+use undertone::files::fields::Fields;
+use undertone::files::form::Form;
+use undertone::files::lines::unzipped;
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
@@ -87,7 +92,10 @@ impl CorpusArgs {
     pub fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let names = self.texts.fields.names();
         let corpus = undertone_tables::corpus_watched(&self.corpus, &names, None)?;
-        let documents = self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX)));
+        let corpus = corpus.take(self.limit.unwrap_or(usize::MAX));
+        let documents = self
+            .texts
+            .of(self.texts.fields.checked(&self.corpus, corpus));
         let first = self.first_sentences.map_or(usize::MAX, usize::from);
         Ok(documents.map(move |document| {
             let mut document = document?;
@@ -154,6 +162,80 @@ impl FieldArgs {
             id: self.id_field.clone(),
         }
     }
+}
+
+impl FieldArgs {
+    /// The documents of a file. After the last one comes an error if a label or id field was named that none of them has.
+    pub(crate) fn checked<I: Iterator<Item = Result<CorpusDocument>>>(
+        &self,
+        path: &Path,
+        mut documents: I,
+    ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
+        let (names, defaults) = (self.names(), FieldNames::default());
+        let has_names = Form::of(path) != Some(Form::Tsv);
+        let named = |option: &'static str, name: String, default: &String| {
+            (has_names && name != *default).then_some((option, name))
+        };
+        let mut label = named("--label-field", names.label, &defaults.label);
+        let mut id = named("--id-field", names.id, &defaults.id);
+        let (path, mut is_whole) = (path.to_owned(), false);
+        std::iter::from_fn(move || {
+            let next = documents.next();
+            match &next {
+                Some(Ok(document)) => {
+                    is_whole = true;
+                    label = label.take().filter(|_| document.label.is_none());
+                    id = id.take().filter(|_| has_no_id(document));
+                    next
+                }
+                None if is_whole => {
+                    is_whole = false;
+                    let missing = label.take().or(id.take());
+                    missing.map(|(option, field)| Err(no_such_field(option, &field, Some(&path))))
+                }
+                Some(Err(_)) | None => {
+                    is_whole = false;
+                    next
+                }
+            }
+        })
+    }
+}
+
+/// Whether the id of a document is the number of its line.
+pub(crate) fn has_no_id(document: &CorpusDocument) -> bool {
+    document.id == format!("line-{}", document.line)
+}
+
+/// An error that names the fields of a file.
+pub(crate) fn no_such_field(option: &'static str, field: &str, path: Option<&Path>) -> Error {
+    let fields = match path.map(fields_of).transpose() {
+        Ok(fields) => fields.unwrap_or_default(),
+        Err(error) => return error,
+    };
+    Error::from(Cause::NoSuchField {
+        option,
+        field: field.to_owned(),
+        fields,
+    })
+}
+
+/// The columns of a table, or the fields of its first line of JSON.
+fn fields_of(path: &Path) -> Result<Vec<String>> {
+    if let Some(columns) = undertone_tables::names(path)? {
+        return Ok(columns);
+    }
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let text = unzipped(file).map_err(Error::io("read", path))?;
+    let lines = text
+        .take(LINE_LIMIT as u64)
+        .lines()
+        .map_while(std::io::Result::ok);
+    let first = lines.skip_while(|line| line.trim().is_empty()).next();
+    let first = first.unwrap_or_default();
+    let line = first.trim_start_matches('\u{feff}');
+    let names = |fields: Fields<'_>| fields.0.iter().map(|(name, _)| name.to_string()).collect();
+    Ok(serde_json::from_str(line).map(names).unwrap_or_default())
 }
 
 impl TextArgs {
@@ -406,7 +488,8 @@ pub fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
 pub fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts> {
     let mut counts = WordCounts::default();
     for path in corpora {
-        for document in undertone_tables::corpus_watched(path, &fields.names(), None)? {
+        let corpus = undertone_tables::corpus_watched(path, &fields.names(), None)?;
+        for document in fields.checked(path, corpus) {
             counts.add(&document?);
         }
     }

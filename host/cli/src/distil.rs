@@ -211,7 +211,7 @@ impl Arguments {
             };
             for path in paths {
                 let corpus = undertone_tables::corpus_watched(path, &self.fields.names(), None)?;
-                for document in texts.of(corpus) {
+                for document in texts.of(self.fields.checked(path, corpus)) {
                     each(document?);
                 }
             }

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::pack::candidates::Candidates;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
@@ -48,10 +49,11 @@ pub fn print(text: &str) -> Result<()> {
 pub fn read_pack(path: &Path) -> Result<Pack<'static>> {
     let bytes: &'static [u8] = read_bytes(path)?.leak();
     Pack::parse(bytes).map_err(|problem| {
-        Error::from(Cause::Pack {
-            path: path.to_owned(),
-            problem,
-        })
+        let path = path.to_owned();
+        if Candidates::from_bytes(bytes, &path).is_ok() {
+            return Error::from(Cause::CandidatesAsPack { path });
+        }
+        Error::from(Cause::Pack { path, problem })
     })
 }
 

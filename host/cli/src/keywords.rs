@@ -57,7 +57,10 @@ impl Arguments {
             true => Corpus::json_lines(Path::new("standard input"), io::stdin())?.fields(names),
             false => undertone_tables::corpus_watched(&self.corpus, &names, None)?,
         };
-        for document in self.texts.of(corpus) {
+        for document in self
+            .texts
+            .of(self.texts.fields.checked(&self.corpus, corpus))
+        {
             let document = document?;
             documents += 1;
             match &document.label {

@@ -21,7 +21,7 @@ use undertone_core::ledger::{Cost, LedgerError};
 use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
-use crate::args::TextArgs;
+use crate::args::{TextArgs, has_no_id, no_such_field};
 use crate::files::nameless;
 use crate::paths::{Paths, is_stream};
 
@@ -114,11 +114,7 @@ impl PrivateArgs {
             let own = (id != defaults.id).then_some(("--id-field", &id));
             let kept = keep.iter().map(|field| ("--keep", field));
             if let Some((option, field)) = own.into_iter().chain(kept).find(|(_, f)| !is_there(f)) {
-                return refused(
-                    option,
-                    field,
-                    "the table has no such column; name one that it has, or leave it out",
-                );
+                return Err(no_such_field(option, field, Some(&self.input)));
             }
         }
         Ok(())
@@ -152,7 +148,7 @@ impl PrivateArgs {
             }
         }
         if checked.total > 0 {
-            absent.say(&self.texts.fields.names());
+            absent.check(&self.texts.fields.names(), &self.input)?;
         }
         Ok(checked)
     }
@@ -167,9 +163,7 @@ struct Absent<'a> {
 
 impl Absent<'_> {
     fn look_at(&mut self, document: &CorpusDocument) {
-        if self.id && document.id != format!("line-{}", document.line) {
-            self.id = false;
-        }
+        self.id = self.id && has_no_id(document);
         if self.kept.is_empty() {
             return;
         }
@@ -180,11 +174,15 @@ impl Absent<'_> {
         }
     }
 
-    fn say(&self, names: &FieldNames) {
+    fn check(&self, names: &FieldNames, path: &Path) -> Result<()> {
         let id = self.id.then_some(("--id-field", &names.id));
         let kept = self.kept.iter().map(|field| ("--keep", *field));
-        for (option, field) in id.into_iter().chain(kept) {
-            note!("no document has a field {field} ({option}); is the name right?");
+        match id.into_iter().chain(kept).next() {
+            None => Ok(()),
+            Some((option, field)) => {
+                let path = (!is_stream(path)).then_some(path);
+                Err(no_such_field(option, field, path))
+            }
         }
     }
 }

@@ -769,6 +769,54 @@ fn negative_numbers_are_refused_by_their_range() {
     }
 }
 
+/// A mistyped name must not pass for a corpus without labels.
+#[test]
+fn fields_that_no_document_has_are_refused() {
+    let folder = prepared();
+    let folder = folder.path();
+    let pack = "pack --corpus public.jsonl --out b.pack";
+    let privatize = "privatize --pack a.pack --epsilon 1 --in public.jsonl --out r.jsonl";
+    for (command, option) in [
+        (pack, "--label-field Label"),
+        (pack, "--id-field number"),
+        (privatize, "--keep day"),
+        (privatize, "--id-field number"),
+    ] {
+        let line = format!("{command} {option}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        refuse(
+            folder,
+            &arguments,
+            &[option, "no such column or field; there are id, label, text"],
+        );
+    }
+    assert!(!folder.join("b.pack").exists() && !folder.join("r.jsonl").exists());
+}
+
+#[test]
+fn files_in_the_wrong_place_are_named_for_what_they_are() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::create_dir(folder.join("texts")).unwrap();
+    for (line, problem) in [
+        (
+            "decode --candidates a.pack --in r.jsonl --out d.jsonl",
+            "`a.pack` is not a candidates file: it is a pack",
+        ),
+        (
+            "privatize --pack a.candidates.safetensors --epsilon 1 --in private.tsv --out r.jsonl",
+            "`a.candidates.safetensors` is a file of candidates",
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in texts --out r.jsonl",
+            "--in `texts` is a folder",
+        ),
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        refuse(folder, &arguments, &[problem]);
+    }
+}
+
 /// What an option is for must be there, or somebody believes that it did something.
 #[test]
 fn options_without_a_use_are_refused() {

@@ -621,6 +621,7 @@ fn fields_that_are_not_there_are_no_options() {
             ["--keep lang", "named twice"],
         ),
         ("p.csv --keep nope", ["--keep nope", "no such column"]),
+        ("private.jsonl --keep nope", ["--keep nope", "; there are "]),
         ("p.csv --keep app", ["--keep app", "no such column"]),
         (
             "p.csv --id-field nope",

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
+use undertone_core::pack::format::MAGIC;
 use undertone_core::release::{Mechanism, Outcome, Release};
 
 use crate::encoder::EncoderIdentity;
@@ -206,6 +207,9 @@ impl Candidates {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.starts_with(&MAGIC) {
+            return Err("it is a pack; name the candidates that were written beside it".to_owned());
+        }
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
         let description = header
