@@ -10,7 +10,7 @@ use self_cell::self_cell;
 use undertone::error::Error;
 use undertone::release::document::{self, HostDocument, epsilon_f64};
 use undertone_core::ledger::Grant;
-use undertone_core::release::Release as CoreRelease;
+use undertone_core::release::{Mechanism, Release as CoreRelease};
 use undertone_core::select::Rule;
 use undertone_estimate::counts::Kind;
 

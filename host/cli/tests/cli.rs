@@ -798,6 +798,7 @@ fn files_in_the_wrong_place_are_named_for_what_they_are() {
     let folder = prepared();
     let folder = folder.path();
     fs::create_dir(folder.join("texts")).unwrap();
+    fs::write(folder.join("r.jsonl"), "").unwrap();
     for (line, problem) in [
         (
             "decode --candidates a.pack --in r.jsonl --out d.jsonl",

@@ -222,7 +222,7 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
 #[test]
 fn planned_intervals_are_those_of_estimates() {
     let truth = [0.5, 0.3, 0.2];
-    for (each, count) in [(40, 10_000), (400, 10_000), (400, 500)] {
+    for (each, count) in [(40, 10_000), (400, 10_000), (400, 2000)] {
         let texts = calibration(12, each);
         let mut best = [0.0; 12];
         for (text, answer) in texts.best.iter().enumerate() {
@@ -261,10 +261,10 @@ fn devices_are_as_many_as_the_precision_takes() {
     let third = [1.0 / 3.0; 3];
     for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
-        let devices = forecast.releases(0.05, SURE).unwrap();
+        let devices = forecast.releases(0.08, SURE).unwrap();
         let devices = devices.expect("it can be reached");
         let half = forecast.widest(devices as f64, SURE).unwrap();
-        assert!(half <= 0.05 && half > 0.047, "{kind}: {devices} {half}");
+        assert!(half <= 0.08 && half > 0.075, "{kind}: {devices} {half}");
         // The public texts are finitely many.
         assert_eq!(forecast.releases(1e-4, SURE).unwrap(), None);
     }

@@ -297,7 +297,10 @@ mod tests {
         };
         let row = |feature: usize| {
             let weights = (0..classes).map(|class| weight(feature * classes + class));
-            (feature as u32 * 2_654_435, weights.collect())
+            (
+                (feature as u32).wrapping_mul(2_654_435_761),
+                weights.collect(),
+            )
         };
         let chosen = Chosen {
             hashes: (0..features as u32).collect(),
@@ -322,7 +325,7 @@ mod tests {
                     heads.thin(&chosen, budget);
                     let section = features_section(&heads.data(1.0, true)).unwrap();
                     assert!(
-                        section.len() <= budget && section.len() + 8 * ALIGNMENT > budget.min(all),
+                        section.len() <= budget && section.len() + 16 * ALIGNMENT > budget.min(all),
                         "{features} features, {classes} classes: {} of {budget}",
                         section.len()
                     );
