@@ -3,7 +3,7 @@
 //! | ending | line |
 //! | --- | --- |
 //! | `.jsonl`, `.ndjson` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
-//! | `.tsv` | label, tabulator, text; no header, no quoting |
+//! | `.tsv` | label, tabulator, text; a first line that names columns and labels in quotation marks are refused |
 //!
 //! Both may be gzipped, whatever their name; files whose name ends in `.gz` must be. Files are UTF-8; a byte order
 //! mark at the start, carriage returns at line ends and blank lines are skipped. An empty label is no label. A
@@ -24,7 +24,8 @@ use flate2::read::MultiGzDecoder;
 use serde_json::value::RawValue;
 
 use crate::error::{Cause, Error, LineProblem, Result};
-use crate::files::fields::{Fields, Twice, member, quoted};
+use crate::files::fields::{Fields, Twice, member, quoted, without_nan};
+use crate::files::foreign;
 use crate::files::form::Form;
 use crate::files::lines::{Lines, Watched, unzipped};
 
@@ -128,13 +129,17 @@ impl Corpus {
             Some(Form::Csv | Form::Parquet) => {
                 return Err(Error::from(Cause::TableCorpus { path }));
             }
-            Some(Form::Raw) | None => return Err(Error::from(Cause::UnknownCorpusFormat { path })),
+            Some(Form::Raw) | None => {
+                let foreign = foreign::of_file(&path);
+                return Err(foreign.unwrap_or(Cause::UnknownCorpusFormat { path }.into()));
+            }
         };
         let gzipped = path
             .extension()
             .is_some_and(|end| end.eq_ignore_ascii_case("gz"));
         let source = source(File::open(&path).map_err(Error::io("open", &path))?);
         let reader: Box<dyn BufRead + Send> = if gzipped {
+            let (source, _) = foreign::text(source).map_err(Error::io("read", &path))?;
             Box::new(BufReader::new(MultiGzDecoder::new(source)))
         } else {
             unzipped(source).map_err(Error::io("read", &path))?
@@ -201,7 +206,7 @@ impl Corpus {
                 Format::Jsonl | Format::Table => {
                     from_json(line, number, &self.names, self.keep.as_deref())
                 }
-                Format::Tsv => from_tsv(line, number),
+                Format::Tsv => from_tsv(line, number, &self.names, self.keep.is_none()),
             }?;
             if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
                 document.kept = kept_of_tsv(&document, keep);
@@ -270,8 +275,21 @@ fn line_id(line: u64) -> String {
     format!("line-{line}")
 }
 
-fn from_tsv(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
+/// A line of a `.tsv` file. The label counts if the documents are public.
+fn from_tsv(
+    line: &str,
+    number: u64,
+    names: &FieldNames,
+    is_public: bool,
+) -> Result<CorpusDocument, LineProblem> {
     let (label, text) = line.split_once('\t').ok_or(LineProblem::MissingTab)?;
+    if number == 1 && names_columns(line, names) {
+        return Err(LineProblem::Header);
+    }
+    let is_quoted = label.len() > 1 && label.starts_with('"') && label.ends_with('"');
+    if is_public && is_quoted {
+        return Err(LineProblem::QuotedLabel);
+    }
     Ok(CorpusDocument {
         id: line_id(number),
         label: (!label.is_empty()).then(|| label.to_owned()),
@@ -281,6 +299,41 @@ fn from_tsv(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
     })
 }
 
+/// Whether a line names columns: one of a text and one of a label, among others or not.
+fn names_columns(line: &str, names: &FieldNames) -> bool {
+    const TEXTS: [&str; 9] = [
+        "text",
+        "sentence",
+        "document",
+        "message",
+        "tweet",
+        "review",
+        "content",
+        "utterance",
+        "question",
+    ];
+    const LABELS: [&str; 7] = [
+        "label",
+        "labels",
+        "class",
+        "category",
+        "intent",
+        "topic",
+        "sentiment",
+    ];
+    let columns: Vec<String> = line
+        .split('\t')
+        .map(|name| name.trim().trim_matches('"').to_lowercase())
+        .collect();
+    let has = |known: &[&str], own: &str| {
+        let own = own.to_lowercase();
+        columns
+            .iter()
+            .any(|name| known.contains(&&**name) || *name == own)
+    };
+    has(&TEXTS, &names.text) && (has(&LABELS, &names.label) || columns.len() > 2)
+}
+
 fn from_json(
     line: &str,
     number: u64,
@@ -288,13 +341,20 @@ fn from_json(
     keep: Option<&[String]>,
 ) -> Result<CorpusDocument, LineProblem> {
     // Numbers keep their digits: an id of 20 digits does not fit any number type.
-    let fields: Fields<'_> = match line.trim_start().starts_with('{') {
-        true => serde_json::from_str(line).map_err(|error| not_json(&error))?,
-        false => {
-            return Err(LineProblem::NotJson {
-                fault: "no object",
-                column: 1,
-            });
+    if !line.trim_start().starts_with('{') {
+        return Err(LineProblem::NotJson {
+            fault: "no object",
+            column: 1,
+        });
+    }
+    let fields: Fields<'_> = match serde_json::from_str(line) {
+        Ok(fields) => fields,
+        // Other fields than those that are asked for may have such numbers.
+        Err(error) => {
+            return match without_nan(line) {
+                Some(line) => from_json(&line, number, names, keep),
+                None => Err(not_json(&error)),
+            };
         }
     };
     let find = |field: &str| {

@@ -14,6 +14,8 @@ use undertone_core::pack::PackError;
 use undertone_core::vector::VectorError;
 use undertone_core::words::WordsError;
 
+use crate::files::foreign::Foreign;
+
 /// `Result` with the [`struct@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -66,6 +68,15 @@ pub enum Cause {
         path: PathBuf,
         /// What the system said.
         cause: io::Error,
+    },
+
+    /// A file of another kind than its name suggests.
+    #[error("`{}` is {kind}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what to do.
+        kind: Foreign,
     },
 
     /// Somebody else writes the same output.
@@ -366,8 +377,8 @@ pub enum Cause {
 
     /// A file of a sentence encoder is absent.
     #[error(
-        "no sentence encoder at `{}`: the file `{}` does not exist; give a folder with model.onnx \
-         and tokenizer.json, or a .onnx file with tokenizer.json beside it",
+        "no sentence encoder at `{}`: the file `{}` does not exist; give a folder with model.onnx or \
+         onnx/model.onnx, or a .onnx file, and tokenizer.json beside the model or one folder up",
         given.display(),
         missing.display()
     )]
@@ -376,6 +387,15 @@ pub enum Cause {
         given: PathBuf,
         /// The file that was looked for.
         missing: PathBuf,
+    },
+
+    /// A file of sentence-transformers asks for what is not computed.
+    #[error("cannot encode as `{}` says: {problem}", path.display())]
+    Layout {
+        /// The file.
+        path: PathBuf,
+        /// What is not computed, and what to do.
+        problem: String,
     },
 
     /// `tokenizer.json` cannot be used.
@@ -1006,6 +1026,7 @@ impl Error {
             Cause::InUse { .. } | Cause::LedgerInUse { .. } => ErrorKind::InUse,
             Cause::Io { .. } => ErrorKind::Io,
             Cause::EncoderFileMissing { .. }
+            | Cause::Layout { .. }
             | Cause::Tokenizer { .. }
             | Cause::Model { .. }
             | Cause::VocabularyMismatch { .. }
@@ -1063,6 +1084,7 @@ impl Error {
             | Cause::CandidatesOfOther { .. }
             | Cause::Trained { .. }
             | Cause::TooFewWords { .. }
+            | Cause::Foreign { .. }
             | Cause::Vectors { .. }
             | Cause::NoUsableWords { .. }
             | Cause::LargeCoordinate { .. }
@@ -1101,10 +1123,14 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |cause| {
-            Cause::Io {
-                action,
-                path,
-                cause,
+            let kind = cause.get_ref().and_then(|inner| inner.downcast_ref());
+            match kind.copied() {
+                Some(kind) => Cause::Foreign { path, kind },
+                None => Cause::Io {
+                    action,
+                    path,
+                    cause,
+                },
             }
             .into()
         }
@@ -1208,6 +1234,19 @@ pub enum LineProblem {
     /// A line of a .tsv file has no tabulator.
     #[error("no tabulator; a line is the label, a tabulator and the text")]
     MissingTab,
+
+    /// The first line of a .tsv file names columns.
+    #[error(
+        "it names columns, which a .tsv file does not have here: a line is the label, a tabulator and the text; remove \
+         it, or save the table as .csv"
+    )]
+    Header,
+
+    /// The label in a .tsv file is in quotation marks.
+    #[error(
+        "the label is in quotation marks, which would be part of it; remove them, or save the table as .csv"
+    )]
+    QuotedLabel,
 }
 
 /// The names of fields for the end of a message, at most 20 of them.

@@ -8,8 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::Result;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames, LINE_LIMIT};
-use undertone::error::Cause;
-use undertone::error::LineProblem;
+use undertone::error::{Cause, ErrorKind, LineProblem};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -119,6 +118,80 @@ fn content_says_whether_a_file_is_compressed_and_an_empty_label_is_none() {
         let stream = Corpus::json_lines(Path::new("stream"), std::io::Cursor::new(bytes)).unwrap();
         let lines: Vec<u64> = stream.map(|document| document.unwrap().line).collect();
         assert_eq!(lines, [1, 2]);
+    }
+}
+
+/// Python writes such numbers, and half surrogates of emoji that were cut apart.
+#[test]
+fn fields_that_nobody_asked_for_may_be_anything() {
+    let folder = Folder::new();
+    let lines = concat!(
+        r#"{"text": "One NaN.", "score": NaN, "more": {"a": [-Infinity]}}"#,
+        "\n",
+        r#"{"text": "Two.", "label": NaN, "name": "\ud83d", "more": {"b": "\udc00"}}"#,
+        "\n",
+    );
+    let expected = [
+        document("line-1", None, "One NaN."),
+        document("line-2", None, "Two."),
+    ];
+    assert_eq!(read(&folder.write("a.jsonl", lines)).unwrap(), expected);
+    let path = folder.write("text.jsonl", r#"{"text": NaN, "more": "secret"}"#);
+    let (_, problem) = problem(&path);
+    assert!(
+        matches!(problem, LineProblem::MissingField { .. }),
+        "{problem}"
+    );
+}
+
+#[test]
+fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
+    let folder = Folder::new();
+    for (line, is_header) in [
+        ("label\ttext", true),
+        ("Text\tLABEL", true),
+        ("id\ttweet\tsubtask_a", true),
+        ("\"garden\"\t\"A secret, \"\"here\"\".\"", false),
+    ] {
+        let path = folder.write("a.tsv", format!("{line}\ngarden\tA secret.\n"));
+        let (number, problem) = problem(&path);
+        assert_eq!(number, 1);
+        let found = matches!(problem, LineProblem::Header);
+        assert_eq!(found, is_header, "{line}: {problem}");
+        assert!(
+            found || matches!(problem, LineProblem::QuotedLabel),
+            "{problem}"
+        );
+    }
+    // A label may be called so, and further down anything is a document.
+    for lines in ["label\tA text.\n", "garden\ttext\nlabel\ttext\n"] {
+        assert!(read(&folder.write("a.tsv", lines)).is_ok(), "{lines}");
+    }
+}
+
+#[test]
+fn files_of_another_kind_are_named_for_what_they_are() {
+    let folder = Folder::new();
+    for (name, bytes, part) in [
+        (
+            "a.jsonl",
+            &b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n"[..],
+            "Git LFS",
+        ),
+        (
+            "a.jsonl.gz",
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "Git LFS",
+        ),
+        ("a.jsonl", b"\xfd7zXZ\0\0\x04", "xz"),
+        ("a.tsv", b"BZh91AY&SY\xd2", "bzip2"),
+        ("a.jsonl.zst", b"\x28\xb5\x2f\xfd\x04", "Zstandard"),
+        ("a.zip", b"PK\x03\x04\x14", "zip"),
+    ] {
+        let error = read(&folder.write(name, bytes)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        let text = error.to_string();
+        assert!(text.contains(part) && text.contains(name), "{text}");
     }
 }
 

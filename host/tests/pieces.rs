@@ -59,6 +59,15 @@ fn a_list_is_in_the_order_of_frequency() {
         assert_eq!((found.0, found.1), (wanted.0, wanted.1));
         assert!((found.2 - wanted.2).abs() < 1e-12, "{found:?}");
     }
+    // A blank line keeps its row among the vectors, and has no word.
+    let blank = list("the\t2\n\n \ncat\t2\n").unwrap();
+    assert_eq!(shares(&blank), [("the", 0, 0.5), ("cat", 3, 0.5)]);
+    let unranked = list("\nthe\n\ncat\n").unwrap();
+    let share = 1.0 / 1.5;
+    assert_eq!(
+        shares(&unranked),
+        [("the", 1, share), ("cat", 3, 0.5 * share)]
+    );
     // Without numbers: 1, 1/2 and 1/3 of the most frequent one.
     let ranked = list("the\ncat\nsat").unwrap();
     let shares: Vec<f64> = ranked.words.iter().map(|word| word.frequency).collect();
@@ -76,6 +85,10 @@ fn a_wrong_list_is_named() {
         ("two words\n!\n\n", "no words"),
         ("the\t1\ncat\n", "line 2: either all lines"),
         ("the\ncat\t1\n", "line 2: either all lines"),
+        (
+            "\nthe 1000\ncat 50\n",
+            "line 2: the number stands after a space",
+        ),
         ("the\tmany\n", "line 1: after the tab"),
         ("the\t-1\n", "line 1: after the tab"),
         ("the\tinf\n", "line 1: after the tab"),
@@ -364,7 +377,8 @@ fn vocabularies_of_any_kind_become_entries() {
     let level = r#"{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}"#;
     let words = r###"{"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "Haus": 1, "##tür": 2, "東京": 3, "a b": 4}}"###;
     let white = r#"{"type": "WhitespaceSplit"}"#;
-    let piece = word_piece(r###"{"[UNK]": 0, "haus": 1, "##tür": 2, "東京": 3, "-": 4}"###);
+    // The vocabulary of multilingual BERT has this character.
+    let piece = word_piece(r###"{"[UNK]": 0, "haus": 1, "##tür": 2, "東京": 3, "▁": 4}"###);
     for (json, wanted) in [
         (piece, &["haus", "##tür", "東京"][..]),
         (tokenizer(space, space, unigram), &["haus", "##tür", "東京"]),

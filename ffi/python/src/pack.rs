@@ -1,6 +1,5 @@
 //! Packs.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use self_cell::self_cell;
 use undertone::error::{Cause, Error};
+use undertone::files::foreign;
 use undertone::release::document::{self, epsilon_f64};
 use undertone_core::epsilon::MICRO;
 use undertone_core::pack::Pack as CorePack;
@@ -63,7 +63,7 @@ impl Pack {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| {
-            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            let bytes = foreign::read(&path)?;
             let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));
             let loaded = loaded.map_err(|problem| Error::from(Cause::Pack { path, problem }))?;
             Ok(Self(Arc::new(loaded)))

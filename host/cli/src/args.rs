@@ -166,7 +166,7 @@ impl FieldArgs {
 
 impl FieldArgs {
     /// The documents of a file. After the last one comes an error if a label or id field was named that none of them has.
-    pub(crate) fn checked<I: Iterator<Item = Result<CorpusDocument>>>(
+    pub fn checked<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
         path: &Path,
         mut documents: I,
@@ -203,12 +203,12 @@ impl FieldArgs {
 }
 
 /// Whether the id of a document is the number of its line.
-pub(crate) fn has_no_id(document: &CorpusDocument) -> bool {
+pub fn has_no_id(document: &CorpusDocument) -> bool {
     document.id == format!("line-{}", document.line)
 }
 
 /// An error that names the fields of a file.
-pub(crate) fn no_such_field(option: &'static str, field: &str, path: Option<&Path>) -> Error {
+pub fn no_such_field(option: &'static str, field: &str, path: Option<&Path>) -> Error {
     let fields = match path.map(fields_of).transpose() {
         Ok(fields) => fields.unwrap_or_default(),
         Err(error) => return error,
@@ -258,8 +258,8 @@ impl TextArgs {
 /// Which sentence encoder to use.
 #[derive(Args)]
 pub struct EncoderArgs {
-    /// A folder with model.onnx and tokenizer.json, an .onnx file with tokenizer.json beside it, or
-    /// a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
+    /// A folder with model.onnx or onnx/model.onnx, or an .onnx file, with tokenizer.json beside it or
+    /// one folder up; or a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
     #[arg(long, value_name = "PATH")]
     pub encoder: Option<PathBuf>,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use clap::Args;
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::files::fields::plain;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::unit::Unit;
@@ -232,7 +233,8 @@ impl Decoded {
     }
 
     fn push(&mut self, line: &[u8], number: u64, packs: &Packs) -> Result<(), BadLine> {
-        let line = ReleaseLine::parse(Lines::text_of(line, number)?)?;
+        let text = plain(Lines::text_of(line, number)?);
+        let line = ReleaseLine::parse(&text)?;
         let found = packs.decode(&line, &mut self.text);
         if found == Err(BadLine::OtherPack) {
             let pack = &mut self.rejected.pack;

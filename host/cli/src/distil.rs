@@ -25,7 +25,8 @@ use crate::paths::Paths;
 #[command(group = ArgGroup::new("texts").multiple(true).args(["corpus", "message_corpus"]))]
 #[command(group = ArgGroup::new("pieces").args(["list", "model2vec"]))]
 pub(crate) struct Arguments {
-    /// A folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it.
+    /// A folder with model.onnx or onnx/model.onnx, or an .onnx file, with tokenizer.json beside it or
+    /// one folder up.
     #[arg(long, value_name = "PATH")]
     encoder: Option<PathBuf>,
     #[command(flatten)]

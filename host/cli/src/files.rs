@@ -1,6 +1,6 @@
 //! Files and streams of the command line.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
+use undertone::files::foreign;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
@@ -23,13 +24,12 @@ pub fn read_text(path: &Path) -> Result<String> {
 
 /// The bytes of a file, or of standard input if the file is `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let bytes = if is_stream(path) {
-        let mut bytes = Vec::new();
-        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        fs::read(path)
-    };
-    bytes.map_err(Error::io("read", path))
+    if !is_stream(path) {
+        return foreign::read(path);
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(Error::io("read", path))
 }
 
 /// Prints to standard output. Its reader may stop early, as `head` does: that is no error.

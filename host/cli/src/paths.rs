@@ -98,14 +98,18 @@ impl Paths {
             .fold(self, |all, path| all.input(option, path))
     }
 
-    /// An encoder: a folder, or a model with its tokenizer beside it, or a pack.
+    /// An encoder: a folder, or a model with its tokenizer beside it or one folder up, or a pack.
     pub fn encoder(self, option: &'static str, path: &Path) -> Self {
-        let model = match path.is_dir() {
-            true => path.join("model.onnx"),
-            false => path.to_owned(),
+        let models = if path.is_dir() {
+            vec![path.join("model.onnx"), path.join("onnx/model.onnx")]
+        } else {
+            vec![path.to_owned()]
         };
-        let tokenizer = model.with_file_name("tokenizer.json");
-        self.input(option, &model).input(option, &tokenizer)
+        models.iter().fold(self, |all, model| {
+            let tokenizer = model.with_file_name("tokenizer.json");
+            let above = model.with_file_name("../tokenizer.json");
+            all.inputs(option, [model, &tokenizer, &above])
+        })
     }
 
     /// Word vectors: a file, or a matrix with its words beside it.

@@ -8,7 +8,10 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use common::{SIGXFSZ, limited, names, refuse, succeed, undertone};
+use common::{
+    Model, SIGXFSZ, fitting_tokenizer, limited, names, refuse, refused, succeed, undertone,
+    write_encoder,
+};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use undertone::encoder::{Encoder, LexiconEncoder};
@@ -558,6 +561,22 @@ fn wrong_encoders_are_refused_by_name() {
         refuse(folder, &arguments, parts);
     };
     with("no-such-folder", &["no-such-folder", "model.onnx"]);
+    // Its "blue" is infinite, which no program can compute with.
+    let tiny = write_encoder(folder, "tiny", &Model::default(), &fitting_tokenizer());
+    fs::write(folder.join("blue.tsv"), "a\tRed red.\nb\tGreen blue.\n").unwrap();
+    let encoder = tiny.to_str().unwrap();
+    let encode = [
+        "encode",
+        "--corpus",
+        "blue.tsv",
+        "--encoder",
+        encoder,
+        "--out",
+        "e",
+    ];
+    let output = undertone(folder, &encode);
+    refused(&output, &encode, &["NaN or infinity for sentence 1"]);
+    assert!(!folder.join("e").exists());
     // A lexicon of 16 coordinates.
     with(&golden_pack(), &["16 coordinates"]);
     fs::write(folder.join("text.pack"), "not a pack").unwrap();

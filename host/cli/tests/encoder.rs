@@ -120,6 +120,207 @@ fn is_the_mean_of_the_token_vectors() {
     }
 }
 
+/// Writes a file beside the model of an encoder.
+fn beside(encoder: &Path, name: &str, content: &str) {
+    let path = encoder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+#[test]
+fn pools_as_the_files_beside_the_model_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name| write_encoder(folder.path(), name, &Model::default(), &fitting_tokenizer());
+    let path = write("tiny");
+    let plain = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    // [CLS] red pink [SEP]
+    let sentence = "red pink";
+    let [cls, red, pink, sep] = [1, 3, 0, 2].map(|token| TABLE[token]);
+    let of = |f: &dyn Fn(f32, f32, f32, f32) -> f32| -> Vec<f32> {
+        (0..DIMENSION)
+            .map(|i| f(cls[i], red[i], pink[i], sep[i]))
+            .collect()
+    };
+    let mean = of(&|a, b, c, d| (a + b + c + d) / 4.0);
+    assert_eq!(encode(&plain, sentence), mean);
+    let both = [&cls[..], &mean].concat();
+    for (config, expected) in [
+        (
+            r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#,
+            cls.to_vec(),
+        ),
+        (
+            r#"{"pooling_mode_lasttoken": true, "pooling_mode_mean_tokens": false}"#,
+            sep.to_vec(),
+        ),
+        (
+            r#"{"pooling_mode": "max"}"#,
+            of(&|a, b, c, d| a.max(b).max(c).max(d)),
+        ),
+        (
+            r#"{"pooling_mode": "weightedmean"}"#,
+            of(&|a, b, c, d| (a + 2.0 * b + 3.0 * c + 4.0 * d) / 10.0),
+        ),
+        (r#"{"pooling_mode_mean_tokens": true}"#, mean.clone()),
+        (r#"{"pooling_mode_cls_token": true}"#, both),
+    ] {
+        beside(&path, "1_Pooling/config.json", config);
+        for runtime in runtimes() {
+            let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
+            assert_eq!(encode(&encoder, sentence), expected, "{config}");
+            assert_eq!(encoder.dimension(), expected.len());
+            // Packs of another pooling are those of another encoder.
+            assert_eq!(
+                encoder.identity() == plain.identity(),
+                expected == mean,
+                "{config}"
+            );
+            assert_encodes_each_sentence_alone(
+                &encoder,
+                &["red", "", "green pink", "red red", "pink"],
+            );
+        }
+    }
+
+    let module = |name: &str, path: &str| {
+        format!(r#"{{"type": "sentence_transformers.models.{name}", "path": "{path}"}}"#)
+    };
+    let [transformer, pooling] =
+        [("Transformer", ""), ("Pooling", "1_Pooling")].map(|(n, p)| module(n, p));
+    let modules = format!(
+        "[{transformer}, {pooling}, {}]",
+        module("Normalize", "2_Normalize")
+    );
+    beside(&path, "modules.json", &modules);
+    beside(&path, "1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
+    beside(
+        &path,
+        "sentence_bert_config.json",
+        r#"{"max_seq_length": 3, "do_lower_case": true}"#,
+    );
+    let prompts = r#"{"prompts": {"query": "green "}, "default_prompt_name": "query"}"#;
+    beside(&path, "config_sentence_transformers.json", prompts);
+    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    assert_eq!(
+        encode(&encoder, sentence),
+        [1.0, 0.0, 0.5].map(|x: f32| x / 1.25f32.sqrt())
+    );
+    assert_eq!(encoder.token_ids("RED").unwrap(), [1, 4, 2]);
+    beside(
+        &path,
+        "sentence_bert_config.json",
+        r#"{"max_seq_length": 9, "do_lower_case": true}"#,
+    );
+    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    assert_eq!(encoder.token_ids("RED").unwrap(), [1, 4, 3, 2]);
+
+    for (name, content, parts) in [
+        (
+            "1_Pooling/config.json",
+            r#"{"pooling_mode": "cls", "include_prompt": false}"#,
+            ["config.json", "include_prompt"],
+        ),
+        ("config_sentence_transformers.json", "{}", ["", ""]),
+        (
+            "1_Pooling/config.json",
+            r#"{"pooling_mode": "attention"}"#,
+            ["config.json", "`attention`"],
+        ),
+        (
+            "1_Pooling/config.json",
+            r#"{"pooling_mode_new": true}"#,
+            ["config.json", "`new`"],
+        ),
+        (
+            "modules.json",
+            &format!("[{transformer}, {pooling}, {}]", module("Dense", "2_Dense")),
+            ["modules.json", "`Dense`"],
+        ),
+        (
+            "modules.json",
+            &format!("[{transformer}]"),
+            ["modules.json", "no module Pooling"],
+        ),
+        ("modules.json", "[", ["modules.json", "EOF"]),
+    ] {
+        beside(&path, name, content);
+        if !parts[0].is_empty() {
+            let error = open_error(&path, &Runtime::Rten).to_string();
+            for part in parts {
+                assert!(error.contains(part), "no \"{part}\" in: {error}");
+            }
+        }
+    }
+}
+
+/// sentence-transformers writes `onnx/model.onnx`, and all other files one folder up.
+#[test]
+fn finds_the_files_of_sentence_transformers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tiny");
+    write_encoder(&path, "onnx", &Model::default(), "");
+    fs::remove_file(path.join("onnx/tokenizer.json")).unwrap();
+    beside(&path, "tokenizer.json", &fitting_tokenizer());
+    beside(&path, "1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
+    for given in [
+        path.clone(),
+        path.join("onnx/model.onnx"),
+        path.join("onnx"),
+    ] {
+        let encoder = OnnxEncoder::open_with(&given, &Runtime::Rten).unwrap();
+        assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+        assert_eq!(encoder.identity().name, "tiny");
+    }
+    fs::remove_file(path.join("tokenizer.json")).unwrap();
+    let error = open_error(&path, &Runtime::Rten);
+    assert!(
+        matches!(error.cause(), Cause::EncoderFileMissing { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn refuses_inputs_of_one_size() {
+    let folder = tempfile::tempdir().unwrap();
+    for (axes, part) in [
+        ([None, Some(128)], "exactly 128 tokens a sentence"),
+        ([Some(8), None], "exactly 8 sentences at once"),
+    ] {
+        let model = Model {
+            axes,
+            ..Model::default()
+        };
+        let path = write_encoder(folder.path(), "fixed", &model, &fitting_tokenizer());
+        for runtime in runtimes() {
+            let error = open_error(&path, &runtime).to_string();
+            assert!(error.contains(part) && error.contains("dynamic"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn names_files_that_are_none_of_an_encoder() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["model.onnx", "tokenizer.json"] {
+        let path = write_encoder(
+            folder.path(),
+            "tiny",
+            &Model::default(),
+            &fitting_tokenizer(),
+        );
+        beside(
+            &path,
+            file,
+            "version https://git-lfs.github.com/spec/v1\noid sha256:4d\n",
+        );
+        let error = open_error(&path, &Runtime::Rten).to_string();
+        assert!(
+            error.contains(file) && error.contains("git lfs pull"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn sums_tokens_in_their_order() {
     let mean = |ids: &[u32]| {

@@ -233,7 +233,15 @@ impl<'a> Encoded<'a> {
             })),
             false => Ok(()),
         };
-        let passed = self.pass(|document, sentences, _| {
+        let name = self.encoding.encoder().identity().name.clone();
+        let dimension = self.encoding.encoder().dimension();
+        let passed = self.pass(|document, sentences, rows| {
+            if let Some(odd) = rows.iter().position(|x| !x.is_finite()) {
+                return Err(Error::from(Cause::NotFinite {
+                    encoder: name.clone(),
+                    sentence: end as usize + odd / dimension,
+                }));
+            }
             let comma = if documents > 0 { "," } else { "" };
             ids += &in_string(&format!("{comma}{}", json!(document.id)));
             labels += &in_string(&format!("{comma}{}", json!(document.label)));
@@ -243,7 +251,6 @@ impl<'a> Encoded<'a> {
             fits(documents, ids.len() + labels.len())
         })?;
         let identity = self.encoding.encoder().identity();
-        let dimension = self.encoding.encoder().dimension();
         let (start, stop) = (
             offsets.len(),
             offsets.len() + passed.sentences * dimension * 4,

@@ -69,6 +69,47 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
+/// A line with null for the numbers that JSON does not have and Python writes: NaN and infinities. None
+/// if it has none.
+pub fn without_nan(line: &str) -> Option<String> {
+    const NAMES: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+    let mut written = String::new();
+    let mut rest = line;
+    let mut is_text = false;
+    while let Some(place) = rest.find(['"', '\\', 'N', 'I', '-']) {
+        let (before, from) = rest.split_at(place);
+        written += before;
+        let name = NAMES
+            .iter()
+            .find(|name| !is_text && from.starts_with(**name));
+        let length = match (name, from.as_bytes()) {
+            (Some(name), _) => {
+                written += "null";
+                rest = &from[name.len()..];
+                continue;
+            }
+            // What is escaped is no end of a string.
+            (None, [b'\\', next, ..]) if next.is_ascii() => 2,
+            (None, [first, ..]) => {
+                is_text ^= *first == b'"';
+                1
+            }
+            (None, []) => break,
+        };
+        written += &from[..length];
+        rest = &from[length..];
+    }
+    written += rest;
+    (written != line).then_some(written)
+}
+
+/// The same in less time, as lines of releases are read.
+pub fn plain(line: &str) -> Cow<'_, str> {
+    let may_have = line.contains("NaN") || line.contains("Infinity");
+    let plain = if may_have { without_nan(line) } else { None };
+    plain.map_or(Cow::Borrowed(line), Cow::Owned)
+}
+
 /// A text as it is written in JSON.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -82,6 +123,22 @@ pub fn member(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_json_does_not_have_are_null() {
+        for (line, expected) in [
+            (
+                r#"{"a": NaN, "b\"NaN": [-Infinity, "NaN\\"], "c":Infinity}"#,
+                Some(r#"{"a": null, "b\"NaN": [null, "NaN\\"], "c":null}"#),
+            ),
+            (r#"{"a": "NaN Infinity", "b": -1}"#, None),
+            ("NaN", Some("null")),
+            ("\\", None),
+            ("\\ä\"NaN", None),
+        ] {
+            assert_eq!(without_nan(line).as_deref(), expected, "{line}");
+        }
+    }
 
     #[test]
     fn fields_are_found_by_name_and_by_path() {

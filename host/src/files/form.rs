@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What Parquet files begin and end with.
-const PARQUET: [u8; 4] = *b"PAR1";
+/// What Parquet files begin and end with; the second, where the footer is encrypted.
+const PARQUET: [[u8; 4]; 2] = [*b"PAR1", *b"PARE"];
 
 /// What is in a file. All but Parquet may be gzipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,15 +63,15 @@ impl Form {
 /// Whether a file begins and ends as Parquet does. A pipe is none, and nothing of it is read.
 fn is_parquet(path: &Path) -> io::Result<bool> {
     let about = std::fs::metadata(path)?;
-    if !about.is_file() || about.len() < 2 * PARQUET.len() as u64 {
+    if !about.is_file() || about.len() < 8 {
         return Ok(false);
     }
     let mut file = File::open(path)?;
-    let (mut start, mut end) = (PARQUET, PARQUET);
+    let (mut start, mut end) = ([0; 4], [0; 4]);
     file.read_exact(&mut start)?;
-    file.seek(SeekFrom::End(-(PARQUET.len() as i64)))?;
+    file.seek(SeekFrom::End(-(end.len() as i64)))?;
     file.read_exact(&mut end)?;
-    Ok(start == PARQUET && end == PARQUET)
+    Ok(start == end && PARQUET.contains(&start))
 }
 
 #[cfg(test)]

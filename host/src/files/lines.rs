@@ -1,29 +1,22 @@
 //! The lines of a text file, one in memory.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::LineProblem;
+use crate::files::foreign;
 use crate::progress::Progress;
-
-/// What a gzipped file begins with. No text in UTF-8 begins so.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The text of a stream, which may be gzipped: its first bytes say so.
 ///
 /// # Errors
-/// Errors of reading the first bytes.
-pub fn unzipped<R: Read + Send + 'static>(mut source: R) -> io::Result<Box<dyn BufRead + Send>> {
-    let mut start = Vec::new();
-    // A pipe may give one byte at a time.
-    (&mut source)
-        .take(GZIP.len() as u64)
-        .read_to_end(&mut start)?;
-    let gzipped = start == GZIP;
-    let whole = Cursor::new(start).chain(source);
-    Ok(if gzipped {
+/// Errors of reading the first bytes; a [`Foreign`](crate::files::foreign::Foreign) inside for bytes
+/// that are no text.
+pub fn unzipped<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRead + Send>> {
+    let (whole, is_gzipped) = foreign::text(source)?;
+    Ok(if is_gzipped {
         Box::new(BufReader::new(MultiGzDecoder::new(whole)))
     } else {
         Box::new(BufReader::new(whole))

@@ -2,9 +2,11 @@
 
 pub mod atomic;
 pub mod folder;
-// For the crates of this workspace: no promise covers these three.
+// For the crates of this workspace: no promise covers these four.
 #[doc(hidden)]
 pub mod fields;
+#[doc(hidden)]
+pub mod foreign;
 #[doc(hidden)]
 pub mod form;
 #[doc(hidden)]

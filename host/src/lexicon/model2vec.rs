@@ -15,7 +15,6 @@
 //! their pieces.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::Path;
 
 use npyz::half::f16;
@@ -28,11 +27,9 @@ use undertone_core::lexicon::piece;
 use crate::corpus::CorpusDocument;
 use crate::encoder::onnx;
 use crate::error::{Error, Result};
+use crate::files::foreign;
 use crate::lexicon::pieces::Pieces;
-use crate::lexicon::word_vectors::fail;
-
-/// What starts a word in vocabularies that write spaces as characters.
-const SPACE: char = '▁';
+use crate::lexicon::word_vectors::{SPACE, fail, writes_spaces};
 
 /// Static embeddings of a tokenizer's vocabulary.
 pub struct Model {
@@ -64,7 +61,7 @@ impl Model {
         let folder = folder.as_ref();
         let read = |file: &str| {
             let path = folder.join(file);
-            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            let bytes = foreign::read(&path)?;
             Ok::<_, Error>((path, bytes))
         };
         let (path, json) = read("tokenizer.json")?;
@@ -164,7 +161,10 @@ impl Continuation {
         if let Some(decoder) = decoders.iter().find(of_bytes) {
             return Self::Bytes(decoder.clone());
         }
-        if vocabulary.iter().any(|(token, _)| token.starts_with(SPACE)) {
+        let is_word_piece = matches!(tokenizer.get_model(), ModelWrapper::WordPiece(_));
+        let tokens = vocabulary.iter().map(|(token, _)| token.as_str());
+        // WordPiece has a prefix for the others, and its tokens may have this character as a text has it.
+        if !is_word_piece && writes_spaces(tokens) {
             return Self::Space;
         }
         let prefix = match tokenizer.get_model() {

@@ -11,7 +11,6 @@
 //! Everything here is public.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -21,6 +20,7 @@ use undertone_core::pack::format::MAX_WORDS;
 
 use crate::corpus::{CorpusDocument, LINE_LIMIT};
 use crate::error::{Cause, Error, Result};
+use crate::files::foreign;
 use crate::files::lines::Lines;
 use crate::files::resume::Encoding;
 use crate::lexicon::affixes;
@@ -55,8 +55,9 @@ impl WordList {
     /// Reads a list: one word a line, and after a tab how often it occurs, as a count or as a share. Without these
     /// numbers the list is in the order of frequency, and Zipf's law gives the shares.
     ///
-    /// Words are lower-cased; lines that then have the same word count as one, and lines with anything else than
-    /// one run of letters, digits and marks are left out. A word that continues another starts with `##`.
+    /// Blank lines are skipped. Words are lower-cased; lines that then have the same word count as one,
+    /// and lines with anything else than one run of letters, digits and marks are left out. A word that
+    /// continues another starts with `##`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8, longer than 16 MiB, or
@@ -70,7 +71,7 @@ impl WordList {
                 problem,
             })
         };
-        let file = File::open(path).map_err(Error::io("open", path))?;
+        let file = foreign::open(path)?;
         let mut reader = Lines::new(BufReader::new(file), LINE_LIMIT);
         let (mut lines, mut counts) = (Vec::new(), Vec::new());
         while let Some(line) = reader.next_line().transpose() {
@@ -79,6 +80,7 @@ impl WordList {
             let line = line.map_err(|problem| wrong(problem.to_string()))?;
             let (word, count) = match line.split_once('\t') {
                 None => (line, None),
+                Some((word, "")) if word.trim().is_empty() => (word, None),
                 Some((word, count)) => {
                     let count: f64 = count.trim().parse().unwrap_or(f64::NAN);
                     if !(0.0..=f64::MAX).contains(&count) {
@@ -90,22 +92,37 @@ impl WordList {
             lines.push(word.to_owned());
             counts.push(count);
         }
-        if let Some(odd) = counts
-            .iter()
-            .position(|count| count.is_some() != counts[0].is_some())
-        {
-            return Err(fail(format!(
-                "line {}: either all lines have a number after a tab, or none",
-                odd + 1
-            )));
+        // A blank line has a row among the vectors of the list, but no word.
+        let (mut rank, mut counted) = (0.0, None);
+        let mut frequencies = Vec::with_capacity(lines.len());
+        for (number, (line, count)) in (1..).zip(lines.iter().zip(counts)) {
+            if line.trim().is_empty() {
+                frequencies.push(0.0);
+                continue;
+            }
+            if *counted.get_or_insert(count.is_some()) != count.is_some() {
+                return Err(fail(format!(
+                    "line {number}: either all lines have a number after a tab, or none"
+                )));
+            }
+            rank += 1.0;
+            frequencies.push(count.unwrap_or(1.0 / rank));
         }
-        let counts: Vec<f64> = (1..)
-            .zip(counts)
-            .map(|(rank, count)| count.unwrap_or(1.0 / f64::from(rank)))
-            .collect();
-        let words = listed(&lines, &counts);
+        let words = listed(&lines, &frequencies);
         if words.is_empty() {
-            return Err(fail("it has no words".into()));
+            let after_space = |line: &&String| {
+                let fields = line.trim().rsplit_once(' ');
+                fields.is_some_and(|(_, count)| count.parse::<f64>().is_ok())
+            };
+            return Err(fail(
+                match lines.iter().position(|line| after_space(&line)) {
+                    Some(line) => format!(
+                        "line {}: the number stands after a space; part it from the word by a tab",
+                        line + 1
+                    ),
+                    None => "it has no words".to_owned(),
+                },
+            ));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {

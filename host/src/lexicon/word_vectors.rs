@@ -19,7 +19,8 @@ use undertone_core::lexicon::{self, MAX_LEXICON_DIMENSION, Matching};
 use undertone_core::pack::format::{MAX_DIMENSION, MAX_WORDS};
 
 use crate::error::{Cause, Error, LineProblem, Result};
-use crate::files::lines::Lines;
+use crate::files::foreign;
+use crate::files::lines::{Lines, unzipped};
 use crate::lexicon::distil::WordCounts;
 use crate::pack::{LexiconData, lexicon_pack, limit};
 
@@ -103,11 +104,13 @@ impl Vectors {
             .ok_or_else(|| {
                 fail(path)("the ending is none of .npy, .txt, .vec, .txt.gz, .vec.gz".into())
             })?;
-        let source = open(path)?;
+        let source = File::open(path).map_err(Error::io("open", path))?;
         if gzipped {
+            let (source, _) = foreign::text(source).map_err(Error::io("read", path))?;
             Self::read_text(path, name, BufReader::new(MultiGzDecoder::new(source)))
         } else {
-            Self::read_text(path, name, BufReader::new(source))
+            let source = unzipped(source).map_err(Error::io("read", path))?;
+            Self::read_text(path, name, source)
         }
     }
 
@@ -154,27 +157,23 @@ impl Vectors {
                 (promised, dimension) = (Some(count), Some(columns as usize));
                 continue;
             }
+            // In front of a coordinate, a space parts it from a word that is empty or itself a space.
+            let is_wordless = text.starts_with([' ', '\t']) && fields[0].parse::<f32>().is_ok();
+            let found = fields.len() - usize::from(!is_wordless);
             let columns = match dimension {
                 Some(columns) => columns,
                 None => {
-                    check_dimension(path, fields.len() as u64 - 1, MAX_LEXICON_DIMENSION)?;
-                    *dimension.insert(fields.len() - 1)
+                    check_dimension(path, found as u64, MAX_LEXICON_DIMENSION)?;
+                    *dimension.insert(found)
                 }
             };
-            let Some(spare) = fields.len().checked_sub(columns + 1) else {
+            if found < columns {
                 return wrong(format!(
-                    "{} coordinates, the lines before have {columns}",
-                    fields.len() - 1
-                ));
-            };
-            // Some files have words with spaces in them; the parts of such a word are not numbers.
-            let (word, values) = fields.split_at(spare + 1);
-            if word[1..].iter().any(|part| part.parse::<f32>().is_ok()) {
-                return wrong(format!(
-                    "{} coordinates, the lines before have {columns}",
-                    fields.len() - 1
+                    "{found} coordinates, the lines before have {columns}"
                 ));
             }
+            // Some files have words with spaces in them, and words that are numbers.
+            let (word, values) = fields.split_at(fields.len() - columns);
             for (column, value) in (1..).zip(values) {
                 match value.parse::<f32>() {
                     Ok(x) if x.is_finite() => vectors.push(x),
@@ -189,11 +188,17 @@ impl Vectors {
             }
             words.push(word.join(" "));
         }
-        if promised.is_some_and(|promised| promised != words.len() as u64) {
+        if let Some(promised) = promised
+            && promised != words.len() as u64
+        {
+            let advice = if promised > words.len() as u64 {
+                "is the file cut off?"
+            } else {
+                "that is more words than the first line says; correct it, or remove it"
+            };
             return Err(fail(path)(format!(
-                "{} words, but the first line says {}; is the file cut off?",
+                "{} words, but the first line says {promised}; {advice}",
                 words.len(),
-                promised.unwrap_or_default()
             )));
         }
         Self::checked(path, name, words, vectors, dimension.unwrap_or_default())
@@ -312,15 +317,26 @@ impl Vectors {
 impl Vectors {
     /// The words that a text can yield and that have a vector, with their keys; counts the others in `made`.
     fn usable(&self, made: &mut Vocabulary) -> Vec<(usize, String)> {
+        let starts_words = writes_spaces(self.words.iter().map(String::as_str));
         let mut usable = Vec::new();
         for (index, word) in self.words.iter().enumerate() {
-            match key(word) {
+            let whole = if starts_words {
+                word.strip_prefix(SPACE)
+            } else {
+                Some(word.as_str())
+            };
+            match whole.and_then(key) {
                 None => made.unusable += 1,
                 Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
                 Some(key) => usable.push((index, key)),
             }
         }
         usable
+    }
+
+    /// A usable word as texts have it.
+    fn text(&self, index: usize) -> &str {
+        self.words[index].trim_start_matches(SPACE)
     }
 
     /// The first `most` different keys; counts the others in `made`.
@@ -332,13 +348,13 @@ impl Vectors {
     ) -> Vec<(usize, &'a str)> {
         let lower: HashSet<&str> = usable
             .iter()
-            .filter(|(index, key)| self.words[*index] == *key)
+            .filter(|(index, key)| self.text(*index) == *key)
             .map(|(_, key)| key.as_str())
             .collect();
         let mut seen = HashSet::new();
         let mut chosen = Vec::new();
         for (index, key) in usable {
-            if self.words[*index] != *key && lower.contains(key.as_str()) {
+            if self.text(*index) != *key && lower.contains(key.as_str()) {
                 made.unusable += 1;
             } else if !seen.insert(key.as_str()) {
                 made.duplicates += 1;
@@ -361,7 +377,7 @@ impl Matrix {
     /// finite f32.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let source = open(path)?;
+        let source = foreign::open(path)?;
         let bytes = source.metadata().map_err(Error::io("read", path))?.len();
         let mut reader = BufReader::new(source);
         check_header(reader.fill_buf().map_err(Error::io("read", path))?)
@@ -435,6 +451,20 @@ impl Vocabulary {
     }
 }
 
+/// The character that starts a word in vocabularies of SentencePiece; other entries continue one.
+pub(super) const SPACE: char = '▁';
+
+/// Whether entries that start words begin with [`SPACE`]: a few may have it for other reasons.
+pub(super) fn writes_spaces<'a>(entries: impl Iterator<Item = &'a str>) -> bool {
+    let (mut all, mut starting) = (0u64, 0u64);
+    for entry in entries {
+        all += 1;
+        let rest = entry.strip_prefix(SPACE);
+        starting += u64::from(rest.is_some_and(|rest| !rest.is_empty()));
+    }
+    starting > 0 && starting >= all / 16
+}
+
 /// The word as the device looks it up, if a text can yield it.
 fn key(word: &str) -> Option<String> {
     lexicon::word(word).map(|key| key.as_str().to_owned())
@@ -442,10 +472,6 @@ fn key(word: &str) -> Option<String> {
 
 fn quantise(x: f64, step: f64) -> i8 {
     (x / step).round().clamp(-127.0, 127.0) as i8
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(Error::io("open", path))
 }
 
 pub(super) fn fail(path: &Path) -> impl FnOnce(String) -> Error {
@@ -533,7 +559,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
 
 /// The lines of a file of words.
 pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
-    let mut lines = Lines::new(BufReader::new(open(path)?), LINE_LIMIT);
+    let mut lines = Lines::new(BufReader::new(foreign::open(path)?), LINE_LIMIT);
     let mut words = Vec::new();
     loop {
         let number = lines.number() + 1;
@@ -718,14 +744,16 @@ mod tests {
 
     #[test]
     fn text_is_read_with_and_without_a_first_line() {
-        let glove = "the 1 -2.5\ncat 3e-1 4\n. . . 5 6\nnan 7 8\n\n";
+        let glove = "the 1 -2.5\ncat 3e-1 4\n. . . 5 6\nnan 7 8\n 9 1\n1 2 3 4\n\n";
         let read_glove = read("g.txt", glove.as_bytes()).unwrap();
-        assert_eq!(read_glove.words, ["the", "cat", ". . .", "nan"]);
+        assert_eq!(read_glove.words, ["the", "cat", ". . .", "nan", "", "1 2"]);
         assert_eq!(
             read_glove.vectors,
-            [1.0, -2.5, 0.3, 4.0, 5.0, 6.0, 7.0, 8.0]
+            [1.0, -2.5, 0.3, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1.0, 3.0, 4.0]
         );
-        let word2vec = format!("4 2\r\n{}", glove.replace('\n', " \r\n"));
+        let empty_first = read("g.txt", b" 1.5 2\ncat 3 4\n").unwrap();
+        assert_eq!(empty_first.words, ["", "cat"]);
+        let word2vec = format!("6 2\r\n{}", glove.replace('\n', " \r\n"));
         assert_eq!(read("g.vec", word2vec.as_bytes()).unwrap(), read_glove);
         let mut gzipped = GzEncoder::new(Vec::new(), Compression::fast());
         gzipped.write_all(glove.as_bytes()).unwrap();
@@ -739,7 +767,7 @@ mod tests {
     fn a_wrong_line_is_named() {
         for (text, parts) in [
             (&b"a 1 2\nb 1"[..], &["line 2: 1 coordinates", "have 2"][..]),
-            (b"a 1 2\nb 1 2 3", &["line 2: 3 coordinates", "have 2"]),
+            (b"2 2\n 1 2\nb 1", &["line 3: 1 coordinates", "have 2"]),
             (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is not a number"]),
             (
                 b"a 1 2\nb inf 1",
@@ -748,7 +776,9 @@ mod tests {
             (b"a 1 2\nb 1 nan", &["line 2: coordinate 2 is nan"]),
             (b"a 1 2\nb 1 4e38", &["line 2: coordinate 2 is 4e38", "3.4"]),
             (b"a 1 2\n\xff 1 2", &["line 2", "UTF-8"]),
-            (b"3 2\na 1 2\nb 1 2", &["2 words", "says 3"]),
+            (b"3 2\na 1 2\nb 1 2", &["2 words", "says 3", "cut off"]),
+            (b"1 2\na 1 2\nb 1 2", &["2 words", "says 1", "more words"]),
+            (b"<!DOCTYPE html><html>", &["web page"]),
             (b"3 513\n", &["513 coordinates", "1 to 512"]),
             (b"word\n", &["0 coordinates"]),
             (b"0 2\n", &["no words"]),
@@ -810,6 +840,27 @@ mod tests {
         }
         let whole = vectors.lexicon_pack(None, 65_536).unwrap();
         assert_eq!((whole.words, whole.cut), (6, 0));
+    }
+
+    #[test]
+    fn of_pieces_those_that_are_words_are_taken() {
+        let pieces = vectors(&[
+            ("▁the", &[1.0]),
+            ("the", &[2.0]),
+            ("s", &[3.0]),
+            ("▁", &[4.0]),
+            ("▁cat", &[5.0]),
+        ]);
+        let made = pieces.lexicon_pack(None, 9).unwrap();
+        assert_eq!((made.words, made.unusable), (2, 3));
+        let pack = Pack::parse(&made.pack).unwrap();
+        let lexicon = pack.lexicon().unwrap();
+        let found = |word| lexicon.find(word).and_then(|index| lexicon.entry(index));
+        assert_eq!(
+            [found("the"), found("cat")].map(|own| own.unwrap().1.len()),
+            [1; 2]
+        );
+        assert_eq!(found("s"), None);
     }
 
     #[test]

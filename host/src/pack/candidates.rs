@@ -12,6 +12,7 @@ use undertone_core::release::{Mechanism, Outcome, Release};
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, tensor_bytes};
+use crate::files::foreign;
 use crate::pack::calibration::Calibration;
 
 /// One public candidate.
@@ -189,7 +190,7 @@ impl Candidates {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        let bytes = foreign::read(path)?;
         Self::from_bytes(&bytes, path)
     }
 

@@ -3,15 +3,17 @@
 pub mod informative;
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use mail_parser::decoders::html::html_to_text;
+use mail_parser::{Encoding, MessageParser, PartType};
 use undertone_core::lexicon::{Word, words};
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::sentences;
 
 use crate::error::{Cause, Error, Result};
+use crate::files::foreign;
 use crate::files::lines::Lines;
 
 /// The longest line of a list of words, in bytes.
@@ -138,7 +140,7 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
             problem,
         })
     };
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = foreign::open(path)?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let mut list = HashSet::new();
     while let Some(line) = lines.next_line().transpose() {
@@ -157,6 +159,9 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 /// and the lines it quotes.
 ///
 /// - The header is what precedes the first empty line; without an empty line there is none.
+/// - If the header says so (MIME), the text is taken from its parts and decoded: of alternatives the plain
+///   text, of HTML its text, of attachments nothing. Character sets count only for what is encoded in
+///   ASCII: the rest of `message` is Unicode already.
 /// - The signature is what follows the last line `-- `, which is its delimiter (RFC 3676, 4.3); without
 ///   such a line, what follows the last line of nothing but blanks and dashes. A message is never all
 ///   signature.
@@ -186,7 +191,52 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 pub fn message_body(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
     let header = lines.iter().position(|line| line.is_empty());
-    let body = without_margin(&lines[header.map_or(0, |line| line + 1)..]);
+    let (header, body) = lines.split_at(header.map_or(0, |line| line + 1));
+    let decoded = if has_mime(header) {
+        mime_text(message)
+    } else {
+        None
+    };
+    match &decoded {
+        Some(text) => own_text(&text.lines().collect::<Vec<_>>()),
+        None => own_text(body),
+    }
+}
+
+/// Whether a header says how the text is written.
+fn has_mime(header: &[&str]) -> bool {
+    let fields = ["content-type:", "content-transfer-encoding:"];
+    header.iter().any(|line| {
+        fields.iter().any(|field| {
+            let start = line.get(..field.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(field))
+        })
+    })
+}
+
+/// The text of the parts of a message that are to be read.
+fn mime_text(message: &str) -> Option<String> {
+    let parsed = MessageParser::default().parse(message)?;
+    let mut text = String::new();
+    for part in parsed.text_bodies() {
+        let raw = message.get(part.offset_body as usize..part.offset_end as usize)?;
+        // What is not ASCII was decoded before it came here, whatever character set the header names.
+        let is_decoded = part.encoding == Encoding::None && !raw.is_ascii();
+        match &part.body {
+            PartType::Text(_) if is_decoded => text += raw,
+            PartType::Html(_) if is_decoded => text += &html_to_text(raw),
+            PartType::Text(decoded) => text += decoded,
+            PartType::Html(decoded) => text += &html_to_text(decoded),
+            _ => {}
+        }
+        text.push('\n');
+    }
+    Some(text)
+}
+
+/// The lines of a body without the signature and quotations.
+fn own_text(body: &[&str]) -> String {
+    let body = without_margin(body);
     // Many programs strip the blank of the delimiter.
     let delimiter = |line: &&str| line.trim_end() == "--";
     let ruler = |line: &&str| line.trim().trim_matches('-').is_empty();
@@ -357,6 +407,45 @@ mod tests {
             ("A: b\n\nText.\n--\nAnn\n\nDr.", "Text."),
         ] {
             assert_eq!(message_body(message), body, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn messages_are_decoded_as_their_header_says() {
+        for (message, body) in [
+            (
+                "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n\
+                 RGllIFN1cHBlIGlzdCB6dSBzYWx6aWcu\nIFVuZCBrYWx0LCBmw7xyIG1pY2gu\n",
+                "Die Suppe ist zu salzig. Und kalt, für mich.",
+            ),
+            (
+                "From: a@b.c\r\ncontent-type: text/plain; charset=iso-8859-1\r\n\
+                 content-transfer-encoding: quoted-printable\r\n\r\nF=FCr =\r\nmich.\r\n> F=FCr dich?\r\n",
+                "Für mich.",
+            ),
+            (
+                "MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=\"b\"\n\nThis is MIME.\n\
+                 --b\nContent-Type: text/plain\n\nPlain text.\n-- \nBob\n\
+                 --b\nContent-Type: text/html\n\n<p>Marked <b>text</b>.</p>\n--b--\n",
+                "Plain text.",
+            ),
+            (
+                "Content-Type: multipart/mixed; boundary=b\n\n\
+                 --b\nContent-Type: text/html\n\n<p>Marked <b>text</b>.</p>\n\
+                 --b\nContent-Type: text/csv\nContent-Disposition: attachment\n\nx,y\n--b--\n",
+                "Marked text.",
+            ),
+            // The character set is that of the bytes before they became this text.
+            (
+                "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\nFür mich.\n",
+                "Für mich.",
+            ),
+            (
+                "Content-Type: text/plain; charset=iso-2022-jp\n\n\u{1b}$B$3$s$K$A$O\u{1b}(B\n",
+                "こんにちは",
+            ),
+        ] {
+            assert_eq!(message_body(message), body, "{message}");
         }
     }
 

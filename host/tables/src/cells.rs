@@ -13,7 +13,7 @@ use undertone::files::lines::unzipped;
 use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
 use crate::columns::unusable;
-use crate::{Source, Stream, push_text};
+use crate::{Source, Stream, other_case, push_text};
 
 /// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
@@ -217,6 +217,13 @@ impl Cells {
                     .to_owned(),
             ));
         }
+        if names.first().is_some_and(|name| name.starts_with("sep=")) {
+            return Err(refused(
+                "its first line says which character parts the columns (`sep=`), as spreadsheets write it; remove that \
+                 line, and part the columns with commas"
+                    .to_owned(),
+            ));
+        }
         let mut seen = HashSet::new();
         for (place, name) in (1..).zip(&names) {
             // The message omits the name: without a header line it is a private text.
@@ -242,14 +249,38 @@ impl Cells {
     /// Index of a column.
     fn place(&self, path: &Path, name: &str) -> Result<usize> {
         let found = self.names.iter().position(|own| own == name);
-        // The message omits the names: without a header line they are private texts.
         found.ok_or_else(|| {
-            let problem = format!(
-                "its first line must name the columns, and names no column `{name}`; name the one to read, or rename it. \
-                 Does each line end with a line feed?"
-            );
+            let problem = match (self.separator(), other_case(name, &self.names)) {
+                (Some(separator), _) => format!(
+                    "its first line has {separator} and no commas; save it as a file of comma-separated values"
+                ),
+                (None, Some(other)) => format!(
+                    "its first line names no column `{name}`, but `{other}`, which differs in capitals; name that one"
+                ),
+                // The names are not quoted: they are private texts if the line of names is missing.
+                (None, None) => format!(
+                    "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
+                     it. Does each line end with a line feed?"
+                ),
+            };
             unusable(path, &problem)
         })
+    }
+
+    /// What parts the columns if commas do not.
+    fn separator(&self) -> Option<&'static str> {
+        let [only] = &self.names[..] else {
+            return None;
+        };
+        let separators = [
+            (';', "semicolons"),
+            ('\t', "tabulators"),
+            ('|', "vertical bars"),
+        ];
+        let found = separators
+            .into_iter()
+            .find(|(separator, _)| only.contains(*separator));
+        found.map(|(_, name)| name)
     }
 
     /// Reads the next record; false at the end. Blank lines are skipped.

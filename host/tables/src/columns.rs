@@ -1,9 +1,11 @@
 //! Columns of Parquet files.
 
 use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
@@ -11,19 +13,103 @@ use parquet::data_type::{
     FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
 };
 use parquet::errors::ParquetError;
+use parquet::file::FOOTER_SIZE;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::{RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, Length, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use undertone::error::{Cause, Error, Result};
+use undertone::files::foreign;
 
 /// Opens a Parquet file.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is not a Parquet file.
-pub fn open(path: &Path) -> Result<SerializedFileReader<File>> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    SerializedFileReader::new(file).map_err(problem(path))
+pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
+    let mut file = foreign::open(path)?;
+    let mut end = [0; 4];
+    let is_long = file.seek(SeekFrom::End(-(end.len() as i64))).is_ok();
+    if is_long && file.read_exact(&mut end).is_ok() && end == ENCRYPTED_FOOTER {
+        let problem = format!("its footer is encrypted; {DECRYPT}");
+        return Err(unusable(path, &problem));
+    }
+    SerializedFileReader::new(Pages(file)).map_err(problem(path))
+}
+
+/// The last bytes of a file whose footer is encrypted.
+const ENCRYPTED_FOOTER: [u8; 4] = *b"PARE";
+
+const DECRYPT: &str = "encrypted Parquet is not read, so write the file without encryption";
+
+/// A Parquet file whose pages are looked at before the library unpacks them.
+pub struct Pages(File);
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = BufReader<File>;
+
+    /// The library calls this for the end of the file and for the header of each page.
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        let mut reader = self.0.get_read(start)?;
+        if start + FOOTER_SIZE as u64 == self.0.len() {
+            return Ok(reader);
+        }
+        check_page(reader.fill_buf()?)
+            .map_err(|problem| ParquetError::External(Box::new(io::Error::other(problem))))?;
+        Ok(reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// The largest page that is unpacked in any case; most programs write pages of 1 MiB.
+const PAGE_LIMIT: i64 = 64 << 20;
+
+/// How many times its packed size a larger page may have.
+const PAGE_RATIO: i64 = 100;
+
+/// Refuses encrypted pages, and those that would take memory out of proportion: 29 kB of Zstandard can
+/// unpack to 939 MB. Whatever else is wrong with a page, the library finds.
+fn check_page(mut header: &[u8]) -> Result<(), String> {
+    // An encrypted header starts with its length, 4 bytes with the lowest first; a plain one with the field
+    // of its type.
+    if matches!(header, [first, _, 0, 0, ..] if *first != I32_FIELD) {
+        return Err(format!("its pages are encrypted; {DECRYPT}"));
+    }
+    let mut next = || {
+        header
+            .split_off_first()
+            .filter(|field| **field == I32_FIELD)?;
+        zigzag(&mut header)
+    };
+    let (Some(_), Some(size), Some(packed)) = (next(), next(), next()) else {
+        return Ok(());
+    };
+    if size > PAGE_LIMIT.max(packed.saturating_mul(PAGE_RATIO)) {
+        return Err(format!(
+            "one of its pages has {packed} bytes and would unpack to {size}, above {PAGE_LIMIT} and \
+             {PAGE_RATIO} times its size; write the file with smaller pages"
+        ));
+    }
+    Ok(())
+}
+
+/// In Thrift's compact protocol, a field of type i32 whose number follows that of the field before.
+const I32_FIELD: u8 = 0x15;
+
+/// Takes an i32 of Thrift's compact protocol off the front.
+fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
+    let length = bytes.iter().take(5).position(|byte| byte & 0x80 == 0)? + 1;
+    let digits = bytes.split_off(..length)?.iter().rev();
+    let number = digits.fold(0, |number: i64, byte| number << 7 | i64::from(byte & 0x7f));
+    Some(number >> 1 ^ -(number & 1))
 }
 
 /// For `map_err`: converts an error of the Parquet library.
@@ -33,8 +119,17 @@ pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
             let cause = cause.downcast().expect("it was asked for");
             Error::io("read", path)(*cause)
         }
-        other => unusable(path, &other.to_string()),
+        other => unusable(path, damage(&other).unwrap_or(&other.to_string())),
     }
+}
+
+/// What is wrong with pages that the library refuses, if they can be told from others.
+pub(crate) fn damage(problem: &ParquetError) -> Option<&'static str> {
+    let is_checksum = matches!(problem, ParquetError::General(text) if text.contains("CRC"));
+    is_checksum.then_some(
+        "a page differs from its checksum, so it was damaged after it was written; fetch the file again, or write it \
+         anew",
+    )
 }
 
 /// Message for a file on which the Parquet library panics.
@@ -442,7 +537,8 @@ fn day(days: i128) -> String {
     let day = of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     let year = year + era * 400 + i128::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let sign = if year < 0 { "-" } else { "" };
+    format!("{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
 }
 
 /// Formats an instant since 1970, in units of 1/`unit` s, as `2026-11-22T12:00:00.000000Z`.
@@ -485,6 +581,7 @@ mod tests {
         assert_eq!(day(20_779), "2026-11-22");
         assert_eq!(day(-1), "1969-12-31");
         assert_eq!(day(11_016), "2000-02-29");
+        assert_eq!(day(-735_160), "-0043-03-15");
         assert_eq!(decimal(500_000, 6), "0.500000");
         assert_eq!(decimal(-12, 1), "-1.2");
         assert_eq!(decimal(7, 0), "7");

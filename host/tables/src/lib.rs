@@ -211,6 +211,13 @@ impl<S: Source> Read for Stream<S> {
     }
 }
 
+/// The name among `names` that differs from `name` in capitals alone.
+pub(crate) fn other_case<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    let name = name.to_lowercase();
+    let mut names = names.iter().map(String::as_str);
+    names.find(|other| other.to_lowercase() == name)
+}
+
 /// Appends a text as a JSON string. Invalid UTF-8 stays, so that the reader of the line rejects it.
 pub(crate) fn push_text(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');

@@ -3,7 +3,6 @@
 //! The row interface of the Parquet library is not used: its errors quote values, and it does not
 //! guarantee lists.
 
-use std::fs::File;
 use std::io::{self, BufRead};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +15,8 @@ use parquet::schema::types::Type;
 use undertone::error::Result;
 use undertone::progress::Progress;
 
-use crate::columns::{self, DAMAGED, Form, Values, guarded, packed, said, unusable};
-use crate::{RELEASE, Source, Stream, push_text};
+use crate::columns::{self, DAMAGED, Form, Pages, Values, damage, guarded, packed, said, unusable};
+use crate::{RELEASE, Source, Stream, other_case, push_text};
 
 /// Rows per batch. Texts may have 16 MiB, so a batch can have a gigabyte.
 const ROWS: usize = 64;
@@ -68,7 +67,7 @@ struct Broken;
 
 /// The rows of a file.
 struct Rows {
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Pages>,
     fields: Vec<Node>,
     leaves: Vec<Leaf>,
     groups: Range<usize>,
@@ -103,15 +102,21 @@ pub(crate) fn open(
         }
         let named = |missing: &str| {
             let columns = schema.columns().iter();
-            let columns = columns.map(|column| column.path().string());
-            let problem = format!(
-                "it has no column {missing}, only {}; name others",
-                columns.take(30).collect::<Vec<_>>().join(", ")
-            );
+            let columns: Vec<String> = columns.map(|column| column.path().string()).collect();
+            let problem = match other_case(missing, &columns) {
+                Some(name) => format!(
+                    "it has no column `{missing}`, but `{name}`, which differs in capitals; name that one"
+                ),
+                None => format!(
+                    "it has no column `{missing}`, only {}; name another",
+                    columns[..columns.len().min(30)].join(", ")
+                ),
+            };
             unusable(path, &problem)
         };
         if tree.leaves.is_empty() {
-            return Err(named(&wanted.unwrap_or_default().join(", ")));
+            let wanted = wanted.unwrap_or_default().join(", ");
+            return Err(named(needed.unwrap_or(&wanted)));
         }
         if let Some(needed) = needed {
             let node = find(&mut fields, needed).ok_or_else(|| named(needed))?;
@@ -331,7 +336,9 @@ impl Rows {
                     *cause.downcast().expect("it was asked for")
                 }
                 // The message of the library could quote a value.
-                _ => io::Error::other("its pages are damaged; write it anew"),
+                other => io::Error::other(
+                    damage(&other).unwrap_or("its pages are damaged; write it anew"),
+                ),
             })?;
             if !read {
                 return Ok(false);

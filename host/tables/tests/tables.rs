@@ -507,6 +507,133 @@ fn compression_that_is_not_read_is_named() {
     }
 }
 
+/// The header of the first page of the column `x`, and the whole file.
+fn first_page(path: &Path) -> (usize, Vec<u8>) {
+    let meta = columns::open(path).unwrap();
+    let (start, _) = meta.metadata().row_group(0).column(2).byte_range();
+    (start.try_into().unwrap(), fs::read(path).unwrap())
+}
+
+#[test]
+fn pages_that_are_not_read_are_named() {
+    let folder = TempDir::new().unwrap();
+    let large = [ByteArray::from(vec![b'a'; 65 << 20])];
+    let path = one::<ByteArrayType>(
+        &folder,
+        "binary x",
+        &large,
+        Compression::ZSTD(Default::default()),
+    );
+    assert!(fs::metadata(&path).unwrap().len() < 50_000);
+    let failed = |path: &Path, part: &str| {
+        let mut lines = releases(path).unwrap();
+        let error = lines.next_line().err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    failed(&path, "would unpack to 681");
+    // As large, but packed little.
+    let plain = one::<ByteArrayType>(&folder, "binary x", &large, Compression::UNCOMPRESSED);
+    assert!(releases(&plain).unwrap().next_line().unwrap().is_some());
+
+    let path = one::<Int32Type>(&folder, "int32 x", &[7, 8], Compression::UNCOMPRESSED);
+    let (start, mut bytes) = first_page(&path);
+    bytes[start..start + 4].copy_from_slice(&43u32.to_le_bytes());
+    failed(
+        &put(&folder, "encrypted.parquet", &bytes),
+        "its pages are encrypted",
+    );
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(b"PARE");
+    bytes[..4].copy_from_slice(b"PARE");
+    let error = releases(&put(&folder, "footer", &bytes))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("its footer is encrypted"), "{error}");
+}
+
+/// Two rows with checksums of their pages, as pyarrow 26 writes them.
+const CHECKED: &str = "
+    504152311500158a01158a0115d1d19bff021c15041500150615061c0000000200000004012300000054686520646f63
+    746f722063616c6c65642061626f7574207468652062696f7073792e14000000546f6d61746f6573206e656564207761
+    7465722e1500152015201598d2a8b2031c15041500150615061c00000002000000040101000000610100000062150419
+    3c35001806736368656d61150400150c250218047465787425004c1c000000150c25021802696425004c1c0000001604
+    191c192c26001c150c19250600191804746578741500160416c00116c0012608491c150015001502003c166e19061926
+    000400000026001c150c192506001918026964150016041652165226c801491c150015001502003c1604190619260004
+    0000001692021604260816920200191c180c4152524f573a736368656d6118d8012f2f2f2f2f35674141414151414141
+    414141414b41417741426741464141674143674141414141424241414d41414141434141494141414142414149414141
+    414241414141414941414141384141414142414141414e7a2f2f2f384141414546454141414142514141414145414141
+    414141414141414941414142705a41414179502f2f2f78414146414149414159414277414d4141414145414151414141
+    414141414242524141414141634141414142414141414141414141414541414141644756346441414141414145414151
+    414241414141413d3d001820706172717565742d6370702d6172726f772076657273696f6e2032362e302e31192c1c00
+    001c000000b801000050415231
+";
+
+/// A letter that was changed since.
+#[test]
+fn a_wrong_checksum_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let mut bytes = hex::decode(CHECKED.replace(char::is_whitespace, "")).unwrap();
+    assert_eq!(
+        documents(
+            &put(&folder, "good.parquet", &bytes),
+            &FieldNames::default()
+        )
+        .len(),
+        2
+    );
+    bytes[50] ^= 1;
+    let found = documents(&put(&folder, "bad.parquet", &bytes), &FieldNames::default());
+    let error = found[0].as_ref().unwrap_err();
+    assert!(error.contains("differs from its checksum"), "{error}");
+}
+
+#[test]
+fn a_column_in_other_capitals_is_named() {
+    let folder = TempDir::new().unwrap();
+    let path = one::<Int32Type>(&folder, "int32 x", &[7], Compression::UNCOMPRESSED);
+    let table = put(&folder, "a.csv", "Text,label\na,b\n");
+    for (path, text, parts) in [
+        (
+            &path,
+            "TEXT",
+            &["no column `TEXT`", "`text`, which differs in capitals"][..],
+        ),
+        (&path, "body", &["no column `body`, only release, text, x"]),
+        (&table, "text", &["`Text`, which differs in capitals"]),
+    ] {
+        let names = FieldNames {
+            text: text.to_owned(),
+            ..FieldNames::default()
+        };
+        let error = corpus(path, &names, None).err().unwrap().to_string();
+        for part in parts {
+            assert!(error.contains(part), "no \"{part}\" in: {error}");
+        }
+        // An id may be missing.
+        assert!(!error.contains(" id"), "{error}");
+    }
+}
+
+#[test]
+fn the_character_that_parts_columns_is_named() {
+    let folder = TempDir::new().unwrap();
+    for (content, part) in [
+        ("text;label\nhello;x\n", "semicolons and no commas"),
+        ("text\tlabel\nhello\tx\n", "tabulators and no commas"),
+        ("text|label\nhello|x\n", "vertical bars and no commas"),
+        ("sep=;\ntext;label\nhello;x\n", "(`sep=`)"),
+        ("sep=,\ntext,label\nhello,x\n", "(`sep=`)"),
+    ] {
+        let path = put(&folder, "a.csv", content);
+        let error = corpus(&path, &FieldNames::default(), None)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains(part), "no \"{part}\" in: {error}");
+    }
+}
+
 /// Invalid UTF-8 in a corpus is an error as in other formats, and becomes digits beside a release.
 #[test]
 fn a_text_of_bytes_must_be_utf_8() {

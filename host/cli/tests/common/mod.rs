@@ -213,6 +213,8 @@ pub(crate) fn tokenizer_json(words: &[&str], truncation: &str) -> String {
 /// A model to write: what of it differs from one test to the next.
 pub(crate) struct Model {
     pub(crate) inputs: &'static [&'static str],
+    /// The declared shape of the inputs.
+    pub(crate) axes: [Option<u64>; 2],
     /// Name and declared shape; `None` is a dimension without a size.
     pub(crate) output: (&'static str, &'static [Option<u64>]),
     /// The operator that makes the output, and its inputs; `table` is a constant.
@@ -225,6 +227,7 @@ impl Default for Model {
     fn default() -> Self {
         Self {
             inputs: &["input_ids", "attention_mask", "token_type_ids"],
+            axes: [None, None],
             output: ("last_hidden_state", &[None, None, Some(3)]),
             operator: ("Gather", &["table", "input_ids"]),
             weights: None,
@@ -258,7 +261,7 @@ impl Model {
         let mut graph = Message::default();
         graph.message(1, &node).text(2, "graph").message(5, &table);
         for name in self.inputs {
-            graph.message(11, &value(name, INT64, &[None, None]));
+            graph.message(11, &value(name, INT64, &self.axes));
         }
         graph.message(12, &value(self.output.0, FLOAT, self.output.1));
         let mut opset = Message::default();

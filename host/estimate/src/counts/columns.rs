@@ -1,7 +1,6 @@
 //! Releases in Parquet.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use parquet::basic::Type;
@@ -11,7 +10,7 @@ use undertone::error::Result;
 use undertone::progress::Progress;
 use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
-use undertone_tables::columns::{Form, Values, open, place, problem, said, unusable};
+use undertone_tables::columns::{Form, Pages, Values, open, place, problem, said, unusable};
 
 use super::counter::Thread;
 use super::dictionary::{Entries, Rows};
@@ -140,7 +139,7 @@ impl Column {
 /// What one thread has.
 struct State<'a> {
     thread: Thread<'a>,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Pages>,
     /// The places of slices by the bytes of their values.
     slices: HashMap<Vec<u8>, usize>,
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use undertone::error::{Cause, Error, Result};
+use undertone::files::foreign;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::progress::Progress;
@@ -45,9 +46,12 @@ impl Format {
             Some(Form::Raw) => Ok(Self::Raw),
             Some(Form::Parquet) => Ok(Self::Parquet),
             Some(Form::Csv) => Ok(Self::Csv),
-            Some(Form::Tsv) | None => Err(Error::from(Cause::UnknownReleases {
-                path: path.to_owned(),
-            })),
+            Some(Form::Tsv) | None => {
+                let unknown = || Cause::UnknownReleases {
+                    path: path.to_owned(),
+                };
+                Err(foreign::of_file(path).unwrap_or_else(|| unknown().into()))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use undertone::error::{Error, Result};
-use undertone::files::fields::Twice;
+use undertone::files::fields::{Twice, plain};
 use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 
@@ -118,7 +118,11 @@ fn count_line(
     by: &[String],
     values: &mut Vec<String>,
 ) -> Result<bool> {
-    let parsed = Lines::text_of(line, number).and_then(ReleaseLine::parse);
+    let text = Lines::text_of(line, number).map(plain);
+    let parsed = text
+        .as_ref()
+        .map_err(|problem| *problem)
+        .and_then(|text| ReleaseLine::parse(text));
     let counted = match parsed {
         Err(problem) => Err(Reason::Line(problem)),
         Ok(line) => values_of(&line, by, values).map(|()| line.release.to_bytes()),

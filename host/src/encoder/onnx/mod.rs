@@ -1,26 +1,31 @@
 //! Sentence-transformers models exported to ONNX.
 
 mod file;
+mod layout;
 mod ort;
 mod rten;
 
+use std::borrow::Cow;
 use std::env;
-use std::fs;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
 
+use self::layout::Layout;
 use self::ort::OrtEngine;
 use self::rten::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE, each_alone};
 use crate::error::{Cause, Error, Result};
+use crate::files::foreign;
 use crate::progress::Progress;
 
 const MODEL: &str = "model.onnx";
+/// The folder into which sentence-transformers exports models.
+const FOLDER: &str = "onnx";
 const TOKENIZER: &str = "tokenizer.json";
 
 /// The longest sentence in tokens when `tokenizer.json` does not say one.
@@ -56,16 +61,22 @@ impl Runtime {
 
 /// A sentence encoder in ONNX form with its tokenizer.
 ///
-/// The vector of a sentence is the mean of its tokens' vectors, special tokens included, summed in
-/// the order of the tokens and not normalised. A sentence without tokens has the zero vector.
-/// Sentences are cut where `tokenizer.json` says, or at 512 tokens if it does not; nothing is padded.
+/// The vector of a sentence is pooled from its tokens' vectors, special tokens included, as the files
+/// of sentence-transformers beside the model say: `modules.json`, `1_Pooling/config.json`,
+/// `sentence_bert_config.json` and the default prompt of `config_sentence_transformers.json`. Modules
+/// and poolings that are not computed here are refused by name. Without these files it is the mean,
+/// summed in the order of the tokens and not normalised. A sentence without tokens has the zero vector.
+/// Sentences are cut at the `max_seq_length` of these files, else where `tokenizer.json` says, else at
+/// 512 tokens; nothing is padded.
 ///
 /// The model's inputs are `input_ids`, `attention_mask` and, if it has it, `token_type_ids`; its
 /// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
-/// Exports that pool or normalise usually still have one of these.
+/// Exports that pool or normalise usually still have one of these. Axes of sentences and tokens must be
+/// free, which most exporters call dynamic.
 ///
 /// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
-/// the bytes of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
+/// the bytes of the model and the tokenizer that were loaded, and what files beside them say of
+/// vectors. It does not cover the engine: the two engines
 /// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
 /// second file is refused, since the digest would not cover them.
 ///
@@ -75,6 +86,7 @@ impl Runtime {
 pub struct OnnxEncoder {
     identity: EncoderIdentity,
     dimension: usize,
+    layout: Layout,
     tokenizer: Tokenizer,
     engine: Box<dyn Engine>,
     /// Whether sentences in a batch have the bits that they have alone, once that was tried.
@@ -82,8 +94,8 @@ pub struct OnnxEncoder {
 }
 
 impl OnnxEncoder {
-    /// Opens a folder with `model.onnx` and `tokenizer.json`, or a model file with `tokenizer.json`
-    /// beside it. `library` is the shared library of ONNX Runtime, see [`Runtime::choose`].
+    /// Opens a folder with `model.onnx` or `onnx/model.onnx`, or a model file; `tokenizer.json` is
+    /// beside the model or one folder up. `library` is the shared library of ONNX Runtime, see [`Runtime::choose`].
     ///
     /// # Errors
     /// As [`open_with`](Self::open_with).
@@ -100,13 +112,14 @@ impl OnnxEncoder {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder).
     pub fn open_with(folder_or_model: &Path, runtime: &Runtime) -> Result<Self> {
         let files = Files::find(folder_or_model)?;
-        let model = files.read(&files.model)?;
-        let tokenizer = files.read(&files.tokenizer)?;
+        let model = foreign::read(&files.model)?;
+        let tokenizer = foreign::read(&files.tokenizer)?;
+        let layout = files.layout()?;
         let identity = EncoderIdentity {
             name: files.name(),
-            digest: digest(&model, &tokenizer),
+            digest: digest(&model, &tokenizer, &layout.description()),
         };
-        let tokenizer = load_tokenizer(&tokenizer).map_err(|problem| {
+        let tokenizer = load_tokenizer(&tokenizer, layout.max_tokens).map_err(|problem| {
             Error::from(Cause::Tokenizer {
                 path: files.tokenizer.clone(),
                 problem,
@@ -133,7 +146,8 @@ impl OnnxEncoder {
         };
         let engine = engine.map_err(wrong_model)?;
         let probe = |token| Batch::one(vec![token], vec![0]);
-        let dimension = engine.run(&probe(0)).map_err(wrong_model)?.dimension;
+        let width = engine.run(&probe(0)).map_err(wrong_model)?.dimension;
+        let dimension = width * layout.poolings.len();
 
         let largest = largest_token(&tokenizer);
         engine.run(&probe(largest)).map_err(|problem| {
@@ -147,6 +161,7 @@ impl OnnxEncoder {
         Ok(Self {
             identity,
             dimension,
+            layout,
             tokenizer,
             engine,
             batches: OnceLock::new(),
@@ -172,7 +187,14 @@ impl OnnxEncoder {
 
     fn tokens(&self, sentence: &str) -> Result<Batch> {
         // The tokenizer's own message is not passed on: it could quote the sentence.
-        let encoding = encode(&self.tokenizer, sentence)
+        let mut text = Cow::Borrowed(sentence);
+        if !self.layout.prompt.is_empty() {
+            text = Cow::Owned(format!("{}{text}", self.layout.prompt));
+        }
+        if self.layout.lower_case {
+            text = Cow::Owned(text.to_lowercase());
+        }
+        let encoding = encode(&self.tokenizer, &text)
             .ok_or_else(|| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
         Ok(Batch::one(
             encoding.get_ids().to_vec(),
@@ -188,19 +210,18 @@ impl OnnxEncoder {
             return Ok(rows);
         }
         let hidden = self.engine.run(batch)?;
-        if hidden.dimension != dimension {
+        let width = dimension / self.layout.poolings.len();
+        if hidden.dimension != width {
             return Err(format!("the model gave {} coordinates", hidden.dimension));
         }
-        let tokens = batch.tokens();
-        let states = hidden.values.chunks_exact(tokens * dimension);
+        let states = hidden.values.chunks_exact(batch.tokens() * width);
         for (row, states) in rows.chunks_exact_mut(dimension).zip(states) {
-            for state in states.chunks_exact(dimension) {
-                for (sum, value) in row.iter_mut().zip(state) {
-                    *sum += value;
-                }
+            let pooled = row.chunks_exact_mut(width);
+            for (pooled, pooling) in pooled.zip(&self.layout.poolings) {
+                pooling.pool(states, pooled);
             }
-            for sum in row {
-                *sum /= tokens as f32;
+            if self.layout.normalise {
+                normalise(row);
             }
         }
         Ok(rows)
@@ -245,6 +266,15 @@ impl OnnxEncoder {
             bytes: sentence.len(),
             problem: problem.into(),
         })
+    }
+}
+
+/// Scales a vector to length 1, unless it is as good as zero, as PyTorch does.
+fn normalise(row: &mut [f32]) {
+    let squares = row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+    let length = squares.sqrt().max(1e-12);
+    for x in row {
+        *x = (f64::from(*x) / length) as f32;
     }
 }
 
@@ -420,6 +450,18 @@ pub(super) fn wants_token_types(inputs: &[&str]) -> Result<bool, String> {
     }
 }
 
+/// Refuses inputs of one size: `shape` has the stated sizes of an input's axes, sentences and tokens.
+pub(super) fn check_axes(shape: &[Option<usize>]) -> Result<(), String> {
+    let (what, size) = match *shape {
+        [_, Some(tokens)] => ("tokens a sentence", tokens),
+        [Some(sentences), _] if sentences != 1 => ("sentences at once", sentences),
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "it was exported for exactly {size} {what}; export it with free (dynamic) axes for sentences and tokens"
+    ))
+}
+
 /// The output with one vector a token, among names and ranks (`None`: not stated, or no floats).
 pub(super) fn token_output(outputs: &[(&str, Option<usize>)]) -> Result<usize, String> {
     for wanted in TOKEN_OUTPUTS {
@@ -460,12 +502,25 @@ struct Files {
 impl Files {
     fn find(given: &Path) -> Result<Self> {
         let model = if given.is_dir() {
-            given.join(MODEL)
+            let below = given.join(FOLDER).join(MODEL);
+            let beside = given.join(MODEL);
+            if below.exists() && !beside.exists() {
+                below
+            } else {
+                beside
+            }
         } else {
             given.to_owned()
         };
+        let mut tokenizer = model.with_file_name(TOKENIZER);
+        if let Some(above) = folders(&model).1.map(|above| above.join(TOKENIZER))
+            && above.exists()
+            && !tokenizer.exists()
+        {
+            tokenizer = above;
+        }
         let files = Self {
-            tokenizer: model.with_file_name(TOKENIZER),
+            tokenizer,
             given: given.to_owned(),
             model,
         };
@@ -480,8 +535,18 @@ impl Files {
         Ok(files)
     }
 
-    fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        fs::read(path).map_err(Error::io("read", path))
+    /// What files of sentence-transformers say, beside the model or, if that is in the folder `onnx`
+    /// or the tokenizer is there, one folder up.
+    fn layout(&self) -> Result<Layout> {
+        let (folder, above) = folders(&self.model);
+        let is_below = folder
+            .as_deref()
+            .is_some_and(|folder| folder.ends_with(FOLDER))
+            || self.tokenizer.parent() != self.model.parent();
+        let above = above.filter(|_| is_below);
+        let mut folders = above.into_iter().chain(folder);
+        let found = folders.find(|folder| Layout::is_in(folder));
+        found.map_or_else(|| Ok(Layout::default()), |folder| Layout::read(&folder))
     }
 
     /// The last parts of the path only: a pack that names its encoder must not tell where it was stored.
@@ -497,21 +562,32 @@ impl Files {
                 .unwrap_or_default()
         };
         let (folder, file) = (part(model.parent()), part(Some(&model)));
-        if file == MODEL {
-            folder
-        } else {
-            format!("{folder}/{file}")
+        let above = part(model.parent().and_then(Path::parent));
+        match (&*folder, &*file) {
+            (FOLDER, MODEL) => above,
+            (FOLDER, _) => format!("{above}/{file}"),
+            (_, MODEL) => folder,
+            _ => format!("{folder}/{file}"),
         }
     }
 }
 
-fn digest(model: &[u8], tokenizer: &[u8]) -> [u8; 32] {
+/// The folder of a file and the one above it, by their names: a file may be a link into a cache.
+fn folders(file: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
+    let file = path::absolute(file).ok();
+    let folder = file.as_deref().and_then(Path::parent);
+    let above = folder.and_then(Path::parent);
+    (folder.map(Path::to_owned), above.map(Path::to_owned))
+}
+
+fn digest(model: &[u8], tokenizer: &[u8], layout: &str) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"undertone encoder: onnx model, tokenizer\0");
     for file in [model, tokenizer] {
         hash.update((file.len() as u64).to_le_bytes());
         hash.update(file);
     }
+    hash.update(layout);
     hash.finalize().into()
 }
 
@@ -526,10 +602,11 @@ pub(crate) fn read_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
 }
 
 /// Reads `tokenizer.json` and makes it total: no padding, and cutting that fits every sentence.
-fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
+fn load_tokenizer(json: &[u8], max_tokens: Option<usize>) -> Result<Tokenizer, String> {
     let mut tokenizer = read_tokenizer(json)?;
     let written = tokenizer.get_truncation();
-    let max_length = written.map_or(DEFAULT_TOKENS, |written| written.max_length);
+    let written_length = written.map(|written| written.max_length);
+    let max_length = max_tokens.or(written_length).unwrap_or(DEFAULT_TOKENS);
     let direction = written.map(|written| written.direction).unwrap_or_default();
     let special = tokenizer
         .get_post_processor()
@@ -537,8 +614,9 @@ fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
     // The crate subtracts one from the other without looking.
     if max_length <= special {
         return Err(format!(
-            "it cuts at {max_length} tokens, of which {special} are special tokens, so no text is \
-             left; set truncation.max_length to what the model was trained with"
+            "sentences are cut at {max_length} tokens, of which {special} are special tokens, so no text is \
+             left; set truncation.max_length, or max_seq_length of sentence-transformers, to what the model \
+             was trained with"
         ));
     }
     // The stride concerns the parts that are cut off, and the strategy pairs of texts. Both are fixed

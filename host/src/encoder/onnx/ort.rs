@@ -10,7 +10,7 @@ use ::ort::session::Session;
 use ::ort::session::builder::GraphOptimizationLevel;
 use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
-use super::{Batch, Engine, HiddenStates, token_output, wants_token_types};
+use super::{Batch, Engine, HiddenStates, check_axes, token_output, wants_token_types};
 use crate::encoder::RUNTIME_OLDEST_MINOR;
 use crate::error::{Cause, Error, Result};
 
@@ -50,6 +50,12 @@ impl OrtEngine {
         let session = new_session(&environment, &model)?;
         let inputs: Vec<_> = session.inputs().iter().map(Outlet::name).collect();
         let token_types = wants_token_types(&inputs)?;
+        for input in session.inputs() {
+            if let ValueType::Tensor { shape, .. } = input.dtype() {
+                let sizes = shape.iter().map(|size| usize::try_from(*size).ok());
+                check_axes(&sizes.collect::<Vec<_>>())?;
+            }
+        }
         let outputs: Vec<_> = session
             .outputs()
             .iter()

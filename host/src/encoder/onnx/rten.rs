@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use ::rten::{
-    DataType, LoadErrorKind, Model, ModelOptions, NodeId, RunErrorKind, RunOptions, ThreadPool,
-    ValueType, ValueView,
+    DataType, Dimension, LoadErrorKind, Model, ModelOptions, NodeId, RunErrorKind, RunOptions,
+    ThreadPool, ValueType, ValueView,
 };
 
-use super::{Batch, Engine, HiddenStates, token_output, wants_token_types};
+use super::{Batch, Engine, HiddenStates, check_axes, token_output, wants_token_types};
 
 const TRY_OTHER: &str = "ONNX Runtime may run it: name its library with --onnxruntime";
 
@@ -47,6 +47,14 @@ impl RtenEngine {
         };
         let inputs: Vec<_> = model.input_ids().iter().map(name).collect();
         let token_types = wants_token_types(&inputs)?;
+        for id in model.input_ids() {
+            let shape = model.node_info(*id).and_then(|info| info.shape());
+            let size = |axis: &Dimension| match axis {
+                Dimension::Fixed(size) => Some(*size),
+                Dimension::Symbolic(_) => None,
+            };
+            check_axes(&shape.iter().flatten().map(size).collect::<Vec<_>>())?;
+        }
         let outputs: Vec<_> = model
             .output_ids()
             .iter()

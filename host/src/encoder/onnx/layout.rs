@@ -1,0 +1,345 @@
+//! The files of sentence-transformers beside a model: its modules, pooling, lengths and prompts.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Cause, Error, Result};
+use crate::files::foreign;
+
+const MODULES: &str = "modules.json";
+const POOLING: &str = "1_Pooling";
+const POOLING_CONFIG: &str = "config.json";
+const PROMPTS: &str = "config_sentence_transformers.json";
+
+/// The names that versions of sentence-transformers gave the settings of a transformer.
+const TRANSFORMER: [&str; 7] = [
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+];
+
+/// How the vector of a sentence is made of those of its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pooling {
+    First,
+    Max,
+    Mean,
+    /// The sum over the square root of the number of tokens.
+    MeanSqrt,
+    /// The mean with weights 1, 2, 3 ... in the order of the tokens.
+    WeightedMean,
+    Last,
+}
+
+/// All poolings in the order in which sentence-transformers concatenates them, with their names as
+/// `pooling_mode` and after `pooling_mode_`.
+const POOLINGS: [(Pooling, &str, &str); 6] = [
+    (Pooling::First, "cls", "cls_token"),
+    (Pooling::Max, "max", "max_tokens"),
+    (Pooling::Mean, "mean", "mean_tokens"),
+    (
+        Pooling::MeanSqrt,
+        "mean_sqrt_len_tokens",
+        "mean_sqrt_len_tokens",
+    ),
+    (Pooling::WeightedMean, "weightedmean", "weightedmean_tokens"),
+    (Pooling::Last, "lasttoken", "lasttoken"),
+];
+
+impl Pooling {
+    /// Pools the vectors of at least one token, row by row. Sums are in the order of the tokens.
+    pub(super) fn pool(self, states: &[f32], out: &mut [f32]) {
+        let width = out.len();
+        let tokens = (states.len() / width) as f32;
+        match self {
+            Self::First => out.copy_from_slice(&states[..width]),
+            Self::Last => out.copy_from_slice(&states[states.len() - width..]),
+            Self::Max => {
+                out.copy_from_slice(&states[..width]);
+                for state in states.chunks_exact(width) {
+                    for (most, value) in out.iter_mut().zip(state) {
+                        if *value > *most || value.is_nan() {
+                            *most = *value;
+                        }
+                    }
+                }
+            }
+            Self::Mean => {
+                add(states, out, |_| 1.0);
+                divide(out, tokens);
+            }
+            Self::MeanSqrt => {
+                add(states, out, |_| 1.0);
+                divide(out, tokens.sqrt());
+            }
+            Self::WeightedMean => {
+                add(states, out, |token| (token + 1) as f32);
+                divide(out, tokens * (tokens + 1.0) / 2.0);
+            }
+        }
+    }
+}
+
+/// Adds the vectors of tokens, each times the weight of its place.
+fn add(states: &[f32], out: &mut [f32], weight: impl Fn(usize) -> f32) {
+    out.fill(0.0);
+    for (token, state) in states.chunks_exact(out.len()).enumerate() {
+        let weight = weight(token);
+        for (sum, value) in out.iter_mut().zip(state) {
+            *sum += weight * value;
+        }
+    }
+}
+
+fn divide(out: &mut [f32], by: f32) {
+    for value in out {
+        *value /= by;
+    }
+}
+
+/// What is done with a sentence before the model, and with the vectors of its tokens after it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// At least one; their vectors are concatenated.
+    pub(super) poolings: Vec<Pooling>,
+    /// Whether the vector of a sentence is scaled to length 1.
+    pub(super) normalise: bool,
+    /// The longest sentence in tokens, where this and not `tokenizer.json` states it.
+    pub(super) max_tokens: Option<usize>,
+    pub(super) lower_case: bool,
+    /// The text in front of each sentence.
+    pub(super) prompt: String,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            poolings: vec![Pooling::Mean],
+            normalise: false,
+            max_tokens: None,
+            lower_case: false,
+            prompt: String::new(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Module {
+    #[serde(rename = "type")]
+    kind: String,
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct Transformer {
+    max_seq_length: Option<usize>,
+    do_lower_case: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+struct Prompts {
+    #[serde(default)]
+    prompts: Map<String, Value>,
+    default_prompt_name: Option<String>,
+}
+
+impl Layout {
+    /// Whether a folder has such files.
+    pub(super) fn is_in(folder: &Path) -> bool {
+        folder.join(MODULES).exists() || folder.join(POOLING).exists()
+    }
+
+    /// Reads the files of a folder, of which each may be missing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for a module or a pooling that is not
+    /// computed here, and for files of another form.
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let mut layout = Self::default();
+        let path = folder.join(MODULES);
+        let modules = json::<Vec<Module>>(&path)?.unwrap_or_else(|| {
+            let module = |kind: &str, path: &str| Module {
+                kind: kind.to_owned(),
+                path: path.to_owned(),
+            };
+            vec![module("Transformer", ""), module("Pooling", POOLING)]
+        });
+        let mut has_pooling = false;
+        for (place, module) in modules.iter().enumerate() {
+            let name = module.kind.rsplit('.').next().unwrap_or_default();
+            match name {
+                "Transformer" if place == 0 => layout.transformer(&folder.join(&module.path))?,
+                "Pooling" if place > 0 && !has_pooling => {
+                    layout.pooling(folder, &folder.join(&module.path).join(POOLING_CONFIG))?;
+                    has_pooling = true;
+                }
+                "Normalize" if has_pooling => layout.normalise = true,
+                // It does nothing outside of training.
+                "Dropout" if place > 0 => {}
+                _ => {
+                    let problem = format!(
+                        "module {place} is `{name}`, which is not computed here; take a model of the modules Transformer, \
+                         Pooling and perhaps Normalize, in this order"
+                    );
+                    return Err(refused(&path, problem));
+                }
+            }
+        }
+        if !has_pooling {
+            return Err(refused(
+                &path,
+                "it has no module Pooling; take a model with one".to_owned(),
+            ));
+        }
+        Ok(layout)
+    }
+
+    fn transformer(&mut self, folder: &Path) -> Result<()> {
+        for name in TRANSFORMER {
+            if let Some(settings) = json::<Transformer>(&folder.join(name))? {
+                self.max_tokens = settings.max_seq_length;
+                self.lower_case = settings.do_lower_case.unwrap_or(false);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn pooling(&mut self, folder: &Path, path: &Path) -> Result<()> {
+        let Some(config) = json::<Map<String, Value>>(path)? else {
+            return self.prompts(folder, path, true);
+        };
+        let includes_prompt = config.get("include_prompt") != Some(&Value::Bool(false));
+        self.prompts(folder, path, includes_prompt)?;
+        let listed: Vec<&str> = match config.get("pooling_mode") {
+            Some(Value::String(name)) => vec![name.as_str()],
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => {
+                // Each has a flag; only that of the mean is set where it is missing.
+                let flags = config
+                    .iter()
+                    .filter(|(_, value)| **value == Value::Bool(true));
+                let flags = flags.filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
+                let mut names: Vec<&str> = flags.collect();
+                if !config.contains_key("pooling_mode_mean_tokens") {
+                    names.push("mean_tokens");
+                }
+                names
+            }
+        };
+        let is_known = |name: &str| POOLINGS.iter().any(|own| own.1 == name || own.2 == name);
+        if let Some(unknown) = listed.iter().find(|name| !is_known(name)) {
+            let known: Vec<&str> = POOLINGS.iter().map(|(_, mode, _)| *mode).collect();
+            return Err(refused(
+                path,
+                format!(
+                    "the pooling `{unknown}` is not computed here; computed are {}",
+                    known.join(", ")
+                ),
+            ));
+        }
+        let chosen = POOLINGS
+            .iter()
+            .filter(|own| listed.iter().any(|name| own.1 == *name || own.2 == *name));
+        self.poolings = chosen.map(|own| own.0).collect();
+        if self.poolings.is_empty() {
+            return Err(refused(
+                path,
+                "it has no pooling mode that is true".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads the prompt that stands in front of sentences unless another is asked for.
+    fn prompts(&mut self, folder: &Path, pooling: &Path, includes_prompt: bool) -> Result<()> {
+        let path = folder.join(PROMPTS);
+        let settings = json::<Prompts>(&path)?.unwrap_or_default();
+        let Some(name) = settings.default_prompt_name else {
+            return Ok(());
+        };
+        let Some(Value::String(prompt)) = settings.prompts.get(&name) else {
+            let problem =
+                format!("its `default_prompt_name` is {name}, which is none of its prompts");
+            return Err(refused(&path, problem));
+        };
+        if !includes_prompt && !prompt.is_empty() {
+            return Err(refused(
+                pooling,
+                "it leaves the tokens of the prompt out (`include_prompt`), which is not computed here; take a model \
+                 that has no default prompt"
+                    .to_owned(),
+            ));
+        }
+        self.prompt.clone_from(prompt);
+        Ok(())
+    }
+
+    /// What of the layout decides a vector; empty for the default.
+    pub(super) fn description(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        let names = POOLINGS.iter().filter(|own| self.poolings.contains(&own.0));
+        let names: Vec<&str> = names.map(|(_, mode, _)| *mode).collect();
+        format!(
+            "pooling {}, normalise {}, tokens {}, lower case {}, prompt {}",
+            names.join("+"),
+            self.normalise,
+            self.max_tokens.unwrap_or(0),
+            self.lower_case,
+            self.prompt
+        )
+    }
+}
+
+/// Reads a file of JSON; none if it is absent.
+fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = foreign::read(path)?;
+    let parsed = serde_json::from_slice(&bytes);
+    parsed
+        .map(Some)
+        .map_err(|error| refused(path, error.to_string()))
+}
+
+fn refused(path: &Path, problem: String) -> Error {
+    Error::from(Cause::Layout {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_pooled_as_named() {
+        let states = [1.0, 8.0, 3.0, 2.0, 5.0, -4.0, 7.0, f32::NAN];
+        for (pooling, expected) in [
+            (Pooling::First, [1.0, 8.0]),
+            (Pooling::Last, [5.0, -4.0]),
+            (Pooling::Max, [5.0, 8.0]),
+            (Pooling::Mean, [3.0, 2.0]),
+            (Pooling::MeanSqrt, [9.0 / 3f32.sqrt(), 6.0 / 3f32.sqrt()]),
+            (Pooling::WeightedMean, [22.0 / 6.0, 0.0]),
+        ] {
+            let mut out = [f32::NAN; 2];
+            pooling.pool(&states[..6], &mut out);
+            assert_eq!(out, expected, "{pooling:?}");
+            pooling.pool(&states, &mut out);
+            assert_eq!(out[1].is_nan(), pooling != Pooling::First, "{pooling:?}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Files of another kind than their names suggest, recognised by their first bytes.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Chain, Cursor, Read, Seek};
+use std::path::Path;
+
+use crate::error::{Cause, Error, Result};
+
+/// A kind of file that no reader accepts, with advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign(&'static str);
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Foreign {}
+
+/// The first bytes of gzipped files. No text in UTF-8 begins with them.
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+const WEB_PAGE: Foreign = Foreign(
+    "a web page, not the file itself; download the file again, from the address of its raw content",
+);
+const ZIP: Foreign = Foreign(
+    "a zip archive, as spreadsheets (.xlsx) and PyTorch files are; unpack it or export its content",
+);
+
+/// First bytes, compared without regard to case, because web pages have both.
+const SIGNATURES: [(&[u8], Foreign); 15] = [
+    (
+        b"version https://git-lfs.github.com/spec/",
+        Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`"),
+    ),
+    (b"<!doctype html", WEB_PAGE),
+    (b"<html", WEB_PAGE),
+    (b"PK\x03\x04", ZIP),
+    (b"PK\x05\x06", ZIP),
+    (&GZIP, Foreign("compressed with gzip; unpack it first")),
+    (
+        b"\xfd7zXZ\0",
+        Foreign("compressed with xz; unpack it first"),
+    ),
+    // The size of a block, then a block or the end.
+    (b"BZh", Foreign("compressed with bzip2; unpack it first")),
+    (
+        b"\x28\xb5\x2f\xfd",
+        Foreign("compressed with Zstandard; unpack it first"),
+    ),
+    (
+        b"\x04\x22\x4d\x18",
+        Foreign("compressed with LZ4; unpack it first"),
+    ),
+    (
+        b"\x1f\x9d",
+        Foreign("compressed with compress; unpack it first"),
+    ),
+    (
+        b"7z\xbc\xaf\x27\x1c",
+        Foreign("a 7-Zip archive; unpack it first"),
+    ),
+    (b"Rar!\x1a\x07", Foreign("a RAR archive; unpack it first")),
+    (b"%PDF-", Foreign("a PDF document; export its text")),
+    (
+        b"SQLite format 3\0",
+        Foreign("an SQLite database; export the table"),
+    ),
+];
+
+/// The bytes of [`SIGNATURES`] that end the header of bzip2, after the digit of its block size.
+const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
+
+/// A byte order mark in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The most bytes that are looked at.
+const MOST: usize = 64;
+
+impl Foreign {
+    /// Recognises a file by its first bytes.
+    pub fn of(start: &[u8]) -> Option<Self> {
+        let start = significant(start);
+        let (signature, kind) = SIGNATURES
+            .iter()
+            .find(|(signature, _)| begins(start, signature))?;
+        // "BZh" alone may be a text.
+        let is_kind = *signature != b"BZh"
+            || start
+                .get(4..)
+                .is_some_and(|rest| BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block)));
+        is_kind.then_some(*kind)
+    }
+}
+
+/// The bytes without a byte order mark and white space in front, which web pages may have.
+fn significant(start: &[u8]) -> &[u8] {
+    let start = start.strip_prefix(MARK).unwrap_or(start);
+    start.trim_ascii_start()
+}
+
+fn begins(start: &[u8], with: &[u8]) -> bool {
+    start
+        .get(..with.len())
+        .is_some_and(|own| own.eq_ignore_ascii_case(with))
+}
+
+/// Whether more bytes could still complete a signature.
+fn is_undecided(start: &[u8]) -> bool {
+    if MARK.starts_with(start) {
+        return true;
+    }
+    let read = start.len();
+    let start = significant(start);
+    let longest = |signature: &[u8]| match signature {
+        b"BZh" => 10,
+        _ => signature.len(),
+    };
+    read < MOST
+        && SIGNATURES.iter().any(|(signature, _)| {
+            let common = start.len().min(signature.len());
+            start.len() < longest(signature) && begins(start, &signature[..common])
+        })
+}
+
+/// The first bytes of a stream, as few as decide its kind, and the whole stream.
+fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+    let mut start = Vec::new();
+    // One at a time, because a pipe may give no more for a while.
+    while is_undecided(&start) {
+        if (&mut source).take(1).read_to_end(&mut start)? == 0 {
+            break;
+        }
+    }
+    Ok((start.clone(), Cursor::new(start).chain(source)))
+}
+
+/// A stream of text, which may be gzipped, and whether it is.
+///
+/// # Errors
+/// Those of reading; a [`Foreign`] inside.
+pub fn text<R: Read>(source: R) -> io::Result<(Chain<Cursor<Vec<u8>>, R>, bool)> {
+    let (start, source) = peeked(source)?;
+    let is_gzipped = start.starts_with(&GZIP);
+    match Foreign::of(&start) {
+        Some(kind) if !is_gzipped => Err(io::Error::new(io::ErrorKind::InvalidData, kind)),
+        _ => Ok((source, is_gzipped)),
+    }
+}
+
+/// The error about a file that is another kind of file. None for others, and if it cannot be read.
+pub fn of_file(path: &Path) -> Option<Error> {
+    check(path, &mut File::open(path).ok()?).err()
+}
+
+/// Opens a file that is not gzipped as a whole.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input)
+/// for another kind of file.
+pub fn open(path: &Path) -> Result<File> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    check(path, &mut file)?;
+    Ok(file)
+}
+
+/// Reads a file that is not gzipped as a whole.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    match Foreign::of(&bytes[..bytes.len().min(MOST)]) {
+        Some(kind) => Err(refused(path, kind)),
+        None => Ok(bytes),
+    }
+}
+
+/// Looks at the start of a regular file; nothing is read of pipes.
+fn check(path: &Path, file: &mut File) -> Result<()> {
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Ok(());
+    }
+    let (start, _) = peeked(&mut *file).map_err(Error::io("read", path))?;
+    file.rewind().map_err(Error::io("read", path))?;
+    Foreign::of(&start).map_or(Ok(()), |kind| Err(refused(path, kind)))
+}
+
+fn refused(path: &Path, kind: Foreign) -> Error {
+    Error::from(Cause::Foreign {
+        path: path.to_owned(),
+        kind,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_tell_the_kind() {
+        for (start, part) in [
+            (
+                &b"version https://git-lfs.github.com/spec/v1\noid"[..],
+                "git lfs pull",
+            ),
+            (b"\xef\xbb\xbf\n <!DOCTYPE HTML><html>", "web page"),
+            (b"<HTML lang=en>", "web page"),
+            (b"PK\x03\x04\x14\0", "zip"),
+            (b"\xfd7zXZ\0\0", "xz"),
+            (b"BZh91AY&SY\xd2", "bzip2"),
+            (b"BZh9\x17\x72\x45\x38\x50\x90\0", "bzip2"),
+            (b"\x28\xb5\x2f\xfd\x04", "Zstandard"),
+            (b"%PDF-1.7", "PDF"),
+        ] {
+            let path = Path::new("x");
+            let error = Error::io("read", path)(text(start).err().unwrap()).to_string();
+            assert!(error.contains(part), "no \"{part}\" in: {error}");
+        }
+        for start in [
+            &b"BZh9 is a text"[..],
+            b"version https://example.org",
+            b"<p>",
+            b"",
+            b"{",
+            b"P",
+            b"\n\n\n",
+        ] {
+            let (mut whole, is_gzipped) = text(start).unwrap();
+            let mut read = Vec::new();
+            whole.read_to_end(&mut read).unwrap();
+            assert_eq!((&read[..], is_gzipped), (start, false));
+        }
+    }
+
+    /// A pipe may wait for more: no byte is asked for that decides nothing.
+    #[test]
+    fn no_more_is_read_than_needed() {
+        for (start, most) in [(&b"{\"text\""[..], 1), (b"PACK", 2), (b"\x1f\x8b\x08", 2)] {
+            let mut rest = start;
+            peeked(&mut rest).unwrap();
+            assert_eq!(start.len() - rest.len(), most, "{start:?}");
+        }
+    }
+}
