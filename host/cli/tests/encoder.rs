@@ -232,6 +232,11 @@ fn pools_as_the_files_beside_the_model_say() {
             ["config.json", "`new`"],
         ),
         (
+            "1_Pooling/config.json",
+            r#"{"pooling_mode": "cls"}"#,
+            ["", ""],
+        ),
+        (
             "modules.json",
             &format!("[{transformer}, {pooling}, {}]", module("Dense", "2_Dense")),
             ["modules.json", "`Dense`"],
