@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Runs the README's test command again and again, and stops at the first failure: no test may fail by chance, nor because a
-# machine is slow.
+# Runs the README's test command repeatedly, and stops at the first failure: no test may fail by
+# chance, or because a machine is slow.
 #
 #     tests/repeat.sh N                                      until N runs in a row have passed
-#     tests/repeat.sh N --one-core-under-load                on one processor, beside a program that is never idle
+#     tests/repeat.sh N --one-core-under-load                on one processor, next to a busy loop
 #     tests/repeat.sh N [--one-core-under-load] -- --test words     with more arguments for cargo
 #
-# Builds once, prints the time of each run, and keeps the log of the last one in build/repeat.log. Runs of the whole command
-# with everything committed are written to tests/notes/repeats.md. Those of the same sources count on, so a series may be
-# interrupted and continued, on another machine too; a failure starts it anew. Sources are all files but tests/notes and
-# fuzz/corpora, which the command does not read.
+# Builds once, prints the time of each run, and stores the log of the last one in build/repeat.log.
+# Runs of the whole command with everything committed are added to tests/notes/repeats.md. A series
+# of runs with the same sources may be interrupted and continued, even on another machine; a failure
+# restarts it. Sources are all files except tests/notes and fuzz/corpora, which the command ignores.
 set -euo pipefail
 usage() { sed -n '5,7s/^# *//p' "$0" >&2; exit 2; }
 [[ ${1-} =~ ^[1-9][0-9]*$ ]] || usage
@@ -37,7 +37,7 @@ else
     sources=
     echo "not written to $notes: not the whole command, or something is not committed"
 fi
-# How many of the last runs in this mode passed with these sources.
+# Counts the last runs in this mode that passed with these sources.
 in_a_row() {
     [ -n "$sources" ] || { echo "$passed"; return; }
     awk -F' *[|] *' -v sources="$sources" -v mode="$mode" '
@@ -50,7 +50,7 @@ record() { # RESULT
 }
 
 if [ -n "$load" ]; then
-    # One that this process may use: all its children stay there.
+    # All children of this process inherit this processor.
     processor=$(taskset -cp $$ | sed 's/.*: //; s/[^0-9].*//')
     taskset -cp "$processor" $$ >"$log"
     while :; do :; done &

@@ -5,10 +5,12 @@
 //! panic" are checked against a second, plainer computation written from the documentation.
 //!
 //! ```sh
-//! cargo +nightly fuzz run pack_parse_then_use fuzz/corpus/pack_parse_then_use fuzz/seeds/pack_parse_then_use
-//! cargo test --manifest-path fuzz/Cargo.toml --features host --target-dir target     # replays the seeds; any compiler
+//! target=pack_parse_then_use
+//! cargo +nightly fuzz run $target fuzz/corpus/$target fuzz/seeds/$target
+//! # Replays the seeds, with any compiler:
+//! cargo test --manifest-path fuzz/Cargo.toml --features host --target-dir target
 //! cargo run --manifest-path fuzz/Cargo.toml --example seeds     # writes the packs among them
-//! .ci/soak 1     # fuzzes all of them for a CPU-hour, and writes down what came of it
+//! .ci/soak 1     # fuzzes all targets for one CPU-hour, and records the results
 //! ```
 //!
 //! Targets of the device side (`core`, `ffi`) are always built; inputs of the command line need the
