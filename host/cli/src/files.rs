@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::pack::candidates::Candidates;
 use undertone::files::foreign;
+use undertone::pack::candidates::Candidates;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
