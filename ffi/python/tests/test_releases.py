@@ -49,12 +49,11 @@ def test_the_package_and_packs_say_what_they_are(pack: ut.Pack, vectors: ut.Buil
 def test_a_pack_does_not_choose_the_unit_of_privacy(pack: ut.Pack) -> None:
     """The table of quality of this pack rates releases by the sentence higher at epsilon 2."""
     hostile = ut.Pack.open(Path(__file__).parents[3] / "tests/golden/golden-measured.pack")
-    assert ut.release("The red fox sleeps.", hostile, 2).mechanism == "whole-text"
-    assert ut.privatize(["The red fox sleeps."], hostile, 2)[0].mechanism == "whole-text"
     document = ut.Document(hostile)
-    document.push_text("The red fox sleeps.")
+    document.push(np.zeros((2, document.dimension), np.float32))
     assert document.release(2).mechanism == "whole-text" and hostile.promise(2) == (2, 2)
     assert not hasattr(hostile, "recommended")
+    assert ut.release(TEXT, pack, 2).mechanism == ut.privatize([TEXT], pack, 2)[0].mechanism == "whole-text"
 
 
 def test_promises(pack: ut.Pack) -> None:

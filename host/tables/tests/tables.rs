@@ -166,7 +166,7 @@ fn rows_of_parquet_become_lines() {
     let expected =
         r#""id":1,"map":[{"key":"k","value":7},{"key":"l","value":null}],"body.text":"a\"b\n""#;
     assert_eq!(kept.unwrap().kept, expected);
-    // Missing columns are reported before any row is read.
+    // The column of the text is the only one that must be there; it is missed before any row is read.
     let other = FieldNames {
         text: "x".to_owned(),
         label: "y".to_owned(),
@@ -174,7 +174,7 @@ fn rows_of_parquet_become_lines() {
     };
     let error = corpus(&path, &other, None).err().unwrap().to_string();
     assert!(
-        error.contains("no column x, y, z, only body.text, body.n"),
+        error.contains("no column `x`, only body.text, body.n"),
         "{error}"
     );
     // Ids without a text are no documents.
@@ -184,7 +184,7 @@ fn rows_of_parquet_become_lines() {
     };
     let error = corpus(&path, &other, None).err().unwrap().to_string();
     assert!(
-        error.contains("no column body.x, only body.text, body.n"),
+        error.contains("no column `body.x`, only body.text, body.n"),
         "{error}"
     );
 }
