@@ -1,11 +1,12 @@
 //! Sparse heads: weights for the words and letters of a sentence, without an encoder.
 //!
 //! A *feature* of a sentence is one of its words, a pair of neighbouring words, or a run of
-//! characters inside a word. `FORMAT.md` defines words. Scripts that put no space between words (Han,
-//! kana, Thai, …) give long words, which runs of characters distinguish. Features are hashed. A pack
-//! has the features that distinguish candidates, each with a row of 8-bit weights. The value of a
-//! sentence for a candidate is the sum of the weights of its features, divided by the square root of
-//! their number. It is added to the value that [`scores`](crate::scores) computes from coordinates.
+//! characters inside a word. `FORMAT.md` defines words. Scripts that put no space between words
+//! (Han, kana, Thai, …) give long words, which runs of characters distinguish. Features are hashed.
+//! A pack has the features that distinguish candidates, each with a row of 8-bit weights. The value
+//! of a sentence for a candidate is the sum of the weights of its features, divided by the square
+//! root of their number. It is added to the value that [`scores`](crate::scores) computes from
+//! coordinates.
 //!
 //! # Guarantee
 //! None of its own: this is a public function of one sentence, so the guarantee of
@@ -220,8 +221,8 @@ impl<'a> Features<'a> {
         Ok(())
     }
 
-    /// The arrays of a section. A pack retains the bytes of the section only, so that it fits the memory
-    /// that C programs give it.
+    /// The arrays of a section. A pack retains the bytes of the section only, so that it fits the
+    /// memory that C programs give it.
     pub(crate) fn view(section: &'a [u8], candidates: u32) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<FeaturesHead>(FEATURES_TAG, section)?;
         let small = |name, found: u8, least, most| within(name, found.into(), least, most);

@@ -307,8 +307,8 @@ impl Record {
             && spent(self) <= spent(newer)
     }
 
-    /// The micro-units that count as spent in `window` if this is the newest record. A record after it
-    /// may be `lost`.
+    /// The micro-units that count as spent in `window` if this is the newest record. A record after
+    /// it may be `lost`.
     fn spent_in(&self, window: u64, lost: bool) -> Result<u64, LedgerError> {
         let ledger = self.window.get();
         if window < ledger {

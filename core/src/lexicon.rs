@@ -16,8 +16,8 @@
 //!
 //! # Cost
 //! Linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap. At
-//! each place, [`Matching::Longest`] searches for one word, and for up to 47 shorter ones that begin
-//! like the text.
+//! each place, [`Matching::Longest`] searches for one word, and for up to 47 shorter ones that
+//! begin like the text.
 //!
 //! # Source
 //! Arora, Liang and Ma 2017, without their removal of the first principal component (the host
@@ -275,7 +275,8 @@ impl<'a> Lexicon<'a> {
         found
     }
 
-    /// `middle` if the word there, which is not the first, is ≤ a text in byte order; else `before`.
+    /// `middle` if the word there, which is not the first, is ≤ a text in byte order; else
+    /// `before`.
     // `inline(always)`: a call takes as long as the comparison.
     #[inline(always)]
     fn nearer(&self, before: usize, middle: usize, text: &Key<'_>) -> usize {
@@ -365,8 +366,9 @@ impl<'a> Lexicon<'a> {
     /// Writes the vector of one sentence to `out`.
     ///
     /// # Shapes
-    /// `sentence`: one sentence, any bytes, because an error would depend on the text; bytes that are
-    /// not UTF-8 separate words. `out`: `[dimension]` f32. Every coordinate becomes an integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
+    /// `sentence`: one sentence, any bytes, because an error would depend on the text; bytes that
+    /// are not UTF-8 separate words. `out`: `[dimension]` f32. Every coordinate becomes an integer
+    /// in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
     /// [`Matching::Longest`]) after the first 2^20 are left out.
     ///
     /// # Errors
@@ -401,8 +403,8 @@ impl<'a> Lexicon<'a> {
         out: &mut [T],
         convert: impl Fn(i16) -> T,
     ) {
-        // A word and the phrase that it ends add at most 2^24 to a sum, and `Quotient::rounded` takes
-        // sums times 2^8.
+        // A word and the phrase that it ends add at most 2^24 to a sum, and `Quotient::rounded`
+        // takes sums times 2^8.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut add = |(weight, vector): (u16, &[i8])| {
             backend.add_weighted(weight, vector, &mut sums);
@@ -580,8 +582,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    /// Words and texts share their first bytes, are prefixes of each other, and have as many bytes as
-    /// a `usize` or more.
+    /// Words and texts share their first bytes, are prefixes of each other, and have as many bytes
+    /// as a `usize` or more.
     #[test]
     fn searches_find_what_is_there() {
         let mut rng = PublicRng::new(6);

@@ -2,8 +2,8 @@
 //! canonical composition of lower-case letters.
 //!
 //! Unicode 18.0.0. `tests/tests/script.rs` compares every character with the tables of crates that
-//! follow Unicode; a newer version adds rows. A search takes at most 9 steps. The tables have 1.4 kB
-//! for words, 0.3 kB for sentences and 4.0 kB for composition.
+//! follow Unicode; a newer version adds rows. A search takes at most 9 steps. The tables have 1.4
+//! kB for words, 0.3 kB for sentences and 4.0 kB for composition.
 
 /// Whether `c` continues a word after a letter or digit without being one: combining marks
 /// (General_Category Mn, Mc and Me), and the joiners U+200C and U+200D.
@@ -23,8 +23,8 @@ pub(crate) fn is_mark(c: char) -> bool {
 /// Javanese and Balinese.
 ///
 /// Letters are General_Category Lo, Lm and Nl with one of these in Script_Extensions, `々`, `〇` and
-/// `ー` included, above U+02FF (below are tone marks that Bopomofo shares with others). Tibetan is not
-/// among the scripts, because a mark separates its syllables, which serve as words.
+/// `ー` included, above U+02FF (below are tone marks that Bopomofo shares with others). Tibetan is
+/// not among the scripts, because a mark separates its syllables, which serve as words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     let code = u32::from(c);
     match u16::try_from(code) {
@@ -67,8 +67,8 @@ pub(crate) fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// The first syllable, leading consonant and vowel of Hangul, and the place before its first trailing
-/// consonant.
+/// The first syllable, leading consonant and vowel of Hangul, and the place before its first
+/// trailing consonant.
 const SYLLABLE: u32 = 0xac00;
 const LEADING: u32 = 0x1100;
 const VOWEL: u32 = 0x1161;
@@ -82,8 +82,8 @@ pub(crate) fn is_trailing_jamo(c: char) -> bool {
     matches!(c, '\u{1161}'..='\u{1175}' | '\u{11a8}'..='\u{11c2}')
 }
 
-/// The Canonical_Combining_Class of a mark; 255 if that is 0 and the mark composes with the character
-/// before it. 0 outside the Basic Multilingual Plane.
+/// The Canonical_Combining_Class of a mark; 255 if that is 0 and the mark composes with the
+/// character before it. 0 outside the Basic Multilingual Plane.
 pub(crate) fn combining_class(c: char) -> u8 {
     let code = match u16::try_from(u32::from(c)) {
         Ok(code) if code >= 0x300 => code,
@@ -143,8 +143,8 @@ pub(crate) fn never_composed(c: char) -> Option<(char, Option<char>)> {
     Some((char::from_u32(first.into())?, second))
 }
 
-/// One step of the canonical decomposition of a lower-case letter or a mark. The second character does
-/// not decompose further. Syllables of Hangul are not decomposed.
+/// One step of the canonical decomposition of a lower-case letter or a mark. The second character
+/// does not decompose further. Syllables of Hangul are not decomposed.
 pub(crate) fn decomposed(c: char) -> Option<(char, Option<char>)> {
     if c < '\u{c0}' {
         return None;
@@ -377,7 +377,8 @@ static NEVER_COMPOSED: [(u16, u16, u16); 85] = [
     (0xfb4c, 0x05d1, 0x5bf), (0xfb4d, 0x05db, 0x5bf), (0xfb4e, 0x05e4, 0x5bf),
 ];
 
-/// Characters that compose with the one before them, with the index of their first pair in [`PAIRS`].
+/// Characters that compose with the one before them, with the index of their first pair in
+/// [`PAIRS`].
 #[rustfmt::skip]
 static SECONDS: [(u16, u16); 53] = [
     (0x0300, 0), (0x0301, 42), (0x0302, 101), (0x0303, 117), (0x0304, 131), (0x0306, 153),

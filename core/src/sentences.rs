@@ -21,15 +21,16 @@
 //! - after an emoji or emoticon, with the quotes and brackets that close directly after it, if a
 //!   word follows that does not start with a lower-case letter; a stop after it ends the sentence
 //!   instead;
-//! - after `!`, `?` and their like directly before an opening mark, if such a word follows the mark;
+//! - after `!`, `?` and their like directly before an opening mark, if such a word follows the
+//!   mark;
 //! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never
 //!   before a combining mark.
 //!
 //! Marks that end sentences are those of Unicode (Sentence_Terminal), except four commas that it
-//! includes. Added are the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses, the
-//! Greek question mark (and `;` after a Greek word), a colon after an Armenian word, a bar after a
-//! letter of India, and two word spaces in Ethiopic. Thai and Lao have no such marks: their lines
-//! are sentences.
+//! includes. Added are the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses,
+//! the Greek question mark (and `;` after a Greek word), a colon after an Armenian word, a bar
+//! after a letter of India, and two word spaces in Ethiopic. Thai and Lao have no such marks: their
+//! lines are sentences.
 //!
 //! Invisible characters (marks, joiners, and Unicode's Format and Default_Ignorable_Code_Point)
 //! change nothing between a stop and the text after it, and belong to the sentence before.
@@ -312,8 +313,8 @@ impl<'a> Scanner<'a> {
         let mut token = Token::new(start, false);
         let mut line = None;
         let mut last = ' ';
-        // The places for a cut: after the last word or comma of the second half, and before the last
-        // character that is no mark.
+        // The places for a cut: after the last word or comma of the second half, and before the
+        // last character that is no mark.
         let (mut cut, mut base) = (None, None);
         while let Some((c, length)) = self.char(piece.resume) {
             let at = piece.resume;
@@ -382,8 +383,8 @@ impl<'a> Scanner<'a> {
         piece
     }
 
-    /// The start of the line that contains `place`, or a place so far before that the line is too long
-    /// to have been wrapped.
+    /// The start of the line that contains `place`, or a place so far before that the line is too
+    /// long to have been wrapped.
     fn line_start(&mut self, place: usize) -> usize {
         let far = place.saturating_sub(LONGEST_WRAPPED_BYTES + 1);
         let ends = |place: &usize| {
@@ -397,8 +398,8 @@ impl<'a> Scanner<'a> {
         start
     }
 
-    /// The columns of a part of a line: two for each character from U+3000, where those of East Asia
-    /// start.
+    /// The columns of a part of a line: two for each character from U+3000, where those of East
+    /// Asia start.
     fn columns(&mut self, part: Range<usize>) -> usize {
         let columns = |byte: &u8| match byte {
             0x80..=0xbf => 0,
@@ -409,8 +410,8 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether the character at `at` stands for a stop after `last`, the last character that is no
-    /// space: the second word space in Ethiopic, a bar in scripts of India, a semicolon after a Greek
-    /// word, a colon after an Armenian one.
+    /// space: the second word space in Ethiopic, a bar in scripts of India, a semicolon after a
+    /// Greek word, a colon after an Armenian one.
     fn stands_for_stop(&mut self, last: char, at: usize, token: usize) -> bool {
         let Some((c, _)) = self.char(at) else {
             return false;
@@ -447,8 +448,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of the stop at `at` in a word, with what closes after it, and whether the sentence ends
-    /// there.
+    /// The end of the stop at `at` in a word, with what closes after it, and whether the sentence
+    /// ends there.
     fn stop(&mut self, token: Token, at: usize, has_word: bool) -> (usize, bool) {
         let (stops, dots, strength) = self.stops(at);
         let after = self.closers(stops);
@@ -500,8 +501,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of the row of stops at `at`, its number of full stops, and the strength of the others.
-    /// Full stops with spaces between are an ellipsis.
+    /// The end of the row of stops at `at`, its number of full stops, and the strength of the
+    /// others. Full stops with spaces between are an ellipsis.
     fn stops(&mut self, at: usize) -> (usize, usize, Strength) {
         let (mut after, mut dots, mut strength) = (at, 0usize, Strength::Weak);
         let before = part(self.text, ..at);
@@ -536,8 +537,8 @@ impl<'a> Scanner<'a> {
         (after, dots, strength)
     }
 
-    /// The end of the quotes and brackets that close at `at`. A quote that can also open closes before
-    /// a space.
+    /// The end of the quotes and brackets that close at `at`. A quote that can also open closes
+    /// before a space.
     fn closers(&mut self, at: usize) -> usize {
         let (mut end, mut look) = (at, at);
         loop {
@@ -597,8 +598,8 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// The text between `token` and `at`, after its last ASCII character that is neither letter, digit
-    /// nor full stop.
+    /// The text between `token` and `at`, after its last ASCII character that is neither letter,
+    /// digit nor full stop.
     fn last_word(&mut self, token: usize, at: usize) -> &'a [u8] {
         let separates =
             |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.';
@@ -720,7 +721,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of the emoji or emoticon at `at`, if there is one, in the word that starts at `token`.
+    /// The end of the emoji or emoticon at `at`, if there is one, in the word that starts at
+    /// `token`.
     fn emoticon(&mut self, at: usize, token: usize) -> Option<usize> {
         let (eyes, _) = self.char(at)?;
         // Joiners also stand in words.
@@ -819,7 +821,8 @@ fn needs_no_space(c: char) -> bool {
         )
 }
 
-/// Whether a character ends and pauses nothing in any context, and belongs to no emoticon such as `xD`.
+/// Whether a character ends and pauses nothing in any context, and belongs to no emoticon such as
+/// `xD`.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() && c != 'x'
 }

@@ -88,12 +88,13 @@ pub fn word(text: &str) -> Option<Word> {
     (!ends && text.starts_with(starts_word) && text.chars().all(inside)).then_some(only)
 }
 
-/// The entry for a piece of a word, in a lexicon whose entries are found by longest match. For makers
-/// of lexicons.
+/// The entry for a piece of a word, in a lexicon whose entries are found by longest match. For
+/// makers of lexicons.
 ///
-/// The entry is in lower case and composed. If the piece continues a word, [`CONTINUATION`] precedes
-/// it, unless it starts with a letter of a script without spaces between words. `None` if no text
-/// has such a piece: it is empty, too long, or has a character that is no letter, digit or mark.
+/// The entry is in lower case and composed. If the piece continues a word, [`CONTINUATION`]
+/// precedes it, unless it starts with a letter of a script without spaces between words. `None` if
+/// no text has such a piece: it is empty, too long, or has a character that is no letter, digit or
+/// mark.
 ///
 /// # Shapes
 /// `text`: any.
@@ -146,7 +147,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// The lower case of a character. Only İ has one of two characters, an i and a dot, which is left out.
+/// The lower case of a character. Only İ has one of two characters, an i and a dot, which is left
+/// out.
 fn lower(c: char) -> char {
     if c.is_ascii() {
         // Most letters need no table.
@@ -398,9 +400,9 @@ fn insert(ordered: &mut Vec<(char, u8), DECOMPOSED>, c: char) -> bool {
     fits
 }
 
-/// Cuts the words of `text` into places, by the rules of longest match. At each place `longest` gets
-/// the text from there on, in the form of entries, and returns the entry that it found with its
-/// number of bytes. `visit` gets the entry.
+/// Cuts the words of `text` into places, by the rules of longest match. At each place `longest`
+/// gets the text from there on, in the form of entries, and returns the entry that it found with
+/// its number of bytes. `visit` gets the entry.
 pub(crate) fn each_place<T>(
     text: &[u8],
     longest: impl FnMut(&str) -> Option<(T, usize)>,

@@ -583,8 +583,8 @@ impl<'a, const N: usize> Bag<'a, N> {
         Ok(())
     }
 
-    /// Draws a release of `size` words into `out`, removes all words, and returns the number of bytes
-    /// written. See [`Bag`] for the guarantee and its premises.
+    /// Draws a release of `size` words into `out`, removes all words, and returns the number of
+    /// bytes written. See [`Bag`] for the guarantee and its premises.
     ///
     /// # Shapes
     /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: for at least n words; its ε is that of each.

@@ -23,7 +23,7 @@ pub fn lexicon_words_are_total(data: &[u8]) {
     let lexicon = pack.lexicon().expect("a lexicon");
     let mut vector = [f32::NAN; 2];
     lexicon
-        .sentence_vector(&text, &mut vector)
+        .sentence_vector(text.as_bytes(), &mut vector)
         .expect("the right length");
 
     // Bytes that are not UTF-8 separate words, as the character that replaces them does.

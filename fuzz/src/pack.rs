@@ -118,11 +118,11 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
     lexicon.find(&text);
     let mut vector = vec![f32::NAN; lexicon.dimension()];
     lexicon
-        .sentence_vector(&text, &mut vector)
+        .sentence_vector(text.as_bytes(), &mut vector)
         .expect("the right length");
     assert!(vector.iter().all(|x| x.is_finite()));
-    assert!(lexicon.sentence_vector(&text, &mut vector[1..]).is_err());
-    assert!(lexicon.sentence_vector(&text, &mut []).is_err());
+    assert!(lexicon.sentence_vector(text.as_bytes(), &mut vector[1..]).is_err());
+    assert!(lexicon.sentence_vector(text.as_bytes(), &mut []).is_err());
 }
 
 fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {

@@ -106,7 +106,8 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
     /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs`
     /// words.
     pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
-        let pairs = cmp::min(cmp::max(pairs, 1), PAIRS);
+        let pairs = cmp::max(pairs, 1);
+        let pairs = cmp::min(pairs, PAIRS);
         self.draw(3 * pairs, rng);
         let words = part(&self.words, ..3 * pairs);
         let radii = part_mut(&mut self.radii, ..pairs);

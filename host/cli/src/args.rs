@@ -227,11 +227,11 @@ fn fields_of(path: &Path) -> Result<Vec<String>> {
     }
     let file = File::open(path).map_err(Error::io("open", path))?;
     let text = unzipped(file).map_err(Error::io("read", path))?;
-    let lines = text
+    let mut lines = text
         .take(LINE_LIMIT as u64)
         .lines()
         .map_while(std::io::Result::ok);
-    let first = lines.skip_while(|line| line.trim().is_empty()).next();
+    let first = lines.find(|line| !line.trim().is_empty());
     let first = first.unwrap_or_default();
     let line = first.trim_start_matches('\u{feff}');
     let names = |fields: Fields<'_>| fields.0.iter().map(|(name, _)| name.to_string()).collect();

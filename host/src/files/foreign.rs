@@ -125,8 +125,11 @@ fn is_undecided(start: &[u8]) -> bool {
         })
 }
 
+/// A stream whose first bytes were looked at, from its start.
+pub type FromStart<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// The first bytes of a stream, as few as decide its kind, and the whole stream.
-fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, FromStart<R>)> {
     let mut start = Vec::new();
     // One at a time, because a pipe may give no more for a while.
     while is_undecided(&start) {
@@ -141,7 +144,7 @@ fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>,
 ///
 /// # Errors
 /// Those of reading; a [`Foreign`] inside.
-pub fn text<R: Read>(source: R) -> io::Result<(Chain<Cursor<Vec<u8>>, R>, bool)> {
+pub fn text<R: Read>(source: R) -> io::Result<(FromStart<R>, bool)> {
     let (start, source) = peeked(source)?;
     let is_gzipped = start.starts_with(&GZIP);
     match Foreign::of(&start) {
