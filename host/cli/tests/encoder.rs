@@ -482,7 +482,6 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
         for bytes in [
             &b""[..],
             b"not a model",
-            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
             &whole[..whole.len() / 2],
             &[0xff; 99],
             &[&whole[..], &[0xff; 99]].concat(),
@@ -496,6 +495,14 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
             assert!(error.to_string().contains("model.onnx"), "{error}");
         }
     }
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    fs::write(path.join("model.onnx"), pointer).unwrap();
+    let error = open_error(&path, &Runtime::Rten).to_string();
+    assert!(
+        error.contains("model.onnx") && error.contains("Git LFS pointer"),
+        "{error}"
+    );
+    fs::write(path.join("model.onnx"), whole).unwrap();
     fs::write(path.join("tokenizer.json"), "{").unwrap();
     let error = open_error(&path, &Runtime::Rten);
     assert!(matches!(error.cause(), Cause::Tokenizer { .. }), "{error}");

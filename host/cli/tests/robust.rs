@@ -1447,7 +1447,13 @@ fn other_files_are_refused_by_name() {
             assert!(what.iter().any(|what| said.contains(what)), "{said}");
             assert!(!said.contains("secret"), "{said}");
         }
-        for (name, part) in [("absent", "No such file"), ("folder", "directory")] {
+        let is_option = reader.last().is_some_and(|last| last.starts_with("--"));
+        let directory = if is_option {
+            "is a folder"
+        } else {
+            "directory"
+        };
+        for (name, part) in [("absent", "No such file"), ("folder", directory)] {
             refuse(
                 folder,
                 &[&reader[..], &[name]].concat(),
