@@ -1,13 +1,11 @@
 //! ChaCha12 as a generator that makes many blocks at a time, by the kernels of a backend.
 
-use core::cmp;
 use core::convert::Infallible;
 
 use rand_core::TryRng;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
-use crate::checked::{part, split_mut};
 use crate::kernels::{BATCH, Backend};
 
 /// The keystream under a key, wiped when it is dropped.
@@ -35,7 +33,7 @@ impl Keystream {
         }
     }
 
-    /// Consumes whole words, as `ChaCha12Rng` does.
+    /// Whole words are used up, as by `ChaCha12Rng`.
     fn fill(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
             if self.used >= BATCH {
@@ -44,9 +42,9 @@ impl Keystream {
                 self.batches = self.batches.wrapping_add(1);
                 self.used = 0;
             }
-            let ready = part(&self.batch, self.used..);
-            let both = cmp::min(ready.len(), out.len());
-            let (now, rest) = split_mut(out, both);
+            let ready = self.batch.get(self.used..).unwrap_or_default();
+            let both = ready.len().min(out.len());
+            let (now, rest) = out.split_at_mut_checked(both).unwrap_or_default();
             for (to, from) in now.iter_mut().zip(ready) {
                 *to = *from;
             }

@@ -77,7 +77,6 @@ mod barrier;
 mod checked;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod depth;
-#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod document;
 pub mod epsilon;
 pub mod features;

@@ -87,7 +87,7 @@ pub(crate) const TOGETHER: usize = if cfg!(undertone_kernels = "dsp") {
 /// Candidates scored at a time.
 const BLOCK: usize = if TOGETHER == 1 { 128 } else { 64 };
 
-/// The heads of a pack, which score a sentence for every candidate.
+/// The heads of a pack: what scores a sentence for every candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoresSection<'a> {
     kind: Kind,
@@ -354,6 +354,7 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
         let mut outputs = [[0i64; BLOCK]; TOGETHER];
+        // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
         let weights = self.weights.chunks(chunk_size(BLOCK * self.inputs.get()));
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
@@ -451,6 +452,7 @@ impl Levels for ScoreLevels<'_> {
             let sums = self.sums.get(start..end).unwrap_or(&[]);
             for (level, sum) in levels.iter_mut().zip(sums) {
                 let distance = best.saturating_sub(*sum);
+                // Not `min`: compiled to a branch, it takes longer if levels are hard to predict.
                 *level = at_most(i32::from(distance), worst) as u8;
             }
             visit(part(&levels, ..end - start));

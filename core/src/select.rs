@@ -55,7 +55,9 @@ use crate::barrier::wipe;
 use crate::checked::{part, part_mut};
 use crate::epsilon::Epsilon;
 use crate::integers::{Signed, lane_clamp, lane_max, lane_min};
-use crate::kernels::{Backend, PerLevel, Tossing, VECTORS};
+#[cfg(undertone_kernels = "x86")]
+use crate::kernels::ROOM;
+use crate::kernels::{Backend, Tossing, VECTORS};
 use crate::rng::below;
 
 /// The largest number of candidates of a selection.
@@ -335,8 +337,10 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 ) -> Result<u32, SelectError> {
     const { assert!(B >= 1 && B <= MAX_LEVELS, "B must lie in 1..=256") };
     let mut bins = [Bin::default(); B];
-    let mut weights_minus_one: PerLevel<u64, B> = [0; _];
-    let mut heads: PerLevel<u32, B> = [0; _];
+    #[cfg(not(undertone_kernels = "x86"))]
+    let (mut weights_minus_one, mut heads) = ([0u64; B], [0u32; B]);
+    #[cfg(undertone_kernels = "x86")]
+    let (mut weights_minus_one, mut heads) = ([0u64; ROOM], [0u32; ROOM]);
     let bound = levels.bound();
     let bins = match bins.get_mut(..bound) {
         Some(bins) if bound > 0 => bins,

@@ -135,7 +135,7 @@ impl<'a> Projection<'a> {
         sums.map(|(high, low)| {
             let sum = (i128::from(high) << 32) + i128::from(low);
             let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-            // At most 2^86.
+            // At most 2^86. Not `clamp`, which could become a branch.
             let shifted = at_most(shifted, limit.into());
             (-at_most(-shifted, limit.into())) as i64
         })
@@ -371,8 +371,8 @@ fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> 
     bound
 }
 
-/// The reason why an embedding was refused. It depends on sizes, public parameters and the entropy
-/// source, never on a coordinate.
+/// Why an embedding was refused. Depends on sizes, public parameters and the entropy source, never
+/// on a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VectorError {

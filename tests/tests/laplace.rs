@@ -17,10 +17,6 @@ use undertone_tests::exponential::{PRECISION, exp};
 use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
 
-/// The sampler imports it.
-#[allow(dead_code)]
-#[path = "../../core/src/checked.rs"]
-mod checked;
 /// Gives access to single variables of the sampler.
 #[warn(clippy::float_arithmetic)]
 #[path = "../../core/src/laplace/gaussian.rs"]

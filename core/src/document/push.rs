@@ -3,13 +3,13 @@
 //! Each call checks once and fills the state once. Then every sentence takes the same steps:
 //! features, lexicon or embedding, recoder, scores or depth.
 
-use core::{cmp, slice};
+use core::slice;
 
 use subtle::ConstantTimeEq;
 
 use super::{Candidates, Document, DocumentError};
 use crate::barrier::wipe;
-use crate::checked::{chunk_size, part, part_mut};
+use crate::checked::{part, part_mut};
 use crate::depth::{DepthSection, project};
 use crate::features::{self, Divisor, Features};
 use crate::fixed::{Scale, rescale};
@@ -67,11 +67,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             return Err(DocumentError::NeedsText);
         }
         self.fill();
-        let added = cmp::min(self.room(), embeddings.len() / dimension);
+        let added = self.room().min(embeddings.len() / dimension);
         let embeddings = part(embeddings, ..added * dimension);
         match self.candidates {
             Candidates::Depth(section) if self.recoder.is_none() => {
-                for group in embeddings.chunks(chunk_size(GROUP * dimension)) {
+                // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
+                for group in embeddings.chunks((GROUP * dimension).max(1)) {
                     // Buffers of a fitting size: the stack of a microcontroller is small.
                     match group.len() / dimension {
                         1 => self.count_group::<1>(section, group),
@@ -81,7 +82,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 }
             }
             Candidates::Scores(section) if self.recoder.is_none() => {
-                for group in embeddings.chunks(chunk_size(TOGETHER * dimension)) {
+                for group in embeddings.chunks((TOGETHER * dimension).max(1)) {
                     // A single sentence has smaller buffers.
                     if group.len() == dimension {
                         self.add_embedding(group, Divisor::default());

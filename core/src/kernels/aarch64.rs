@@ -10,16 +10,12 @@ use super::inputs::{Length, Sums, Tossing};
 use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, few_bits, last_weights, mask};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
-use crate::checked::chunk_size;
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
 as_portable! { "neon", pub(super),
     fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
     fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
-    fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
-    fn add_values(values: &mut [i32], outputs: &[i64], length: &Length, known: i32);
-    fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
 }
 
 #[target_feature(enable = "neon")]
@@ -152,8 +148,11 @@ fn expand(used: u32, weights: &[i8]) -> (int8x8_t, int8x8_t, int8x8_t, int8x8_t)
 
 #[target_feature(enable = "neon")]
 pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
-    let ((fixed, fixed_rest), (chunks, rest)) = portable::in_step::<8, _, _>(fixed, coordinates);
-    for (fixed, chunk) in fixed.iter_mut().zip(chunks) {
+    let (chunks, rest) = coordinates.as_chunks::<8>();
+    let (fixed, fixed_rest) = fixed
+        .split_at_mut_checked(chunks.len() * 8)
+        .unwrap_or_default();
+    for (fixed, chunk) in fixed.as_chunks_mut::<8>().0.iter_mut().zip(chunks) {
         let [low, high]: [float32x4_t; 2] = transmute!(*chunk);
         let low = vmovn_s32(round(low, scale));
         *fixed = transmute!(vmovn_high_s32(low, round(high, scale)));
@@ -290,7 +289,7 @@ pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sente
 
 #[target_feature(enable = "neon")]
 pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-    let rows = matrix.chunks_exact(chunk_size(x.len()));
+    let rows = matrix.chunks_exact(x.len().max(1));
     let (x, x_rest) = x.as_chunks::<8>();
     for (product, row) in products.iter_mut().zip(rows) {
         let (row, rest) = row.as_chunks::<8>();

@@ -1,5 +1,5 @@
-//! Inner loops for microcontrollers with the DSP instructions of Armv7E-M, such as a Cortex-M4: two
-//! products or four bytes at a time. They are not inlined, because memory for code is scarce there.
+//! Inner loops for microcontrollers with the DSP instructions of Armv7E-M, such as a Cortex-M4: two products, or four
+//! bytes, at a time. They are calls: memory for code is scarce there.
 
 use core::arch::asm;
 
@@ -67,8 +67,7 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
     let mut here = u32::from_le_bytes([0, 1, 2, 3]);
     for counts in counts.as_chunks_mut::<4>().0 {
         let mut raised = u32::from_le_bytes(*counts);
-        // SAFETY: the processor has the instructions, which read and write these registers and
-        // flags only.
+        // SAFETY: the processor has the instructions, which read and write these registers and flags only.
         unsafe {
             asm!(
                 "usub8 {at}, {code}, {here}",
@@ -88,7 +87,7 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
     }
 }
 
-/// Lowers depths to the entries of their codes.
+/// Lowers depths to what the table has for their codes.
 #[inline(never)]
 pub(super) fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     let (fours, rest) = depths.as_chunks_mut();
@@ -136,8 +135,7 @@ pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
 #[inline(always)]
 fn smaller(a: u32, b: u32) -> u32 {
     let mut least = a;
-    // SAFETY: the processor has the instructions, which read and write these registers and flags
-    // only.
+    // SAFETY: the processor has the instructions, which read and write these registers and flags only.
     unsafe {
         asm!(
             "usub8 {more}, {least}, {b}",
@@ -151,13 +149,13 @@ fn smaller(a: u32, b: u32) -> u32 {
     least
 }
 
-/// The number of levels that equal `level`.
+/// How many of the levels are this one.
 #[inline(never)]
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<16>();
     let mut total: u32 = rest.iter().map(|other| u32::from(*other == level)).sum();
     let level = u32::from(level) * ONES;
-    // The most that a byte can count.
+    // As many as a byte can count.
     for levels in chunks.chunks(255 / 4) {
         let mut counts = 0;
         for four in levels {

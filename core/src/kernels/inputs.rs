@@ -1,4 +1,4 @@
-//! Arguments of kernels other than arrays.
+//! What kernels take beside arrays.
 
 #[cfg(doc)]
 use super::limits::GROUP;
@@ -13,27 +13,25 @@ pub(crate) struct Length {
     pub(crate) reciprocal: i64,
 }
 
-/// Limit on one sentence's contribution to a whole-text score, in 256ths. Weights without a bias
-/// stay below it.
+/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
+/// weights reach without a bias.
 pub(super) const MOST: i64 = 1 << 22;
 
-/// A number for each of up to `B` levels. On x86-64 there is room for a vector that begins at the
-/// last level, whatever `B`: a check would depend on private levels.
+/// Room for what each level has, and for a vector that begins at the last one.
 #[cfg(undertone_kernels = "x86")]
-pub(crate) type PerLevel<T, const B: usize> = [T; 256 + 8];
-#[cfg(not(undertone_kernels = "x86"))]
-pub(crate) type PerLevel<T, const B: usize> = [T; B];
+pub(crate) const ROOM: usize = 256 + 8;
 
+/// A number for each level; on x86-64 more follow that mean nothing.
 #[cfg(undertone_kernels = "x86")]
-type OfLevels<T> = PerLevel<T, 256>;
+type OfLevels<T> = [T; ROOM];
 #[cfg(not(undertone_kernels = "x86"))]
 type OfLevels<T> = [T];
 
 /// Levels that coins are tossed for, one after the other.
 pub(crate) struct Tossing<'a> {
-    /// A coin shows heads if its word is at most this.
+    /// Heads is a word up to this.
     pub(crate) weights_minus_one: &'a OfLevels<u64>,
-    /// The number of heads of a level and of the levels before it.
+    /// How many coins of a level and of those before showed heads.
     pub(crate) heads: &'a mut OfLevels<u32>,
     /// The level of the next coin.
     pub(crate) level: usize,
@@ -43,14 +41,14 @@ pub(crate) struct Tossing<'a> {
 /// Projections of up to [`GROUP`] sentences.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums<'a> {
-    /// `[directions][room]`.
+    /// For each direction `room` of them, one for each sentence.
     pub(crate) sums: &'a [i64],
     pub(crate) room: usize,
     pub(crate) sentences: usize,
 }
 
 impl<'a> Sums<'a> {
-    /// The projections of the sentences, direction by direction.
+    /// Those of the sentences, direction by direction.
     #[inline(always)]
     pub(super) fn rows(&self) -> impl Iterator<Item = &'a [i64]> {
         let Self {

@@ -1,5 +1,4 @@
-//! Looking up the features of a sentence and adding their weights, compiled for the instructions of
-//! each backend.
+//! Looking up the features of a sentence and adding their weights, compiled for the instructions of each backend.
 
 use core::cmp;
 
@@ -9,16 +8,16 @@ use super::limits::VECTORS;
 use crate::barrier::wipe;
 use crate::checked::{chunk_size, part};
 
-/// `starts` has one offset per `ROWS_PER_START` rows.
+/// Every so many rows one says where its weights start.
 pub const ROWS_PER_START: usize = 16;
 
-/// Keys that are compared together.
+/// Keys that are looked at together.
 pub(crate) const FEW_KEYS: usize = 32;
 
 /// Features that are looked up together.
 pub(crate) const BATCH: usize = 64;
 
-/// The most occurrences of features that are looked up together, so that their weights fit 16 bits.
+/// How often features that are looked up together occur: their weights fit 16 bits.
 pub(crate) const MOST_TOGETHER: usize = 255;
 
 /// Bits of a key below those of its bucket.
@@ -28,15 +27,15 @@ const KEY_BITS: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
     pub(crate) candidates: usize,
-    /// log₂ of the number of buckets.
+    /// 2^this many buckets.
     pub(crate) bucket_bits: u32,
-    /// `[buckets + 1]`: the offset of the keys of each bucket.
+    /// `[buckets + 1]`: where the keys of each bucket start.
     pub(crate) buckets: &'a [U32],
     /// `[features]`, ascending in each bucket.
     pub(crate) keys: &'a [U16],
-    /// `[features][⌈candidates / 8⌉]`: a bit for each weight that is not 0.
+    /// `[features][⌈candidates / 8⌉]`: which weights are not 0.
     pub(crate) bitmaps: &'a [u8],
-    /// `[⌈features / 16⌉]`: the offset of the weights of every sixteenth row.
+    /// `[⌈features / 16⌉]`: where the weights of every sixteenth row start.
     pub(crate) starts: &'a [U32],
     /// The weights that are not 0, row by row.
     pub(crate) weights: &'a [i8],
@@ -82,8 +81,8 @@ impl<'a> Table<'a> {
         chunk_size(self.candidates.div_ceil(8))
     }
 
-    /// The row of the feature with this hash, and whether it exists: not an `Option`, because a
-    /// branch on it would be unpredictable.
+    /// The row of the feature with this hash, and whether there is one. A number, not a choice: branches that cannot be
+    /// foreseen would hold up what follows.
     #[inline(always)]
     fn find(
         &self,
@@ -105,8 +104,7 @@ impl<'a> Table<'a> {
         (start.wrapping_add(place), place < length)
     }
 
-    /// The key's place in a bucket that has many keys, or is one of the last.
-    // `inline(never)`: keeps the code of the common case together.
+    /// The key's place in a bucket that has many, or is one of the last. A call, so that the others are close together.
     #[cold]
     #[inline(never)]
     fn among(&self, first: usize, length: u32, key: u16) -> u32 {
@@ -128,10 +126,10 @@ impl<'a> Table<'a> {
         Some((rows.get(passed..)?, self.weights.get(start..)?))
     }
 
-    /// Visits the first `most` features that the table contains, and returns their number. A
-    /// kernel: compiled for the instructions of each backend. `position` returns the place of a key
-    /// among the first of a few, or any larger number; `bits` is [`bits`]; `visit` takes the bitmap
-    /// of a row and its weights, each with all that follow, and the number of its occurrences.
+    /// Visits the first `most` features that the pack knows, and returns how many there were. A kernel: compiled for the
+    /// instructions of each backend. `position`: where a key is among the first of a
+    /// few, or any larger number; `bits`: as
+    /// [`bits`]; `visit`: takes the bitmap of a row and its weights, each with all that follow, and how often it occurs.
     #[inline(always)]
     pub(crate) fn each_known(
         &self,
@@ -142,7 +140,7 @@ impl<'a> Table<'a> {
         bits: impl Fn(&[u8], usize) -> usize + Copy,
         mut visit: impl FnMut(&'a [u8], &'a [i8], u8),
     ) -> u32 {
-        // Finds all features before it adds any.
+        // All are found before any is added.
         let mut rows = [0u32; BATCH];
         let mut left = most;
         let row = |row: &u32| self.row(*row as usize, bits);
@@ -181,7 +179,7 @@ impl<'a> Table<'a> {
         most - left
     }
 
-    /// Appends the row of a feature to `rows`, if the table contains the feature.
+    /// Puts the row of a feature behind those that were found, and counts it if there is one.
     #[inline(always)]
     fn find_next(
         &self,
@@ -198,10 +196,10 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Adds the weights of one row: one for each set bit in the first `count` bytes. A kernel.
+/// Adds the weights of one row: one for each bit that is set in the first `count` bytes. A kernel.
 #[inline(always)]
 pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], times: u8, sums: &mut [i32]) {
-    // Without vectors each occurrence is looked up.
+    // Without vectors each is looked up as often as it occurs.
     let times = if VECTORS { i32::from(times) } else { 1 };
     let mut weights = weights.iter();
     for (start, sums) in (0..count).step_by(8).zip(sums.chunks_mut(64)) {
@@ -209,7 +207,7 @@ pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], times: u8, su
         while used != 0
             && let Some(weight) = weights.next()
         {
-            // Parsing refuses bits without a candidate.
+            // Parsing made sure that a bit has a candidate.
             if let Some(sum) = sums.get_mut(used.trailing_zeros() as usize) {
                 *sum = sum.wrapping_add(times * i32::from(*weight));
             }
@@ -225,14 +223,14 @@ pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
     (bucket, key)
 }
 
-/// The place of a key among the first `count`, which ascend; a larger number if it is missing.
+/// Where a key is among the first `count`, which ascend; beyond them if it is not there.
 pub(crate) fn among(keys: &[U16], count: u32, key: u16) -> u32 {
     let keys = part(keys, ..count as usize);
     let place = keys.binary_search_by_key(&key, |other| other.get());
     place.map_or(u32::MAX, |place| place as u32)
 }
 
-/// The number of set bits in the first `count` bytes. A kernel.
+/// The bits that are set in the first `count` bytes. A kernel.
 #[inline(always)]
 pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     let words = (0..count).step_by(8);
@@ -240,8 +238,7 @@ pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     bits.sum::<u32>() as usize
 }
 
-/// For each set bit of a byte, the number of set bits below it; for others 128, which shuffles to
-/// 0.
+/// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
@@ -262,13 +259,13 @@ pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
     places
 };
 
-/// Eight bytes from `start`, with zeroes from `end` on.
+/// Eight bytes from `start`, or as many as there are before `end`.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     let rest = bytes.get(start..).unwrap_or_default();
     let count = cmp::min(end.saturating_sub(start), 8);
     match rest.first_chunk() {
-        // Reads all eight and masks the rest, because the length of a loop is unpredictable.
+        // All eight are read, and those behind the end masked: how often a loop runs could not be foreseen.
         Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * cmp::max(count, 1)),
         None => {
             let bytes = rest.iter().take(count).zip((0..).step_by(8));
@@ -277,7 +274,7 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     }
 }
 
-/// The bits of a row of up to four bytes. Other rows may follow.
+/// The bits of a row of up to four bytes, which others follow.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline]
 pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
@@ -289,8 +286,7 @@ pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
     four << beyond >> beyond
 }
 
-/// The last weights, if there are fewer than 32, padded with zeroes.
-// `inline(never)`: inlined, sums in registers would be stored before it.
+/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[cold]
 #[inline(never)]
@@ -302,7 +298,7 @@ pub(super) fn last_weights(weights: &[i8]) -> [i8; 32] {
     last
 }
 
-/// `count` bytes of ones, then zeroes; `None` for more than 64.
+/// As many bytes of ones, and zeroes behind them; there are masks for 64 bytes at most.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline]
 pub(super) fn mask(count: usize) -> Option<&'static [u8; 64]> {
@@ -388,12 +384,11 @@ mod tests {
         }
     }
 
-    /// Every backend finds exactly the rows that exist, and adds them up to the limit.
+    /// Every backend finds the rows that are there, those only, and adds them up to the limit.
     #[test]
     fn backends_add_the_same() {
         let mut rng = PublicRng::new(29);
-        // Numbers of keys around the number that a kernel compares, in first, inner and last
-        // buckets.
+        // About the number of keys that a kernel looks at, and those that start or end all.
         let many = [
             [3, 0, 33, 70, 16, 31, 32, 1],
             [0, 0, 9, 2, 200, 1, 0, 0],

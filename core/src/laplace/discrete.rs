@@ -2,40 +2,36 @@
 //!
 //! # The law
 //!
-//! A coordinate X with F = 40 + (−log₂ h) fractional bits is rounded to one of the two grid points
-//! around it, up with probability equal to its fraction (exactly: 40 random bits against the 40
-//! bits below the grid). Then k steps are added, Pr\[k\] = W_{|k|}/T for |k| ≤ N = 2R, and the sum
-//! is clamped to the public box −R..=R.
+//! A coordinate X with F = 40 + (−log₂ h) fractional bits is rounded to one of the two grid points around
+//! it, up with probability equal to its fraction (exactly: 40 random bits against the 40 bits below the
+//! grid). Then k steps are added, Pr\[k\] = W_{|k|}/T for |k| ≤ N = 2R, and the sum is clamped to the public
+//! box −R..=R.
 //!
-//! The weights: W₀ = 2⁵⁸, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉) up to a public index, constant from there
-//! to N−1, and W_N = ⌈W_{N−1}·C / (2⁶⁴ − C)⌉ in place of the tail that is cut. With a = ε·h/(Δ√m)
-//! rounded down to A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding) and C = ⌈2⁹⁶/(2³² + A)⌉ + 4, ρ =
-//! 2⁶⁴/C satisfies ρ·(1 + 2⁻⁶²) ≤ 1 + a.
+//! The weights: W₀ = 2⁵⁸, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉) up to a public index, constant from there to N−1,
+//! and W_N = ⌈W_{N−1}·C / (2⁶⁴ − C)⌉ in place of the tail that is cut. With a = ε·h/(Δ√m) rounded down to
+//! A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding) and C = ⌈2⁹⁶/(2³² + A)⌉ + 4, ρ = 2⁶⁴/C satisfies
+//! ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
 //! # Why it is private
 //!
-//! All that is used of the weights is W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and W_{N−1} ≤
-//! (ρ−1)·W_N.
+//! All that is used of the weights is W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and W_{N−1} ≤ (ρ−1)·W_N.
 //!
-//! *One step.* Let P_X be the law of the output for a grid point X, and X, X+1 in the box. For y
-//! inside the box |y − X| and |y − X − 1| are below N and differ by one: P_X(y) and P_{X+1}(y) are
-//! within ρ of each other. For y = R the two are tails T_j and T_{j−1} with T_j = Σ_{k≥j} p_k and
-//! j = R − X in 1..=N. T_j ≤ T_{j−1}, and T_{j−1} ≤ ρ·T_j by induction from above: T_{N−1} =
-//! p_{N−1} + p_N ≤ ρ·p_N, and p_{j−1} ≤ ρ·p_j adds on both sides. For y = −R likewise. The draw
-//! errs by a factor within 1 ± 2⁻⁶⁴ ([`below`] with T ≤ 2⁶⁴), so the laws of the code are within
-//! ρ·(1 + 2⁻⁶²) ≤ 1 + a.
+//! *One step.* Let P_X be the law of the output for a grid point X, and X, X+1 in the box. For y inside the
+//! box |y − X| and |y − X − 1| are below N and differ by one: P_X(y) and P_{X+1}(y) are within ρ of each other.
+//! For y = R the two are tails T_j and T_{j−1} with T_j = Σ_{k≥j} p_k and j = R − X in 1..=N. T_j ≤ T_{j−1}, and
+//! T_{j−1} ≤ ρ·T_j by induction from above: T_{N−1} = p_{N−1} + p_N ≤ ρ·p_N, and p_{j−1} ≤ ρ·p_j adds on both
+//! sides. For y = −R likewise. The draw errs by a factor within 1 ± 2⁻⁶⁴ ([`below`] with T ≤ 2⁶⁴), so the laws of
+//! the code are within ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
-//! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in
-//! f is P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that: |d ln
-//! P/df| ≤ a. So |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point line,
-//! across any number of steps. Rounding to the nearest point instead would cost up to a on top in
-//! every coordinate, m/8 together. What rounding at random costs is that ρ ≤ 1 + a and not e^a: a
-//! deviation 3 to 7 % larger.
+//! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in f is
+//! P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that: |d ln P/df| ≤ a. So
+//! |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point line, across any number of steps.
+//! Rounding to the nearest point instead would cost up to a on top in every coordinate, m/8 together. What
+//! rounding at random costs is that ρ ≤ 1 + a and not e^a: a deviation 3 to 7 % larger.
 //!
 //! *m coordinates*, independent: Σ a·|x_i − x'_i|/h ≤ (a·√m/h)·‖x − x'‖₂ ≤ (ε/Δ)·‖x − x'‖₂. ∎
 //!
-//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
-//! repository.
+//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
 
 use core::cmp;
 
@@ -51,8 +47,8 @@ use crate::select::Ratio;
 /// W₀.
 const FIRST_WEIGHT: u64 = 1 << 58;
 
-/// Weights that are stored; from there on they are constant. The smallest ratio, 1 + 1/16, needs
-/// 680 to come down from 2⁵⁸ to where rounding up keeps a weight as it is.
+/// Weights that are stored; from there on they are constant. The smallest ratio, 1 + 1/16, needs 680 to
+/// come down from 2⁵⁸ to where rounding up keeps a weight as it is.
 const STEPS: usize = 704;
 
 /// The box has at least 2 to this steps on either side: 256 deviations of the noise.
@@ -79,9 +75,9 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
     let micro = u128::from(epsilon.micro());
     let mut left = units * units * u128::from(dimension) * 5u128.pow(12);
     let mut power = grid_exponent + 58;
-    // Down to 64 bits, rounded up, so that A² of 58 bits fits beside it. An excess of 2^-62 of A at
-    // most. This takes log₄ L − 32 to log₄ L − 30 steps, and the grid has 4^(log₂ h + 29)·E² ≤ L,
-    // but not four times that, for this L: so 28 < power < 45.
+    // Down to 64 bits, rounded up, so that A² of 58 bits fits beside it. An excess of 2^-62 of A at most. This takes
+    // log₄ L − 32 to log₄ L − 30 steps, and the grid has 4^(log₂ h + 29)·E² ≤ L, but not four times that, for this L:
+    // so 28 < power < 45.
     while left >= 1 << 64 {
         left = left.div_ceil(4);
         power -= 1;
@@ -106,7 +102,7 @@ struct Weights {
     sums: [u64; STEPS],
     /// The constant weight after them, twice.
     flat: u64,
-    /// The number of magnitudes after them, including the last.
+    /// How many magnitudes come after them, the last included.
     after: u64,
     total: u128,
 }
@@ -119,8 +115,7 @@ impl Weights {
         total: 0,
     };
 
-    /// Sets the weights of 0 and N ≥ 2^13 more magnitudes. In place, because returned by value they
-    /// would be on the stack twice.
+    /// Those of N ≥ 2^13 magnitudes beside 0. In place: returned by value they would be on the stack twice.
     fn fill(&mut self, ratio: Ratio, last_magnitude: u32) {
         let mut weight = u128::from(FIRST_WEIGHT);
         let mut sum = 0;
@@ -150,15 +145,13 @@ impl Weights {
         let end = self.sums.last().copied().unwrap_or(0);
         let rest = drawn.saturating_sub(end);
         let flat = rest.checked_div(self.flat).unwrap_or(0);
-        // After the stored ones, the first is passed at no cost, and the last has a width of its
-        // own.
+        // After the stored ones, the first is passed at no cost, and the last has a width of its own.
         passed + lane_min(flat, self.after.saturating_sub(1))
     }
 }
 
-/// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in
-/// magnitude.
-// `inline(never)`: the other law does not need its weights.
+/// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in magnitude.
+// A call: the other law does without its weights.
 #[inline(never)]
 pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
     ratio: Ratio,
@@ -259,9 +252,9 @@ mod tests {
         ((a >> 64) * u128::from(b) + (low >> 64), low as u64)
     }
 
-    /// The exact law of the code, finite randomness included: counts of 128-bit draws for each
-    /// magnitude (both signs together), compared without tolerance. Neighbouring magnitudes and
-    /// neighbouring tails are within 1 + A·2⁻³².
+    /// The exact law of the code, finite randomness included: counts of 128-bit draws for each magnitude
+    /// (both signs together), compared without tolerance. Neighbouring magnitudes and neighbouring tails
+    /// are within 1 + A·2⁻³².
     #[test]
     fn one_step_costs_at_most_the_rate() {
         let mut largest = 0.0f64;
@@ -275,7 +268,7 @@ mod tests {
             );
             let n = 2u64 << LEAST_BOX_BITS;
             assert!(weights.total <= 1 << 64);
-            // The end of each magnitude.
+            // Where each magnitude ends.
             let end = |k: u64| match weights.sums.get(k as usize) {
                 Some(sum) => u128::from(*sum),
                 None if k < n => {
@@ -294,8 +287,7 @@ mod tests {
                 counts.push(upto.unwrap_or(0).wrapping_sub(before));
                 before = upto.unwrap_or(0);
             }
-            // Either sign has half of what 0 does not have: twice the count of 0 stands beside
-            // them.
+            // Either sign has half of what 0 does not have: twice the count of 0 stands beside them.
             counts[0] *= 2;
             let within = |more: u128, less: u128| wide(more, 1 << 32) <= wide(less, one_plus_rate);
             let mut tail = 0u128;

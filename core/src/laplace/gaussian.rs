@@ -1,8 +1,7 @@
-//! Exponential and Gaussian variables in double precision, from a fixed number of words, without
-//! branches.
+//! Exponential and Gaussian variables in double precision, from a fixed number of words, without branches.
 //!
-//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square
-//! root), so all targets agree to the bit. The error analysis is in the documentation of [`super`].
+//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square root), so
+//! all targets agree to the bit. The error analysis is in the documentation of [`super`].
 
 #![expect(
     clippy::float_arithmetic,
@@ -16,8 +15,6 @@ use rand_core::Rng;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
-use crate::checked::{part, part_mut, split_mut};
-
 /// Box–Muller pairs drawn at a time.
 const PAIRS: usize = 32;
 
@@ -30,7 +27,7 @@ const MANY: usize = 16;
 /// Factors multiplied side by side.
 const LANES: usize = 8;
 
-/// Working memory, 1.5 KiB; wiped when it is dropped.
+/// Working memory, 1.5 KiB; wiped when it goes.
 pub(super) struct Sampler<T: Fn(&[u64], &mut [f64], &mut [f64])> {
     words: [u64; 3 * PAIRS],
     radii: [f64; PAIRS],
@@ -68,21 +65,20 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         2.0 * sum + square
     }
 
-    /// The sum of `count` exponentials, 16 to 512, by one logarithm: −ln of uniform variables
-    /// 2^−g·u with u in (½, 1\] is g·ln 2 − ln u with g geometric, so the sum is that of the g
-    /// times ln 2, minus the logarithm of the product of the u. The sum of the g is the number of
-    /// zeroes before the `count`-th one in fair bits.
+    /// The sum of `count` exponentials, 16 to 512, by one logarithm: −ln of uniform variables 2^−g·u with u in
+    /// (½, 1\] is g·ln 2 − ln u with g geometric, so the sum is that of the g times ln 2, minus the logarithm
+    /// of the product of the u. The sum of the g is the number of zeroes before the `count`-th one in fair bits.
     ///
-    /// Draws `count` words for the u and ⌈`count`/32⌉ + 6 for the bits. In N ≥ 2·count + 384 bits
-    /// there are fewer ones than needed with a probability of at most e^(−(N − 2·count)²/2N) < 2⁻⁷⁵
-    /// (Hoeffding); then all zeroes count.
+    /// Draws `count` words for the u and ⌈`count`/32⌉ + 6 for the bits. In N ≥ 2·count + 384 bits there are fewer
+    /// ones than needed with a probability of at most e^(−(N − 2·count)²/2N) < 2⁻⁷⁵ (Hoeffding); then all zeroes
+    /// count.
     fn sum_of_exponentials<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) -> f64 {
         const TWO_TO_MINUS_65: f64 = 0.5 / (1u128 << 64) as f64;
         let mut products = [1.0; LANES];
         let mut left = count;
         while left > 0 {
             let drawn = cmp::min(left, self.words.len());
-            // Words that are not drawn count as factors of 1.
+            // What is not drawn counts as factors of 1.
             self.words = [0; 3 * PAIRS];
             self.draw(drawn, rng);
             for words in self.words.as_chunks::<LANES>().0 {
@@ -97,27 +93,26 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         products.zeroize();
         let bits = count.div_ceil(32) + 6;
         self.draw(bits, rng);
-        let zeroes = zeroes_before_one(part(&self.words, ..bits), count as u32);
+        let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
         let (g, w) = split(product);
         // A product of 1 is split into 2·½, and what cancels may leave less than nothing.
         (f64::from(zeroes) * LN_2 + minus_ln(g, w)).max(0.0)
     }
 
-    /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs`
-    /// words.
+    /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.
     pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
-        let pairs = cmp::max(pairs, 1);
-        let pairs = cmp::min(pairs, PAIRS);
+        #[allow(clippy::disallowed_methods, reason = "a public number")]
+        let pairs = pairs.clamp(1, PAIRS);
         self.draw(3 * pairs, rng);
-        let words = part(&self.words, ..3 * pairs);
-        let radii = part_mut(&mut self.radii, ..pairs);
+        let words = self.words.get(..3 * pairs).unwrap_or_default();
+        let radii = self.radii.get_mut(..pairs).unwrap_or_default();
         (self.transform)(words, radii, &mut self.gaussians);
-        part(&self.gaussians, ..2 * pairs)
+        self.gaussians.get(..2 * pairs).unwrap_or_default()
     }
 
     /// The next words, little-endian in the stream.
     fn draw<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) {
-        let words = part_mut(&mut self.words, ..count);
+        let words = self.words.get_mut(..count).unwrap_or_default();
         rng.fill_bytes(words.as_mut_bytes());
         for word in words {
             *word = u64::from_le(*word);
@@ -133,14 +128,14 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Drop for Sampler<T> {
     }
 }
 
-/// Two Gaussians for three words: the first of each pair, then the second of each. `radii` is
-/// working memory, and its length the number of pairs.
+/// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the first of each pair, then
+/// as many second ones.
 pub(crate) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
     box_muller_by(words, radii, gaussians, fill_exponentials, square_roots);
 }
 
-/// [`box_muller`] with the instructions of the function that calls it: `exponentials` is
-/// [`fill_exponentials`] or [`fill_exponentials_here`], `square_roots` takes each.
+/// [`box_muller`] with the instructions of the function that calls it: `exponentials` is [`fill_exponentials`] or
+/// [`fill_exponentials_here`], `square_roots` takes each.
 #[inline(always)]
 pub(crate) fn box_muller_by(
     words: &[u64],
@@ -155,8 +150,8 @@ pub(crate) fn box_muller_by(
         *radius *= 2.0;
     }
     square_roots(radii);
-    let angles = part(words, 2 * pairs..);
-    let (first, second) = split_mut(gaussians, pairs);
+    let angles = words.get(2 * pairs..).unwrap_or_default();
+    let (first, second) = gaussians.split_at_mut_checked(pairs).unwrap_or_default();
     let radii = radii.iter().zip(angles);
     for ((radius, angle), (first, second)) in radii.zip(first.iter_mut().zip(second)) {
         let (x, y) = direction(*angle);
@@ -164,7 +159,7 @@ pub(crate) fn box_muller_by(
     }
 }
 
-/// `count` exponentials from twice as many words: all high words first, then all low ones.
+/// One exponential for each pair of words: high ones first, then as many low ones.
 pub(crate) fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
     fill_exponentials_here(words, count, out);
 }
@@ -172,18 +167,17 @@ pub(crate) fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
 /// [`fill_exponentials`] with the instructions of the function that calls it.
 #[inline(always)]
 pub(crate) fn fill_exponentials_here(words: &[u64], count: usize, out: &mut [f64]) {
-    let low = part(words, count..);
-    for ((high, low), out) in words.iter().zip(low).zip(out.iter_mut().take(count)) {
+    let (high, low) = words.split_at_checked(count).unwrap_or_default();
+    for ((high, low), out) in high.iter().zip(low).zip(out) {
         *out = exponential(*high, *low);
     }
 }
 
 /// −ln v for v = (2⁶⁴·high + low + ½) / 2¹²⁸.
 ///
-/// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it
-/// keeps its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the
-/// upper half, and 1 − w the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)),
-/// all of it positive.
+/// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it keeps
+/// its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the upper half,
+/// and 1 − w the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)), all of it positive.
 #[inline(always)]
 fn exponential(high: u64, low: u64) -> f64 {
     const TWO_TO_MINUS_64: f64 = 1.0 / (1u128 << 64) as f64;
@@ -211,8 +205,8 @@ fn minus_ln(g: i32, w: f64) -> f64 {
     f64::from(g) * LN_2 + s * polynomial(&TWICE_ARTANH, s * s)
 }
 
-/// The number of zeroes before the `rank`-th one, in the order of the words and from their low bits
-/// up; all zeroes if there are fewer ones. The same steps for all bits.
+/// The number of zeroes before the `rank`-th one, in the order of the words and from their low bits up; all
+/// zeroes if there are fewer ones. The same steps for all bits.
 fn zeroes_before_one(words: &[u64], mut rank: u32) -> u32 {
     let mask = |condition: bool| u32::from(condition).wrapping_neg();
     let mut zeroes: u32 = 0;
@@ -235,8 +229,8 @@ fn zeroes_before_one(words: &[u64], mut rank: u32) -> u32 {
     zeroes
 }
 
-/// The polynomial with these coefficients, in pairs of an odd and an even power, highest first. Two
-/// chains of operations instead of one.
+/// The polynomial with these coefficients, in pairs of an odd and an even power, highest first. Two chains of
+/// operations instead of one.
 #[inline(always)]
 fn polynomial<const N: usize>(pairs: &[[f64; 2]; N], x: f64) -> f64 {
     let square = x * x;
@@ -260,8 +254,8 @@ const TWICE_ARTANH: [[f64; 2]; 8] = [
     [2.0 / 3.0, 2.0],
 ];
 
-/// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is
-/// mirrored at the diagonal and at the axes from the other three.
+/// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is mirrored
+/// at the diagonal and at the axes from the other three.
 #[inline(always)]
 fn direction(word: u64) -> (f64, f64) {
     const STEP: f64 = FRAC_PI_4 / (1u64 << 61) as f64;
@@ -278,8 +272,7 @@ fn direction(word: u64) -> (f64, f64) {
     )
 }
 
-/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of
-/// the sum.
+/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of the sum.
 const SIN: [[f64; 2]; 5] = [
     [
         -1.0 / 121_645_100_408_832_000.0,
@@ -315,6 +308,47 @@ mod tests {
 
     const ULP: f64 = f64::EPSILON / 2.0;
 
+    /// The documented error of an exponential is 9 units; the reference has its own.
+    #[test]
+    fn exponentials_are_accurate_at_both_ends() {
+        let mut rng = PublicRng::new(1);
+        let check = |high: u64, low: u64| {
+            let found = exponential(high, low);
+            let two_64 = (1u128 << 64) as f64;
+            let expected = if high >> 63 == 1 {
+                -(-(!high as f64 + (!low as f64 + 0.5) / two_64) / two_64).ln_1p()
+            } else {
+                -((high as f64 + (low as f64 + 0.5) / two_64) / two_64).ln()
+            };
+            let error = (found / expected - 1.0).abs();
+            assert!(error <= 12.0 * ULP, "{high:x} {low:x}: {found} {expected}");
+        };
+        for ends in [
+            0,
+            1,
+            u64::MAX,
+            u64::MAX - 1,
+            1 << 63,
+            (1 << 63) - 1,
+            1 << 62,
+        ] {
+            for low in [0, 1, u64::MAX, 1 << 63] {
+                check(ends, low);
+            }
+        }
+        for _ in 0..100_000 {
+            let (high, low) = (rng.next_u64(), rng.next_u64());
+            let shift = rng.next_u32() % 128;
+            let small = (u128::from(high) << 64 | u128::from(low)) >> shift;
+            check((small >> 64) as u64, small as u64);
+            check(!(small >> 64) as u64, !small as u64);
+        }
+        assert!((exponential(0, 0) / (129.0 * LN_2) - 1.0).abs() < 4.0 * ULP);
+        assert!(
+            (exponential(u64::MAX, u64::MAX) * (1u128 << 127) as f64 * 4.0 - 1.0).abs() < 4.0 * ULP
+        );
+    }
+
     #[test]
     fn zeroes_are_counted_up_to_a_one() {
         let mut rng = PublicRng::new(8);
@@ -347,8 +381,7 @@ mod tests {
         }
     }
 
-    /// The tables hold the series that they are named for, and these leave out no more than is
-    /// written there.
+    /// The tables hold the series that they are named for, and these leave out no more than is written there.
     #[test]
     fn series_are_those_of_their_functions() {
         let q = FRAC_PI_4 * FRAC_PI_4;
@@ -376,5 +409,82 @@ mod tests {
         // A geometric series above the rest: ratio 1/9.
         let rest = 9f64.powf((1.0 - odd) / 2.0) / odd * (9.0 / 8.0);
         assert!(rest < 2f64.powi(-55));
+    }
+
+    #[test]
+    fn directions_are_accurate_in_every_octant() {
+        let mut rng = PublicRng::new(2);
+        for _ in 0..100_000 {
+            let word = rng.next_u64() >> (rng.next_u32() % 61) ^ rng.next_u64() << 61;
+            let angle = FRAC_PI_4 * ((word << 3) as f64 / (1u128 << 64) as f64);
+            let (mut x, mut y) = (angle.cos(), angle.sin());
+            if word >> 61 & 1 == 1 {
+                (x, y) = (y, x);
+            }
+            let signs = [word >> 63, word >> 62 & 1].map(|bit| 1.0 - 2.0 * bit as f64);
+            let (found_x, found_y) = direction(word);
+            assert!(
+                (found_x - signs[0] * x).abs() <= 8.0 * ULP * x + 1e-18,
+                "{word:x}"
+            );
+            assert!(
+                (found_y - signs[1] * y).abs() <= 8.0 * ULP * y + 1e-18,
+                "{word:x}"
+            );
+        }
+        let (x, y) = direction(0);
+        assert!(x == 1.0 && y > 0.0 && y < 1e-18);
+    }
+
+    /// Means and variances of χ² and the Gaussians, and the words that they take.
+    #[test]
+    fn moments_are_those_of_the_law() {
+        let mut rng = PublicRng::new(3);
+        let mut sampler = Sampler::new(box_muller);
+        for degrees in [2u32, 3, 32, 65, 130] {
+            let draws = 20_000;
+            let (mut mean, mut square) = (0.0, 0.0);
+            for _ in 0..draws {
+                let x = sampler.chi_squared(degrees, &mut rng);
+                mean += x / f64::from(draws);
+                square += x * x / f64::from(draws);
+            }
+            let k = f64::from(degrees);
+            // Seven standard deviations of the mean and, about, of the variance.
+            let spread = 7.0 / f64::from(draws).sqrt();
+            assert!(
+                (mean / k - 1.0).abs() < spread * (2.0 / k).sqrt(),
+                "{degrees}: {mean}"
+            );
+            let variance = square - mean * mean;
+            let kurtosis = (2.0 + 12.0 / k).sqrt();
+            assert!(
+                (variance / (2.0 * k) - 1.0).abs() < spread * kurtosis,
+                "{degrees}: {variance}"
+            );
+        }
+        let mut moments = [0.0; 5];
+        let mut draws = 0.0;
+        for _ in 0..10_000 {
+            for g in sampler.pairs(PAIRS, &mut rng) {
+                draws += 1.0;
+                for (power, moment) in (0i32..).zip(&mut moments) {
+                    *moment += g.powi(power);
+                }
+            }
+        }
+        for (moment, (expected, variance)) in moments.iter().zip([
+            (1.0, 0.0),
+            (0.0, 1.0),
+            (1.0, 2.0),
+            (0.0, 15.0),
+            (3.0, 96.0f64),
+        ]) {
+            let error: f64 = moment / draws - expected;
+            assert!(
+                error.abs() <= 6.0 * (variance / draws).sqrt(),
+                "{moments:?}"
+            );
+        }
     }
 }

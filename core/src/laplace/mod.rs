@@ -1,84 +1,80 @@
 //! n-dimensional Laplace noise on a public grid.
 //!
-//! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for
-//! the Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021).
-//! Adding such noise in floating point and releasing the sum protects next to nothing: the low bits
-//! tell which input can have given them (Mironov 2012; Haney et al. 2022). Here the private vector
-//! enters as integers, the noise is drawn without looking at it, rounded to an integer and added,
-//! and what leaves is the sum rounded to a public grid.
+//! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for the
+//! Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021). Adding such
+//! noise in floating point and releasing the sum protects next to nothing: the low bits tell which input
+//! can have given them (Mironov 2012; Haney et al. 2022). Here the private vector enters as integers, the
+//! noise is drawn without looking at it, rounded to an integer and added, and what leaves is the sum
+//! rounded to a public grid.
 //!
 //! # The noise
 //!
-//! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as
-//! a scale mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by
-//! a small norm. χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd;
-//! from 16 exponentials on their sum takes one logarithm.
+//! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as a scale
+//! mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by a small norm.
+//! χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd; from 16 exponentials on their
+//! sum takes one logarithm.
 //!
 //! # The grid
 //!
-//! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact
-//! integers: public, the same on all targets. Rounding to it adds less than 2.1·10⁻⁵ of the noise's
-//! variance. A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero,
-//! clamped to ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
+//! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact integers:
+//! public, the same on all targets. Rounding to it adds less than 2.1·10⁻⁵ of the noise's variance.
+//! A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero, clamped to
+//! ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
 //!
 //! # Guarantee
 //!
-//! For all x, x' and every set S of releases, Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈
-//! S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀, with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed
-//! point of the input, for every dimension m ≤ 1024 and 0.1 ≤ ε ≤ 1000. (Distances are in units of
-//! the point that gets the noise; after a projection of sensitivity Δ that is ε times the distance
-//! before it.)
+//! For all x, x' and every set S of releases,
+//! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀,
+//! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
+//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; after a projection of
+//! sensitivity Δ that is ε times the distance before it.)
 //!
-//! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables
-//! have the computed ones as leading bits. Let (1) no v of the sampler be below 2⁻⁷²; (2) ‖g'‖ ≤
-//! √(m+1) + 10; and where exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥
-//! √(m+1)/8. There are at most 528 such v; ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at
-//! most √(m+1); for (3) see the sampler; and (4) fails with at most (t·e^(1−t))^((m+1)/2) at t =
-//! 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a probability of at most 528·2⁻⁷² +
-//! e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
+//! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
+//! computed ones as leading bits. Let (1) no v of the sampler be below 2⁻⁷²; (2) ‖g'‖ ≤ √(m+1) + 10; and where
+//! exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥ √(m+1)/8. There are at most 528 such v;
+//! ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at most √(m+1); for (3) see the sampler; and
+//! (4) fails with at most (t·e^(1−t))^((m+1)/2) at t = 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a
+//! probability of at most 528·2⁻⁷² + e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
 //!
-//! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum,
-//!   and by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than
-//!   2⁻⁶³, since |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
-//! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two
-//!   operations 2μ; the series, its terms positive and its argument at most 1/9, adds 3μ with what
-//!   it inherits and leaves out, the product μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2;
-//!   1 − significand is exact, so the artanh, at most half of the whole, errs by 6μ, g·ln 2 by 2μ,
-//!   the sum by μ; nothing cancels.
-//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 2.5μ in the angle, at
-//!   most as much in sine or cosine, 4μ for the series (two roundings of about its size, of terms
-//!   with alternating signs) and the product, and 2⁻⁶² for the bits that the angle does not have.
-//!   So |g| ≤ 10 errs by at most 13μ of it, and 2⁻⁵⁸.
-//! - χ², exponential by exponential: 9μ, or 27μ for the squared Gaussian, one term of a sum of
-//!   positive terms with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most
-//!   22.5μ of itself.
-//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product
-//!   with n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs
-//!   by at most 3(m+1)μ and 28μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4),
-//!   and 15μ of itself.
-//! - Either way by at most 27μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and
-//!   its product with g: 4μ.
+//! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum, and
+//!   by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than 2⁻⁶³, since
+//!   |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
+//! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two operations
+//!   2μ; the series, its terms positive and its argument at most 1/9, adds 3μ with what it inherits and leaves
+//!   out, the product μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2; 1 − significand is exact, so
+//!   the artanh, at most half of the whole, errs by 6μ, g·ln 2 by 2μ, the sum by μ; nothing cancels.
+//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 2.5μ in the angle, at most as
+//!   much in sine or cosine, 4μ for the series (two roundings of about its size, of terms with alternating signs)
+//!   and the product, and 2⁻⁶² for the bits that the angle does not have. So |g| ≤ 10 errs by at most
+//!   13μ of it, and 2⁻⁵⁸.
+//! - χ², exponential by exponential: 9μ, or 27μ for the squared Gaussian, one term of a sum of positive terms
+//!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22.5μ of itself.
+//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product with
+//!   n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
+//!   3(m+1)μ and 28μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 15μ of itself.
+//! - Either way by at most 27μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
+//!   g: 4μ.
 //! - n is z·2^F rounded: half a unit, 2^−F/2 ≤ 2⁻⁴⁷·s.
 //!
-//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of 10·(√(m+1) +
-//! 10)·Δ/ε are 440·2⁻⁵³ < 0.86·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
+//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of
+//! 10·(√(m+1) + 10)·Δ/ε are 440·2⁻⁵³ < 0.86·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
 //!
-//! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release
-//! is y, and into the cube grown by η if it is. The shift from X to X' costs e^(ε‖X−X'‖2^−F/Δ) with
-//! ‖X − X'‖·2^−F ≤ ‖x − x'‖ + √m·2^−F (rounding towards zero and clamping are monotone and
-//! 1-Lipschitz, up to a unit). Scaling the shrunk cube onto the grown one costs ((h+2η)/(h−2η))^m
-//! in volume and e^(2ε√m·η/Δ) in density. So κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ; with h > s/128 the
+//! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release is y, and
+//! into the cube grown by η if it is. The shift from X to X' costs
+//! e^(ε‖X−X'‖2^−F/Δ) with ‖X − X'‖·2^−F ≤ ‖x − x'‖ + √m·2^−F (rounding towards zero and clamping are monotone and
+//! 1-Lipschitz, up to a unit). Scaling the shrunk cube onto the grown one costs
+//! ((h+2η)/(h−2η))^m in volume and e^(2ε√m·η/Δ) in density. So κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ; with h > s/128 the
 //! first is below 5·m·2⁻³⁷·(1 + 10/√(m+1)) < 2⁻²³, and the second below 2⁻³⁰. ∎
 //!
-//! The sum is integer addition of a noise that does not depend on x: there is no floating-point
-//! attack surface.
+//! The sum is integer addition of a noise that does not depend on x: there is no floating-point attack
+//! surface.
 //!
 //! # Leaks
 //!
-//! A release takes the same words and the same operations whatever is drawn and whatever the
-//! vector: no branch, no table. Where floating point is emulated (Cortex-M without double
-//! precision), or division and square root have early exits, time still depends on the *noise*, and
-//! an observer of it learns about the vector: keep the timing of releases hidden on such devices.
+//! A release takes the same words and the same operations whatever is drawn and whatever the vector: no branch,
+//! no table. Where floating point is emulated (Cortex-M without double precision), or division and square root
+//! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
+//! keep the timing of releases hidden on such devices.
 
 mod discrete;
 pub(crate) mod fixed;
@@ -91,7 +87,6 @@ use rand_core::Rng;
 use thiserror::Error;
 use zeroize::Zeroize;
 
-use crate::checked::part_mut;
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::select::Ratio;
@@ -115,8 +110,8 @@ const MIN_EPSILON: Epsilon = match Epsilon::from_micro(100_000) {
 pub enum Noise {
     /// Density proportional to exp(−ε‖z‖/Δ): the least noise, with κ and δ₀ of the [module](self).
     Laplace = 3,
-    /// Independent discrete Laplace noise on each coordinate, with ε/√m: no δ, exact, integers
-    /// only; its deviation is about √2 times larger.
+    /// Independent discrete Laplace noise on each coordinate, with ε/√m: no δ, exact, integers only; its
+    /// deviation is about √2 times larger.
     DiscreteLaplace = 4,
 }
 
@@ -149,8 +144,8 @@ enum Law {
 }
 
 impl Laplace {
-    /// n-dimensional Laplace noise for vectors of `dimension` coordinates: ε per unit of distance
-    /// before a map of this sensitivity.
+    /// n-dimensional Laplace noise for vectors of `dimension` coordinates: ε per unit of distance before
+    /// a map of this sensitivity.
     ///
     /// # Errors
     /// [`LaplaceError::Dimension`] outside 1..=1024, [`LaplaceError::Epsilon`] outside 0.1..=1000.
@@ -162,10 +157,10 @@ impl Laplace {
         Self::with_noise(Noise::Laplace, dimension, epsilon, sensitivity)
     }
 
-    /// [`new`](Laplace::new) for noise of this law.
+    /// Noise of this law; otherwise as [`new`](Laplace::new).
     ///
     /// # Errors
-    /// As [`new`](Laplace::new).
+    /// Those of [`new`](Laplace::new).
     pub fn with_noise(
         noise: Noise,
         dimension: u32,
@@ -231,7 +226,7 @@ impl Laplace {
         (BITS_BELOW_GRID as i32 - self.grid_exponent).unsigned_abs()
     }
 
-    /// The conversion of coordinates.
+    /// How coordinates enter.
     pub(crate) fn fixed_point(&self, bound_exponent: i32) -> Result<FixedPoint, LaplaceError> {
         FixedPoint::new(self.grid_exponent, bound_exponent)
     }
@@ -250,8 +245,8 @@ impl Laplace {
         }
     }
 
-    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in
-    /// magnitude; one for each `out`.
+    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in magnitude;
+    /// one for each `out`.
     pub(crate) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
         &self,
         coordinates: impl Coordinates,
@@ -268,7 +263,7 @@ impl Laplace {
         }
     }
 
-    // `inline(never)`: the other law does not need its buffers.
+    // A call: the other law does without its buffers.
     #[inline(never)]
     #[expect(
         clippy::float_arithmetic,
@@ -293,7 +288,7 @@ impl Laplace {
         for out in out.chunks_mut(BATCH) {
             let gaussians = sampler.pairs(out.len().div_ceil(2), rng);
             backend.round_products(factor, gaussians, &mut noise);
-            let noise = part_mut(&mut noise, ..out.len());
+            let noise = noise.get_mut(..out.len()).unwrap_or_default();
             coordinates.add_to(noise);
             for (out, sum) in out.iter_mut().zip(noise) {
                 *out = round_to_grid(*sum).into();
@@ -306,8 +301,8 @@ impl Laplace {
 
 /// ⌊(x + 2³⁹)/2⁴⁰⌋.
 ///
-/// Nothing wraps: a coordinate is at most 2⁶¹ and its noise below 2⁵⁵ whatever is drawn, as s·2^F <
-/// 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4.
+/// Nothing wraps: a coordinate is at most 2⁶¹ and its noise below 2⁵⁵ whatever is drawn, as s·2^F < 2⁴⁷,
+/// ‖g'‖ < 11·√(m+1) and |g| < 13.4.
 fn round_to_grid(x: i64) -> i32 {
     // 24 bits are left.
     (x.wrapping_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
@@ -315,7 +310,7 @@ fn round_to_grid(x: i64) -> i32 {
 
 /// Coordinates with F fractional bits, in their order.
 pub(crate) trait Coordinates: Iterator<Item = i64> + Sized {
-    /// Adds the next coordinates to `sums`.
+    /// Adds the next ones to as many integers.
     fn add_to(&mut self, sums: &mut [i64]) {
         for (sum, x) in sums.iter_mut().zip(self) {
             *sum = sum.wrapping_add(x);
@@ -327,7 +322,7 @@ impl<I: Iterator, F: FnMut(I::Item) -> i64> Coordinates for iter::Map<I, F> {}
 
 impl<F: FnMut() -> Option<i64>> Coordinates for iter::FromFn<F> {}
 
-/// The coordinates of a vector of floats.
+/// Those of a vector of floats.
 pub(crate) struct Floats<'v> {
     pub(crate) left: &'v [f32],
     pub(crate) fixed: FixedPoint,
@@ -354,8 +349,8 @@ impl Coordinates for Floats<'_> {
 }
 
 impl FixedPoint {
-    /// For a grid of steps 2^`grid_exponent` and coordinates within B = 2^`bound_exponent`; refused
-    /// unless 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
+    /// For a grid of steps 2^`grid_exponent` and coordinates within B = 2^`bound_exponent`; refused unless
+    /// 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
     fn new(grid_exponent: i32, bound_exponent: i32) -> Result<Self, LaplaceError> {
         let least = grid_exponent - BITS_BELOW_GRID as i32;
         let most = grid_exponent + MAX_GRID_BITS;
@@ -375,7 +370,7 @@ impl FixedPoint {
     }
 }
 
-/// The reason why parameters were refused. It depends on public facts only.
+/// Why parameters were refused. It depends on public facts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaplaceError {
@@ -427,6 +422,91 @@ mod tests {
     }
 
     #[test]
+    fn parameters_are_refused_just_outside_their_limits() {
+        let new = |dimension, e| Laplace::new(dimension, epsilon(e), Sensitivity::ONE);
+        assert!(new(1, "0.1").is_ok() && new(1024, "1000").is_ok());
+        for dimension in [0, 1025, u32::MAX] {
+            let refused = Err(LaplaceError::Dimension { found: dimension });
+            assert_eq!(new(dimension, "1"), refused);
+        }
+        let found = epsilon("0.099999");
+        assert_eq!(new(3, "0.099999"), Err(LaplaceError::Epsilon { found }));
+        for (units, allowed) in [
+            (0, false),
+            ((1 << 20) - 1, false),
+            (1 << 20, true),
+            (1 << 44, true),
+            ((1 << 44) + 1, false),
+            (u64::MAX, false),
+        ] {
+            assert_eq!(Sensitivity::from_units(units).is_some(), allowed, "{units}");
+        }
+
+        let laplace = new(3, "1").unwrap();
+        let mut rng = PublicRng::new(1);
+        let untouched = PublicRng::new(1).next_u64();
+        let mut out = [7; 3];
+        // s = 2, h = 2^-5.
+        assert_eq!((laplace.grid_exponent(), laplace.fraction_bits()), (-5, 45));
+        for found in [-46, 17, i32::MIN, i32::MAX] {
+            let (least, most) = (-45, 16);
+            let refused = Err(LaplaceError::Bound { found, least, most });
+            assert_eq!(
+                perturb(&laplace, &[0.0; 3], found, &mut rng, &mut out),
+                refused
+            );
+        }
+        for (input, output) in [(2, 3), (4, 3), (3, 2), (3, 4), (0, 0)] {
+            let result = perturb(
+                &laplace,
+                &vec![0.0; input],
+                0,
+                &mut rng,
+                &mut vec![0; output],
+            );
+            assert!(matches!(
+                result,
+                Err(LaplaceError::Length { expected: 3, .. })
+            ));
+        }
+        assert_eq!((rng.next_u64(), out), (untouched, [7; 3]));
+        for bound in [-45, 16] {
+            assert_eq!(
+                perturb(&laplace, &[f32::MAX; 3], bound, &mut rng, &mut out),
+                Ok(())
+            );
+        }
+    }
+
+    /// h ≤ s/64 < 2h, in floating point away from the powers of two and exactly at one.
+    #[test]
+    fn the_grid_is_between_a_64th_and_a_128th_of_the_deviation() {
+        let mut extremes = (0, 0);
+        for dimension in [1, 2, 3, 50, 300, 768, 1023, 1024] {
+            for e in ["0.1", "0.3", "1", "9.999999", "10", "123.4", "1000"] {
+                for units in [1 << 20, 3 << 30, (1 << 32) - 1, 1 << 32, 1 << 40, 1 << 44] {
+                    let sensitivity = Sensitivity::from_units(units).unwrap();
+                    let laplace = Laplace::new(dimension, epsilon(e), sensitivity).unwrap();
+                    let s = units as f64 / 2f64.powi(32) * f64::from(dimension + 1).sqrt()
+                        / e.parse::<f64>().unwrap();
+                    let steps = s / 2f64.powi(laplace.grid_exponent());
+                    assert!(
+                        (64.0 - 1e-9..128.0 + 1e-9).contains(&steps),
+                        "{laplace:?}: {steps}"
+                    );
+                    extremes.0 = laplace.grid_exponent().min(extremes.0);
+                    extremes.1 = laplace.grid_exponent().max(extremes.1);
+                }
+            }
+        }
+        assert_eq!(extremes, (-28, 14));
+        // Δ·√(m+1)/ε = 64·2^-5 at m = 3, ε = 1; just below it with a smaller Δ.
+        let exponent =
+            |units| grid_exponent(4, 6, epsilon("1"), Sensitivity::from_units(units).unwrap());
+        assert_eq!((exponent((1 << 32) - 1), exponent(1 << 32)), (-6, -5));
+    }
+
+    #[test]
     fn coordinates_become_integers_exactly() {
         let mut rng = PublicRng::new(4);
         for fraction_bits in [26u32, 40, 53, 68] {
@@ -435,9 +515,12 @@ mod tests {
                 let fixed = FixedPoint::new(grid, bound).unwrap();
                 let limit = 2f64.powi(bound + fraction_bits as i32);
                 let check = |x: f32| {
-                    let finite = if x.is_finite() { f64::from(x) } else { 0.0 };
-                    let scaled = finite * 2f64.powi(fraction_bits as i32);
-                    let expected = scaled.clamp(-limit, limit).trunc();
+                    let expected = match x.is_finite() {
+                        true => (f64::from(x) * 2f64.powi(fraction_bits as i32))
+                            .clamp(-limit, limit)
+                            .trunc(),
+                        false => 0.0,
+                    };
                     // At most 24 bits of the float, or a power of two: exact.
                     assert_eq!(
                         fixed.convert(x) as f64,
@@ -488,6 +571,59 @@ mod tests {
             (1u64 << 62) as f64,
         ] {
             assert_eq!(round(x), x.round_ties_even() as i64, "{x}");
+        }
+    }
+
+    /// The radius of the noise follows the Gamma law, by Kolmogorov and Smirnov; the coordinates have
+    /// mean 0 and variance (m+1)/ε².
+    #[test]
+    fn noise_follows_its_law() {
+        for (dimension, e, draws) in [
+            (1u32, "0.7", 20_000),
+            (2, "3", 20_000),
+            (5, "1", 20_000),
+            (64, "10", 5000),
+        ] {
+            let laplace = Laplace::new(dimension, epsilon(e), Sensitivity::ONE).unwrap();
+            let h = 2f64.powi(laplace.grid_exponent());
+            let rate: f64 = e.parse().unwrap();
+            let mut rng = PublicRng::new(u64::from(dimension));
+            let mut out = vec![0; dimension as usize];
+            let mut radii = Vec::new();
+            let (mut sum, mut square) = (0.0, 0.0);
+            for _ in 0..draws {
+                let point = vec![0.0; dimension as usize];
+                perturb(&laplace, &point, 0, &mut rng, &mut out).unwrap();
+                let norm: f64 = out.iter().map(|y| (f64::from(*y) * h).powi(2)).sum();
+                sum += out.iter().map(|y| f64::from(*y) * h).sum::<f64>();
+                square += norm;
+                radii.push(rate * norm.sqrt());
+            }
+            radii.sort_by(f64::total_cmp);
+            let mut distance = 0.0f64;
+            for (rank, radius) in radii.iter().enumerate() {
+                // 1 − e^−r·Σ r^k/k! for an integer shape.
+                let mut term = (-radius).exp();
+                let mut tail = 0.0;
+                for k in 1..=dimension {
+                    tail += term;
+                    term *= radius / f64::from(k);
+                }
+                distance = distance.max((1.0 - tail - rank as f64 / f64::from(draws)).abs());
+            }
+            // p = 10^-6 lies at 2.69/√n; the grid adds half a step to a radius in one dimension.
+            let limit = 2.7 / f64::from(draws).sqrt() + if dimension == 1 { h * rate } else { 0.0 };
+            assert!(distance < limit, "{dimension}: {distance}");
+            let variance = f64::from(dimension + 1) / (rate * rate);
+            let n = f64::from(draws * dimension as i32);
+            assert!(
+                (sum / n).abs() < 6.0 * (variance / n).sqrt(),
+                "{dimension}: {sum}"
+            );
+            assert!(
+                (square / n / variance - 1.0).abs() < 0.1,
+                "{dimension}: {square}"
+            );
         }
     }
 
