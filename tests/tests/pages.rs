@@ -89,6 +89,7 @@ fn tests_that_are_named_are_there() {
                 "host/cli",
                 "host/cxx",
                 "host/estimate",
+                "host/lab",
                 "tests",
             ]
             .map(|member| root.join(member));

@@ -130,7 +130,7 @@ fn an_interrupted_training_goes_on() {
     let encoder = LexiconEncoder::embedded();
     let path = folder.join("killed");
     let recoder = Recoder::read(&path, encoder.identity(), encoder.dimension()).unwrap();
-    assert_eq!(recoder.outputs(), 12);
+    assert_eq!(recoder.outputs(), encoder.dimension());
 }
 
 /// Kills it while it reads, encodes, trains and writes, repeatedly, with and without a checkpoint.

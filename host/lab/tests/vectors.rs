@@ -214,7 +214,6 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
     write_data(folder.path());
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("nan.txt", "good 1 2\nbad nan 3\n");
-    write("ragged.txt", "good 1 2\nbad 1 2 3\n");
     write("few.txt", "one 1 2\ntwo 1 3\n");
     write("file", "");
     fs::create_dir(folder.path().join("empty")).unwrap();
@@ -234,7 +233,6 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
             "out",
             &["`nan.txt`", "line 2", "finite"],
         ),
-        ("ragged.txt", "data", &[], "out", &["`ragged.txt`"]),
         (
             "few.txt",
             "data",
