@@ -22,8 +22,9 @@
 //!
 //! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
 //! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because 255
-//! sentences of 255 make 65 025, which fits 16 bits. Finite randomness costs once a selection and
-//! not once a unit step; ρ^Q and ρ^2Q leave more than that.
+//! sentences of 255 make 65 025, which fits 16 bits. Finite randomness costs something once per
+//! selection, not once per unit step. That is less than the gap from ρ^Q to e^(ε/2) and from ρ^2Q
+//! to e^ε.
 //!
 //! Sums are capped only when levels are read. Capping them after each sentence would break the
 //! proof, because the effect of one sentence would depend on the others.
@@ -243,7 +244,7 @@ impl<'a> ScoresSection<'a> {
 
     /// The ratio between the weights of neighbouring levels in a release with this ε.
     pub(crate) fn ratio(&self, epsilon: Epsilon) -> Ratio {
-        // Parsing refuses 0; 255 would be the private side.
+        // Parsing refuses 0. If it did not, 255 would err towards more privacy.
         let steps = NonZero::new(self.largest_score()).unwrap_or(NonZero::<u8>::MAX);
         Ratio::per_step(epsilon, steps)
     }

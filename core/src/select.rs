@@ -381,7 +381,8 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
         let range = part_of(levels.candidate_count(), part);
-        // A short list is one part, and each call may read the whole state.
+        // Some parts of a short list are empty. They are skipped, because even a call for an empty
+        // range may read the whole state.
         if range.is_empty() {
             continue;
         }

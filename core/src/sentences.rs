@@ -5,8 +5,9 @@
 //! and stops may be missing, lines may be wrapped or not, emoji may replace a stop.
 //!
 //! # Guarantee
-//! None of its own. Neighbours are lists of sentences. A changed character that merges or splits
-//! sentences counts as several changes, and so does one that moves the limit of a run-on.
+//! None of its own. Neighbouring inputs are compared as lists of sentences, after splitting. So a
+//! changed character that merges or splits sentences counts as several changes, and so does one
+//! that moves the place where a very long sentence is cut.
 //!
 //! # Rules
 //! White space is trimmed, and pieces without a letter or digit are left out. A sentence ends
@@ -18,9 +19,9 @@
 //!   the particle after a Japanese quotation;
 //! - after a full stop and a space, unless the stop belongs to an abbreviation, an initial or the
 //!   number of a list item; after an ellipsis, unless a lower-case letter follows;
-//! - after an emoji or emoticon, with the quotes and brackets that close directly after it, if a
-//!   word follows that does not start with a lower-case letter; a stop after it ends the sentence
-//!   instead;
+//! - after an emoji or emoticon and the quotes and brackets that close directly after it, if the
+//!   next word does not start with a lower-case letter; if a stop follows the emoji or emoticon,
+//!   the sentence ends after that stop;
 //! - after `!`, `?` and their like directly before an opening mark, if such a word follows the
 //!   mark;
 //! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never
@@ -96,7 +97,8 @@ pub fn sentences(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The first sentence that starts at byte `start` or after it, if the text ends where it ends.
+/// The first sentence that starts at byte `start` or later, if nothing more is typed after the
+/// text.
 ///
 /// # Shapes
 /// `text`: any bytes; `start`: 0 or the end of the sentence before.
@@ -537,8 +539,8 @@ impl<'a> Scanner<'a> {
         (after, dots, strength)
     }
 
-    /// The end of the quotes and brackets that close at `at`. A quote that can also open closes
-    /// before a space.
+    /// The end of the closing quotes and brackets at `at`. A quote that can also open counts as
+    /// closing if a space or the end of the text follows it.
     fn closers(&mut self, at: usize) -> usize {
         let (mut end, mut look) = (at, at);
         loop {
@@ -609,7 +611,7 @@ impl<'a> Scanner<'a> {
         word
     }
 
-    /// Whether a full stop at `at` ends more than the word that starts at `token`.
+    /// Whether a full stop at `at` ends the sentence, and not only the word that starts at `token`.
     fn word_ends(&mut self, token: usize, at: usize, follower: Follower, after: usize) -> bool {
         let word = self.last_word(token, at);
         if is_in(&TITLES, word) {

@@ -382,7 +382,7 @@ fn compose(cluster: &mut Vec<char, CLUSTER>) {
 
 /// Inserts a character before those of higher combining classes. Returns whether there was room.
 fn insert(ordered: &mut Vec<(char, u8), DECOMPOSED>, c: char) -> bool {
-    // 255 marks starters that compose with the character before them.
+    // Class 255 stands for a starter (class 0) that composes with the character before it.
     let class = match combining_class(c) {
         u8::MAX => 0,
         class => class,
@@ -460,7 +460,8 @@ impl<T, L: FnMut(&str) -> Option<(T, usize)>, V: FnMut(Option<T>)> Places<L, V> 
         }
         let prefix = window.len();
         let _ = self.run.iter().try_for_each(|c| window.push(*c));
-        // An entry that is the prefix or a part of it stands for no text.
+        // An entry that is only `##` or `#` would cover no character of the text, so it does not
+        // count.
         let found = (self.longest)(&window).filter(|(_, bytes)| *bytes > prefix);
         window.zeroize();
         let mut covered = found.as_ref().map_or(0, |(_, bytes)| bytes - prefix);
