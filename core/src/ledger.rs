@@ -368,7 +368,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Reads a file, to show it: spending takes a [`Ledger`].
+    /// Reads a file to show what it holds. To spend, open a [`Ledger`].
     ///
     /// # Shapes
     /// `image`: the file, any bytes. `counter`: the platform's monotonic counter, if it has one.
@@ -441,9 +441,9 @@ impl Contents {
     }
 }
 
-/// Whether the ledger is one record behind the platform's counter, which is then lost. `stored` and
-/// `newest` are the numbers of the newest record on storage, and of the newest one on storage or in
-/// memory.
+/// Whether the ledger is one record behind the platform's counter. That record is then lost.
+/// `stored` and `newest` are the numbers of the newest record on storage, and of the newest one on
+/// storage or in memory.
 fn is_one_behind(stored: u64, newest: u64, counter: Option<u64>) -> Result<bool, LedgerError> {
     // A counter of 0 has not begun to count.
     let Some(platform @ 1..) = counter else {
@@ -452,7 +452,8 @@ fn is_one_behind(stored: u64, newest: u64, counter: Option<u64>) -> Result<bool,
     match platform.checked_sub(newest) {
         Some(0) => Ok(false),
         Some(1) => Ok(true),
-        // Memory has a reservation for which the counter may not be raised yet.
+        // The reservation in memory has a number for which the counter may not have been raised
+        // yet.
         None if platform >= stored => Ok(false),
         _ => Err(LedgerError::SetBack {
             ledger: newest,
@@ -636,10 +637,10 @@ impl Ledger {
     /// the record, and reads it back. The grant exists only if storage has the record.
     ///
     /// # Errors
-    /// Nothing was spent after errors of [`reserve`](Ledger::reserve) and of reading. The cost
-    /// stays spent after errors of the counter, of writing, and of
-    /// [`persisted`](Reservation::persisted). [`LedgerError::Lost`] if a record was lost: storage
-    /// now records the rest of the window as spent.
+    /// Nothing is spent if the first read of the file or of the counter fails, or if
+    /// [`reserve`](Ledger::reserve) does. If a later step fails, the cost stays spent.
+    /// [`LedgerError::Lost`] if a record was lost: storage now records the rest of the window as
+    /// spent.
     ///
     /// # Cost
     /// Up to two blocks of SHA-256, and the calls of the storage.
@@ -710,7 +711,8 @@ impl Ledger {
             }
             (spent.saturating_add(needed), Some(cost))
         };
-        // The counter may be ahead of the file, but not of memory.
+        // The new record is numbered one above the counter, not one above the last record: the
+        // counter may be ahead of the file.
         let number = match counter {
             None | Some(0) => last.number.get(),
             Some(platform) => platform,
@@ -872,8 +874,9 @@ pub trait Storage {
         Ok(None)
     }
 
-    /// Raises the counter to `to`, by single steps if it has no others: almost always by one. Not
-    /// called without a counter.
+    /// Raises the counter to `to`, which is almost always one more than its value. A counter that
+    /// can only be raised by one is raised as often as it takes. Not called if
+    /// [`counter`](Storage::counter) returns `None`.
     ///
     /// # Errors
     /// If it may not be durable.
@@ -1010,7 +1013,8 @@ pub enum LedgerError {
     /// The ledger is for another unit.
     #[error("not the right ledger: {0}")]
     Unit(WrongUnit),
-    /// The ledger is not the one that the platform's monotonic counter counted.
+    /// The newest record does not fit the platform's monotonic counter: the file was set back or
+    /// exchanged.
     #[error(
         "the ledger was set back or exchanged: its newest record is number {ledger}, \
          but the platform's counter is {platform}, so {RECREATE}"

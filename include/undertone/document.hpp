@@ -51,8 +51,8 @@ public:
     }
     Status push(const std::vector<float> &embedding) noexcept { return push(embedding.data(), embedding.size()); }
 
-    /// Adds sentences by their embeddings, one after another, until the document is full. It is
-    /// faster than one by one. Returns the number of sentences added, which is private.
+    /// Adds sentences by their embeddings, in order, until the document is full. This is faster
+    /// than a call of push() for each. Returns the number of sentences added, which is private.
     Result<std::size_t> push_all(const float *embeddings, std::size_t len) noexcept
     {
         std::size_t pushed = 0;

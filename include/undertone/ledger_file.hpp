@@ -74,8 +74,9 @@ class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
-    /// Opens a ledger that exists. Use this once the app has released: a missing ledger must not
-    /// become a fresh budget. `STATUS_LEDGER_IN_USE` if another program or object has it open.
+    /// Opens a ledger that exists. After the app's first release, use this instead of
+    /// open_or_create(), because a missing ledger must not become a fresh budget.
+    /// `STATUS_LEDGER_IN_USE` if another program or object has it open.
     static Result<LedgerFile> open(const std::string &path, Unit unit, Entropy entropy,
                                    Counter *counter = nullptr) noexcept
     {

@@ -38,7 +38,7 @@ public:
     /// the pack or a document made from it is used.
     static Result<Pack> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
 
-    /// A pack that owns its bytes, together with all objects made from it.
+    /// A pack that owns its bytes. They live as long as the pack or any object made from it.
     static Result<Pack> own(std::vector<std::uint8_t> bytes)
     {
         auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));

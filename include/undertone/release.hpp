@@ -29,8 +29,8 @@ struct ReleaseContent {
     /// The order of the geometry of Document::release_projective; 0 for other releases.
     std::uint32_t order;
 
-    /// Whether the release, by the whole text under this pack, means that the pack recognised
-    /// nothing.
+    /// Whether the release, by the whole text under this pack, has the outcome "nothing known": the
+    /// pack recognised nothing, or the noise picked this outcome.
     bool nothing_known(const Pack &pack) const noexcept
     {
         return unit == Unit::whole_text && order == 0 && candidate == pack.nothing_known();

@@ -168,7 +168,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Adds the [`sentences`](sentences()) of a text until the document is full, and returns the
     /// number of sentences added.
     ///
-    /// Neighbours are lists of sentences: [`sentences`](mod@crate::sentences) defines them.
+    /// The guarantee for a sentence compares lists of sentences, not texts. The module
+    /// [`sentences`](mod@crate::sentences) defines what a sentence is.
     ///
     /// # Shapes
     /// `text`: any bytes.
