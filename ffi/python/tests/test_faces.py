@@ -60,7 +60,7 @@ def untyped(value: Any) -> Any:
 CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
     ("short_pack", Refused, "0 bytes, but a pack has", lambda: ut.Pack(b"")),
     ("foreign_pack", Refused, "not a pack", lambda: ut.Pack(bytes(1000))),
-    ("cut_pack", Refused, "has 6360 bytes, found 6359", lambda: ut.Pack(BYTES[:-1])),
+    ("cut_pack", Refused, "declares 6360 bytes, found 6359", lambda: ut.Pack(BYTES[:-1])),
     ("damaged_pack", Refused, "digest does not match", lambda: ut.Pack(flipped(BYTES, -1))),
     ("pack_without_candidates", Refused, "no candidates", lambda: document("golden-vectors")),
     ("null_argument", TypeError, "None", lambda: document().push_text(untyped(None))),
