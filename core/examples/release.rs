@@ -1,5 +1,5 @@
-//! Releases a text with a pack that has a lexicon, such as the one `undertone demo --save demo.pack`
-//! writes:
+//! Releases a text with a pack that has a lexicon, such as the one `undertone demo --save
+//! demo.pack` writes:
 //!
 //! ```sh
 //! cargo run -p undertone-core --example release -- tests/golden/golden-scores.pack "The red fox sleeps. It snows."
@@ -30,8 +30,8 @@ fn release(
     document.release_whole_text(grant, entropy)
 }
 
-/// The operating system's generator. Implementing [`Entropy`] promises that its bytes are secret and
-/// never repeat.
+/// The operating system's generator. Implementing [`Entropy`] promises that its bytes are secret
+/// and never repeat.
 struct OsEntropy;
 
 impl TryRng for OsEntropy {

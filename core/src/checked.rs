@@ -1,5 +1,5 @@
-//! Parts of slices whose ranges other code has made sure of: asserted in debug builds, and without a
-//! panic in release builds.
+//! Parts of slices whose ranges other code has made sure of: asserted in debug builds, and without
+//! a panic in release builds.
 
 use core::cmp;
 use core::slice::SliceIndex;
@@ -23,8 +23,8 @@ pub(crate) fn part_mut<T>(slice: &mut [T], range: impl SliceIndex<[T], Output = 
     found.unwrap_or_default()
 }
 
-/// The size of chunks: `length`, or 1 instead of 0, of which slices have no chunks. Tells the compiler
-/// what parsing has made sure of; without it a panic would remain.
+/// The size of chunks: `length`, or 1 instead of 0, of which slices have no chunks. Tells the
+/// compiler what parsing has made sure of; without it a panic would remain.
 #[inline(always)]
 pub(crate) fn chunk_size(length: usize) -> usize {
     cmp::max(length, 1)

@@ -41,16 +41,18 @@ impl Scale {
     }
 }
 
-/// The nearest integer to `coordinate · scale`, ties to even, clamped to ±[`LIMIT`]; 0 when the coordinate
-/// is not finite. Total: an error here would depend on a private value. The scale is that of a [`Scale`].
+/// The nearest integer to `coordinate · scale`, ties to even, clamped to ±[`LIMIT`]; 0 when the
+/// coordinate is not finite. Total: an error here would depend on a private value. The scale is
+/// that of a [`Scale`].
 ///
-/// Straight from the bits: rounding and comparing floats takes a call, and longer for some values, where the
-/// processor has no instruction for it.
+/// Straight from the bits: rounding and comparing floats takes a call, and longer for some values,
+/// where the processor has no instruction for it.
 #[inline(always)]
 pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     let bits = coordinate.to_bits() as i32;
     let exponent = bits >> 23 & 0xff;
-    // Counts 2^−right of the result. For subnormals that is wrong, but they are below 2^-100 either way.
+    // Counts 2^−right of the result. For subnormals that is wrong, but they are below 2^-100 either
+    // way.
     let significand = bits & 0x7f_ffff | 1 << 23;
     let scaling = (scale.to_bits() >> 23) as i32 - 127;
     let right = 150 - scaling - exponent;
@@ -64,8 +66,9 @@ pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     (((nearest & finite) ^ sign) - sign) as i16
 }
 
-/// Fixed-point coordinates in another unit: each becomes the nearest integer to itself times 2^`exponent`, ties to
-/// even, clamped to ±[`LIMIT`]. That is what [`to_fixed`] makes of the numbers that they stand for, which `f32` holds exactly.
+/// Fixed-point coordinates in another unit: each becomes the nearest integer to itself times
+/// 2^`exponent`, ties to even, clamped to ±[`LIMIT`]. That is what [`to_fixed`] makes of the
+/// numbers that they stand for, which `f32` holds exactly.
 pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
     // With 15 a coordinate that is not 0 is beyond the limit, with 16 it is below a half.
     let left = lane_clamp(exponent, 0, 15);
@@ -82,7 +85,8 @@ pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
     }
 }
 
-/// A projection shifted right and clamped, to be compared with bucket boundaries. The shift is below 32.
+/// A projection shifted right and clamped, to be compared with bucket boundaries. The shift is
+/// below 32.
 #[inline(always)]
 pub(crate) fn bucket_input(projection: i64, shift: u32) -> i32 {
     lane_clamp(projection >> (shift & 31), i32::MIN.into(), i32::MAX.into()) as i32
@@ -119,7 +123,8 @@ mod tests {
         assert!(Scale::new(i32::MAX).is_none() && Scale::new(i32::MIN).is_none());
     }
 
-    /// The definition, by floats. Ties, the limit and everything around them lie at multiples of a quarter.
+    /// The definition, by floats. Ties, the limit and everything around them lie at multiples of a
+    /// quarter.
     #[test]
     fn conversion_is_that_of_floats() {
         let check = |bits: u32, exponent: i32| {

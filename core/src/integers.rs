@@ -2,8 +2,8 @@
 //!
 //! # The rule
 //!
-//! A number is *private* if it depends on a text, an embedding or a draw. On the constant-work paths
-//! (pushing an embedding, releasing) the code may do four things with a private number:
+//! A number is *private* if it depends on a text, an embedding or a draw. On the constant-work
+//! paths (pushing an embedding, releasing) the code may do four things with a private number:
 //!
 //! - add, subtract, multiply, combine bits, convert, and shift by a public amount;
 //! - compare it, if the result becomes a number that is added: `sum += u32::from(a <= b)`;
@@ -21,8 +21,8 @@
 //! | public numbers | `core::cmp::{min, max}`, [`lane_clamp`] |
 //!
 //! Clippy refuses the methods in `kernels`, `scores`, `select`, `recode`, `depth`, `whole_text`,
-//! `laplace`, `fixed` and here (`disallowed_methods`; the list is in `core/clippy.toml`). The tests of
-//! constant work (`tests/tests/constant_work.rs`) count the instructions that result.
+//! `laplace`, `fixed` and here (`disallowed_methods`; the list is in `core/clippy.toml`). The tests
+//! of constant work (`tests/tests/constant_work.rs`) count the instructions that result.
 
 use core::cmp;
 use core::num::NonZero;
@@ -77,8 +77,8 @@ pub(crate) fn at_most<T: Signed>(x: T, most: T) -> T {
     x ^ (x ^ most) & above
 }
 
-/// The smaller number, for loops that compilers vectorise: a lane has no branches. [`at_most`] would
-/// keep them from vectorising it.
+/// The smaller number, for loops that compilers vectorise: a lane has no branches. [`at_most`]
+/// would keep them from vectorising it.
 #[inline(always)]
 pub(crate) fn lane_min<T: Ord>(a: T, b: T) -> T {
     cmp::min(a, b)
@@ -96,8 +96,8 @@ pub(crate) fn lane_clamp<T: Ord>(x: T, least: T, most: T) -> T {
     lane_min(lane_max(x, least), most)
 }
 
-/// ⌊2⁴⁰ / divisor⌋, bit by bit; `divisor` lies in 1..2³¹. The machine's division takes longer for some numbers than for
-/// others.
+/// ⌊2⁴⁰ / divisor⌋, bit by bit; `divisor` lies in 1..2³¹. The machine's division takes longer for
+/// some numbers than for others.
 #[inline]
 pub(crate) fn reciprocal_40(divisor: u32) -> u64 {
     let (mut quotient, mut rest) = (0u64, 1u32);
@@ -110,7 +110,8 @@ pub(crate) fn reciprocal_40(divisor: u32) -> u64 {
     quotient
 }
 
-/// Defines ⌊√x⌋ for one width, bit by bit. What is compared is added, and compilers make no branch of that.
+/// Defines ⌊√x⌋ for one width, bit by bit. What is compared is added, and compilers make no branch
+/// of that.
 macro_rules! square_root {
     ($name:ident($wide:ty, $bits:literal) -> $narrow:ty) => {
         /// ⌊√x⌋.
@@ -169,7 +170,8 @@ impl Modulus {
     #[inline(always)]
     pub(crate) fn divide(self, x: u32) -> (u32, u32) {
         let modulus = i32::from(self.get());
-        // The reciprocal is less than 1 too small, and x is below 2^32, so the quotient is right or one too small.
+        // The reciprocal is less than 1 too small, and x is below 2^32, so the quotient is right or
+        // one too small.
         let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32;
         // Below twice the modulus.
         let rest = x.wrapping_sub(quotient.wrapping_mul(modulus as u32)) as i32;

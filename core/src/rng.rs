@@ -2,10 +2,11 @@
 //!
 //! A release draws 32 bytes from an [`Entropy`] source and expands them with ChaCha12 into the
 //! words it needs. The key is drawn anew for every release and wiped afterwards, so a process that
-//! forks or a virtual machine that is restored does not repeat a stream as long as its source
-//! does not. All guarantees of this crate treat the expanded words as independent uniform bits,
-//! which for ChaCha12 under a fresh secret 256-bit key is the standard assumption. The words are those of `ChaCha12Rng` of the
-//! crate `chacha20`; on x86-64 [`kernels`](crate::kernels) make them, more blocks at a time.
+//! forks or a virtual machine that is restored does not repeat a stream as long as its source does
+//! not. All guarantees of this crate treat the expanded words as independent uniform bits, which
+//! for ChaCha12 under a fresh secret 256-bit key is the standard assumption. The words are those of
+//! `ChaCha12Rng` of the crate `chacha20`; on x86-64 [`kernels`](crate::kernels) make them, more
+//! blocks at a time.
 //!
 //! [`PublicRng`] is for randomness that everybody may know: projection directions, shuffles,
 //! reproducible experiments. It is seeded, and a release with it does not compile:
@@ -152,7 +153,8 @@ pub const WORDS_PER_DRAW: u64 = 2;
 /// Every value has a probability within (1/n)·(1 ± n·2⁻¹²⁸).
 ///
 /// # Leaks
-/// Nothing: there is no rejection loop, so neither time nor the number of words consumed depends on `n`.
+/// Nothing: there is no rejection loop, so neither time nor the number of words consumed depends on
+/// `n`.
 ///
 /// # Shapes
 /// `n` in `1..=2^64`, larger values count as 2⁶⁴; the result is in `0..n` (0 when `n` is 0).

@@ -246,7 +246,8 @@ pub enum DocumentError {
     TooManyCandidates {
         /// Candidates in the pack.
         found: u32,
-        /// The limit: `128 · P`; about a third of it for the whole-text rule, a fifth with features.
+        /// The limit: `128 · P`; about a third of it for the whole-text rule, a fifth with
+        /// features.
         limit: usize,
     },
     /// The pack has features of texts, which an embedding does not contain.

@@ -1,5 +1,5 @@
-//! Inner loops for microcontrollers with the DSP instructions of Armv7E-M, such as a Cortex-M4: two products, or four
-//! bytes, at a time. They are calls: memory for code is scarce there.
+//! Inner loops for microcontrollers with the DSP instructions of Armv7E-M, such as a Cortex-M4: two
+//! products, or four bytes, at a time. They are calls: memory for code is scarce there.
 
 use core::arch::asm;
 
@@ -67,7 +67,8 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
     let mut here = u32::from_le_bytes([0, 1, 2, 3]);
     for counts in counts.as_chunks_mut::<4>().0 {
         let mut raised = u32::from_le_bytes(*counts);
-        // SAFETY: the processor has the instructions, which read and write these registers and flags only.
+        // SAFETY: the processor has the instructions, which read and write these registers and
+        // flags only.
         unsafe {
             asm!(
                 "usub8 {at}, {code}, {here}",
@@ -135,7 +136,8 @@ pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
 #[inline(always)]
 fn smaller(a: u32, b: u32) -> u32 {
     let mut least = a;
-    // SAFETY: the processor has the instructions, which read and write these registers and flags only.
+    // SAFETY: the processor has the instructions, which read and write these registers and flags
+    // only.
     unsafe {
         asm!(
             "usub8 {more}, {least}, {b}",

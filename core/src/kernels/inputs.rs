@@ -13,8 +13,8 @@ pub(crate) struct Length {
     pub(crate) reciprocal: i64,
 }
 
-/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
-/// weights reach without a bias.
+/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths:
+/// more than any weights reach without a bias.
 pub(super) const MOST: i64 = 1 << 22;
 
 /// Room for what each level has, and for a vector that begins at the last one.

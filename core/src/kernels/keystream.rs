@@ -1,5 +1,5 @@
-//! ChaCha12 for a release that needs many words: a block in each lane of a vector, where the generator of `chacha20`
-//! makes four. The stream is that of `ChaCha12Rng`, to the bit.
+//! ChaCha12 for a release that needs many words: a block in each lane of a vector, where the
+//! generator of `chacha20` makes four. The stream is that of `ChaCha12Rng`, to the bit.
 
 use core::arch::x86_64::*;
 
@@ -74,8 +74,8 @@ macro_rules! first_words {
     }};
 }
 
-/// Sixteen vectors with the same word of each block in a lane: of each four of them, four with four words of one block in
-/// each 128 bits.
+/// Sixteen vectors with the same word of each block in a lane: of each four of them, four with four
+/// words of one block in each 128 bits.
 macro_rules! by_block {
     ($x:ident, $low_32:ident, $high_32:ident, $low_64:ident, $high_64:ident) => {{
         macro_rules! four {

@@ -1,4 +1,5 @@
-//! Looking up the features of a sentence and adding their weights, compiled for the instructions of each backend.
+//! Looking up the features of a sentence and adding their weights, compiled for the instructions of
+//! each backend.
 
 use core::cmp;
 
@@ -81,8 +82,8 @@ impl<'a> Table<'a> {
         chunk_size(self.candidates.div_ceil(8))
     }
 
-    /// The row of the feature with this hash, and whether there is one. A number, not a choice: branches that cannot be
-    /// foreseen would hold up what follows.
+    /// The row of the feature with this hash, and whether there is one. A number, not a choice:
+    /// branches that cannot be foreseen would hold up what follows.
     #[inline(always)]
     fn find(
         &self,
@@ -104,7 +105,8 @@ impl<'a> Table<'a> {
         (start.wrapping_add(place), place < length)
     }
 
-    /// The key's place in a bucket that has many, or is one of the last. A call, so that the others are close together.
+    /// The key's place in a bucket that has many, or is one of the last. A call, so that the others
+    /// are close together.
     #[cold]
     #[inline(never)]
     fn among(&self, first: usize, length: u32, key: u16) -> u32 {
@@ -126,10 +128,10 @@ impl<'a> Table<'a> {
         Some((rows.get(passed..)?, self.weights.get(start..)?))
     }
 
-    /// Visits the first `most` features that the pack knows, and returns how many there were. A kernel: compiled for the
-    /// instructions of each backend. `position`: where a key is among the first of a
-    /// few, or any larger number; `bits`: as
-    /// [`bits`]; `visit`: takes the bitmap of a row and its weights, each with all that follow, and how often it occurs.
+    /// Visits the first `most` features that the pack knows, and returns how many there were. A
+    /// kernel: compiled for the instructions of each backend. `position`: where a key is among the
+    /// first of a few, or any larger number; `bits`: as [`bits`]; `visit`: takes the bitmap of a
+    /// row and its weights, each with all that follow, and how often it occurs.
     #[inline(always)]
     pub(crate) fn each_known(
         &self,
@@ -238,7 +240,8 @@ pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     bits.sum::<u32>() as usize
 }
 
-/// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set itself.
+/// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set
+/// itself.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
@@ -265,7 +268,8 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     let rest = bytes.get(start..).unwrap_or_default();
     let count = cmp::min(end.saturating_sub(start), 8);
     match rest.first_chunk() {
-        // All eight are read, and those behind the end masked: how often a loop runs could not be foreseen.
+        // All eight are read, and those behind the end masked: how often a loop runs could not be
+        // foreseen.
         Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * cmp::max(count, 1)),
         None => {
             let bytes = rest.iter().take(count).zip((0..).step_by(8));
@@ -286,7 +290,8 @@ pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
     four << beyond >> beyond
 }
 
-/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before it.
+/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before
+/// it.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[cold]
 #[inline(never)]

@@ -1,9 +1,10 @@
 //! The loops over many candidates or coordinates, for the vector units that processors have.
 //!
-//! Each loop exists once as portable code, which is the reference, and again where a processor has an
-//! instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give the same bits; only their
-//! speed differs. No address, branch or number of steps depends on private data, but in `lookup` and `runs`, which read a text:
-//! see [`features`](crate::features#leaks).
+//! Each loop exists once as portable code, which is the reference, and again where a processor has
+//! an instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give
+//! the same bits; only their speed differs. No address, branch or number of steps depends on
+//! private data, but in `lookup` and `runs`, which read a text: see
+//! [`features`](crate::features#leaks).
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
@@ -12,21 +13,23 @@
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
 //!
-//! On x86-64 the ChaCha12 of a release is a kernel, too: `keystream` makes sixteen blocks at a time, and its reference is the crate
-//! `chacha20`, which all other processors use.
+//! On x86-64 the ChaCha12 of a release is a kernel, too: `keystream` makes sixteen blocks at a
+//! time, and its reference is the crate `chacha20`, which all other processors use.
 //!
 //! On a Cortex-M4 the inner loops of `portable` take two products, or four bytes, at a time.
 //!
-//! [`Backend::best`] asks the processor on x86-64, also without `std`; on other targets the choice is fixed. A program that
-//! is built with `--cfg undertone_backend="portable"` has the portable backend only.
+//! [`Backend::best`] asks the processor on x86-64, also without `std`; on other targets the choice
+//! is fixed. A program that is built with `--cfg undertone_backend="portable"` has the portable
+//! backend only.
 
-// Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
-// has said that it has it; in `x86` and `dsp`, instructions that LLVM does not make of intrinsics, or that have none; and
-// in `registers`, the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
+// Unsafe code is allowed here, for three things: calls of functions that need an instruction set,
+// after the processor has said that it has it; in `x86` and `dsp`, instructions that LLVM does not
+// make of intrinsics, or that have none; and in `registers`, the wiping of vector registers, by
+// their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
-/// Kernels that are the portable ones, compiled for the instructions of another backend: those named, and those that AVX2 and
-/// NEON have alike.
+/// Kernels that are the portable ones, compiled for the instructions of another backend: those
+/// named, and those that AVX2 and NEON have alike.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 macro_rules! as_portable {
     (@each $features:literal, $scope:vis, $(fn $name:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => {
@@ -85,8 +88,9 @@ pub(crate) use inputs::{Length, Sums, Tossing};
 pub(crate) use keystream::BATCH;
 pub(crate) use limits::{BLOCK, GROUP, SPAN, VECTORS, WIDTH};
 
-/// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in each row and each
-/// [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane adds, or less. Public: it depends on the pack.
+/// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in
+/// each row and each [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane
+/// adds, or less. Public: it depends on the pack.
 pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
     if !VECTORS {
         return false;
@@ -189,7 +193,8 @@ impl Backend {
     /// The backend with this name, if the processor has it.
     ///
     /// # Errors
-    /// [`BackendUnavailable`] if the processor lacks it, or if none has this name. Never another one instead.
+    /// [`BackendUnavailable`] if the processor lacks it, or if none has this name. Never another
+    /// one instead.
     pub fn named(name: &str) -> Result<Self, BackendUnavailable> {
         Self::available()
             .find(|backend| backend.name() == name)
@@ -210,8 +215,9 @@ impl Backend {
     }
 }
 
-/// Wipes what the kernels, the generator and copies of memory left in vector registers, and in the masks of AVX-512. A program
-/// that resolves symbols lazily saves them on its stack at the next call.
+/// Wipes what the kernels, the generator and copies of memory left in vector registers, and in the
+/// masks of AVX-512. A program that resolves symbols lazily saves them on its stack at the next
+/// call.
 ///
 /// # Cost
 /// Some 30 instructions.
@@ -236,8 +242,8 @@ impl fmt::Display for BackendUnavailable {
 impl core::error::Error for BackendUnavailable {}
 
 impl Backend {
-    /// The nearest integers to `coordinates · scale`, ties to even, clamped to ±32767; 0 for what is not
-    /// finite. `scale` is a power of two.
+    /// The nearest integers to `coordinates · scale`, ties to even, clamped to ±32767; 0 for what
+    /// is not finite. `scale` is a power of two.
     #[inline]
     pub(crate) fn to_fixed(self, coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
         let length = cmp::min(coordinates.len(), fixed.len());
@@ -245,10 +251,11 @@ impl Backend {
         run!(self, to_fixed(coordinates, scale, fixed));
     }
 
-    /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
-    /// `start` and those after it, with each row of a matrix whose rows have `width` entries. All sentences
-    /// have the same number of coordinates; those beyond the rows are ignored; none is −32768. `sums`: for each
-    /// row `room` of them, one for each sentence. `fits`: that of the matrix; then `start` is a multiple of [`SPAN`].
+    /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the
+    /// one at `start` and those after it, with each row of a matrix whose rows have `width`
+    /// entries. All sentences have the same number of coordinates; those beyond the rows are
+    /// ignored; none is −32768. `sums`: for each row `room` of them, one for each sentence. `fits`:
+    /// that of the matrix; then `start` is a multiple of [`SPAN`].
     #[inline]
     #[expect(
         clippy::too_many_arguments,
@@ -292,8 +299,9 @@ impl Backend {
         }
     }
 
-    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how often each occurs (`None`:
-    /// once), to `[candidates]` i32 in bytes, and returns how many there were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
+    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how
+    /// often each occurs (`None`: once), to `[candidates]` i32 in bytes, and returns how many there
+    /// were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
     pub(crate) fn add_features(
         self,
         table: &Table<'_>,
@@ -305,8 +313,8 @@ impl Backend {
         run!(self, add_features(table, hashes, times, most, sums))
     }
 
-    /// The hashes of the runs of `least` to `most` characters that end at the places of `ends`, in any order, and how many
-    /// there are; what is behind them means nothing.
+    /// The hashes of the runs of `least` to `most` characters that end at the places of `ends`, in
+    /// any order, and how many there are; what is behind them means nothing.
     #[inline]
     pub(crate) fn hash_runs(
         self,
@@ -324,9 +332,9 @@ impl Backend {
         run!(self, reached(boundaries, input))
     }
 
-    /// Adds sentences to a document's state, of a row of 256 counts for each direction.
-    /// A sentence's code on a direction is the number of boundaries that its sum, once shifted right, reaches; the
-    /// counts of 0 to that code rise by 1, up to 255.
+    /// Adds sentences to a document's state, of a row of 256 counts for each direction. A
+    /// sentence's code on a direction is the number of boundaries that its sum, once shifted right,
+    /// reaches; the counts of 0 to that code rise by 1, up to 255.
     #[inline]
     pub(crate) fn count(
         self,
@@ -343,8 +351,8 @@ impl Backend {
         run!(self, count(sums, shift, boundaries.all, rows));
     }
 
-    /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many
-    /// of them are at or above the candidate's code.
+    /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h
+    /// how many of them are at or above the candidate's code.
     #[inline]
     pub(crate) fn lower(
         self,
@@ -365,8 +373,9 @@ impl Backend {
         run!(self, count_equal(levels, level))
     }
 
-    /// The products of up to [`WIDTH`] coordinates of each sentence with each row of a matrix of rows as long. No coordinate
-    /// is −32768. All sentences have the same number of them. `products`: for each sentence `room` of them, one for each row.
+    /// The products of up to [`WIDTH`] coordinates of each sentence with each row of a matrix of
+    /// rows as long. No coordinate is −32768. All sentences have the same number of them.
+    /// `products`: for each sentence `room` of them, one for each row.
     #[inline]
     pub(crate) fn products(
         self,
@@ -400,7 +409,8 @@ impl Backend {
         run!(self, add_bias(products, bias, norm));
     }
 
-    /// Adds each z / norm, within ±2²², to a candidate's value for the whole text, if `known` is all ones and not 0.
+    /// Adds each z / norm, within ±2²², to a candidate's value for the whole text, if `known` is
+    /// all ones and not 0.
     #[inline]
     pub(crate) fn add_values(
         self,
@@ -430,7 +440,8 @@ impl Backend {
         run!(self, add_scores(sums, outputs, thresholds, norm));
     }
 
-    /// The bytes of ChaCha12 under this key, of the batch with this number. (The counter of blocks has 64 bits.)
+    /// The bytes of ChaCha12 under this key, of the batch with this number. (The counter of blocks
+    /// has 64 bits.)
     #[cfg(undertone_kernels = "x86")]
     pub(crate) fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u8; keystream::BATCH]) {
         match self.0 {
@@ -442,13 +453,15 @@ impl Backend {
         }
     }
 
-    /// Tosses a coin with each word. `last_of_level`: a bit for each coin, the highest of a word first, set where a level ends.
+    /// Tosses a coin with each word. `last_of_level`: a bit for each coin, the highest of a word
+    /// first, set where a level ends.
     #[inline]
     pub(crate) fn toss(self, tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]) {
         run!(self, toss(tossing, words, last_of_level));
     }
 
-    /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller) does it.
+    /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller)
+    /// does it.
     #[inline]
     pub(crate) fn box_muller(self, words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
         run!(self, box_muller(words, radii, gaussians));

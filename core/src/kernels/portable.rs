@@ -1,5 +1,5 @@
-//! The kernels in plain code: the reference for all others, and what compilers vectorise within the functions
-//! of other backends, for which each is inlined there.
+//! The kernels in plain code: the reference for all others, and what compilers vectorise within the
+//! functions of other backends, for which each is inlined there.
 
 use zerocopy::little_endian::{I16, I32, U16};
 
@@ -64,8 +64,8 @@ pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUN
     hash_runs_by([GRAM; PLACES], longer, finished, ends, least, most, hashes)
 }
 
-/// Length after length, so that vectors hash at all places together. `longer`: what [`step`] does at each place; `finished`: what
-/// [`finish`] does.
+/// Length after length, so that vectors hash at all places together. `longer`: what [`step`] does
+/// at each place; `finished`: what [`finish`] does.
 #[inline(always)]
 pub(super) fn hash_runs_by<R: Copy>(
     mut runs: R,
@@ -148,9 +148,10 @@ pub(super) fn add_products_by(
     }
 }
 
-/// Adds the products of rows with sentences, four rows with two sentences at a time: each load serves several
-/// products, and no sum waits for another. The first level of the cache keeps the rows for the other sentences.
-/// `products`: those of the whole chunks of `N` coordinates, of one sentence twice where there is no second.
+/// Adds the products of rows with sentences, four rows with two sentences at a time: each load
+/// serves several products, and no sum waits for another. The first level of the cache keeps the
+/// rows for the other sentences. `products`: those of the whole chunks of `N` coordinates, of one
+/// sentence twice where there is no second.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]
 pub(super) fn in_fours<const N: usize>(
@@ -188,7 +189,8 @@ pub(super) fn in_fours<const N: usize>(
     }
 }
 
-/// The first `R` rows of a matrix, `length` entries from `start` on of each. At the end the first replaces missing ones.
+/// The first `R` rows of a matrix, `length` entries from `start` on of each. At the end the first
+/// replaces missing ones.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]
 pub(super) fn rows_of<const R: usize>(
@@ -233,7 +235,8 @@ pub(super) fn count(
     count_by(reached, count_up_to, sums, shift, boundaries, rows);
 }
 
-/// Direction after direction, whose boundaries and counts the first level of the cache keeps for all sentences.
+/// Direction after direction, whose boundaries and counts the first level of the cache keeps for
+/// all sentences.
 #[inline(always)]
 pub(super) fn count_by(
     reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,

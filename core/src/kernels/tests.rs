@@ -162,7 +162,8 @@ fn coordinates_are_the_same() {
     }
 }
 
-/// The sums of [`Backend::add_products`] by the portable kernel, one sentence after the other: for each row `room`.
+/// The sums of [`Backend::add_products`] by the portable kernel, one sentence after the other: for
+/// each row `room`.
 fn expected_sums(
     matrix: &[I16],
     width: usize,
@@ -740,7 +741,8 @@ fn coins_fall_alike() {
     }
 }
 
-/// No register keeps what a kernel or a copy put there: of AVX-512, which has the most, all vectors and masks are looked at.
+/// No register keeps what a kernel or a copy put there: of AVX-512, which has the most, all vectors
+/// and masks are looked at.
 #[cfg(all(target_arch = "x86_64", undertone_kernels = "x86"))]
 #[test]
 #[allow(unsafe_code)]

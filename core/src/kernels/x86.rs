@@ -36,8 +36,8 @@ pub(super) fn has_avx2() -> bool {
     cpu_avx2::get()
 }
 
-/// VBMI2, GFNI, VNNI, BITALG and VPOPCNTDQ are none of the features that the crate knows, so their bits are read here, once: in
-/// virtual machines asking takes microseconds.
+/// VBMI2, GFNI, VNNI, BITALG and VPOPCNTDQ are none of the features that the crate knows, so their
+/// bits are read here, once: in virtual machines asking takes microseconds.
 pub(super) fn has_avx512() -> bool {
     const UNKNOWN: u8 = 2;
     const BITS: u32 = 1 << 6 | 1 << 8 | 1 << 11 | 1 << 12 | 1 << 14;
@@ -61,7 +61,8 @@ fn bits(bytes: &[u8], count: usize) -> usize {
     let (Some(mask), Some(eight)) = (mask(count), bytes.first_chunk::<64>()) else {
         return lookup::bits(bytes, count);
     };
-    // As many words are counted for every row of a table: how often a loop runs could not be foreseen.
+    // As many words are counted for every row of a table: how often a loop runs could not be
+    // foreseen.
     let words = eight.as_chunks().0.iter().zip(mask.as_chunks().0);
     let bits = words
         .map(|(word, mask)| (u64::from_ne_bytes(*word) & u64::from_ne_bytes(*mask)).count_ones());
@@ -92,7 +93,8 @@ pub(super) mod avx2 {
             _mm256_movemask_epi8(equal).trailing_zeros()
         };
         let bits = |bytes: &[u8], count: usize| bits(bytes, count);
-        // Of few candidates the sums stay in registers: a row would wait for the one before to be stored.
+        // Of few candidates the sums stay in registers: a row would wait for the one before to be
+        // stored.
         if bytes <= 4
             && let Some(sums) = sums.first_chunk_mut::<32>()
         {
@@ -195,8 +197,8 @@ pub(super) mod avx2 {
         (_mm256_cvtepi8_epi16(low), _mm256_cvtepi8_epi16(high))
     }
 
-    /// The first weights, each in the byte of a bit that is set, and 0 in the others. A table, because `pdep` takes some
-    /// processors hundreds of cycles.
+    /// The first weights, each in the byte of a bit that is set, and 0 in the others. A table,
+    /// because `pdep` takes some processors hundreds of cycles.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn expand(used: u8, weights: [i8; 8]) -> __m128i {
@@ -240,7 +242,8 @@ pub(super) mod avx2 {
     /// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite.
     #[target_feature(enable = "avx2")]
     fn round(x: __m256, scale: f32) -> __m256i {
-        // As integers: compilers make of other tests a comparison of floats that valgrind 3.19 gets wrong.
+        // As integers: compilers make of other tests a comparison of floats that valgrind 3.19 gets
+        // wrong.
         let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
         let special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7f_ffff));
         // What rounds to 0 is 0 from the start: for subnormal numbers some processors take longer.
@@ -284,7 +287,8 @@ pub(super) mod avx2 {
         portable::in_fours::<16>(matrix, width, start, sentences, sums, room, products);
     }
 
-    /// The products of four rows with the whole chunks of one sentence, or of two. No lane overflows.
+    /// The products of four rows with the whole chunks of one sentence, or of two. No lane
+    /// overflows.
     // A call: what the registers do not hold of one would be on the stack beside that of the other.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
@@ -342,8 +346,9 @@ pub(super) mod avx2 {
         _mm256_add_epi64(_mm256_slli_epi64::<16>(high), low)
     }
 
-    /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p / 2^16⌋ does
-    /// not, and what it leaves of the sum, between 0 and 2^16 for each p, follows from the sum modulo 2^32.
+    /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p /
+    /// 2^16⌋ does not, and what it leaves of the sum, between 0 and 2^16 for each p, follows from
+    /// the sum modulo 2^32.
     #[target_feature(enable = "avx2")]
     fn dot(weights: &[I16], x: &[i16]) -> i64 {
         let (chunks, rest) = weights.as_chunks::<16>();
@@ -423,7 +428,8 @@ pub(super) mod avx2 {
             add!(low);
             add!(high);
         }
-        // The last fifteen: eight, and seven after one that has been counted and is beyond no input now.
+        // The last fifteen: eight, and seven after one that has been counted and is beyond no input
+        // now.
         const { assert!(BOUNDARIES % 16 == 15) };
         if let Some(eight) = rest.first_chunk::<8>() {
             add!(transmute!(*eight));
@@ -462,11 +468,13 @@ pub(super) mod avx2 {
         }
     }
 
-    /// `vpshufb` looks up 16 entries, and gives 0 where the index is negative. Eight such tables, of the
-    /// differences between one and the next, make 128 entries: the index falls by 16 from table to table, and
-    /// once it is negative nothing is added any more. Codes from 128 on are negative from the start.
+    /// `vpshufb` looks up 16 entries, and gives 0 where the index is negative. Eight such tables,
+    /// of the differences between one and the next, make 128 entries: the index falls by 16 from
+    /// table to table, and once it is negative nothing is added any more. Codes from 128 on are
+    /// negative from the start.
     ///
-    /// The table is made here, because optimised for size the portable one takes longer than the look-ups.
+    /// The table is made here, because optimised for size the portable one takes longer than the
+    /// look-ups.
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn lower(
         depths: &mut [u8],
@@ -630,7 +638,8 @@ pub(super) mod avx2 {
             add!(2, c);
             add!(3, d);
         }
-        // A lane has 2^7 products of at most 2^7 · 32,767: the sum of four lanes fits, that of all eight does not.
+        // A lane has 2^7 products of at most 2^7 · 32,767: the sum of four lanes fits, that of all
+        // eight does not.
         const { assert!(4 * (WIDTH as i64 / 8) * 128 * 32_767 <= i32::MAX as i64) };
         let (a_sums, b_sums, c_sums, d_sums) = sums;
         let two = (
@@ -739,7 +748,8 @@ pub(super) mod avx512 {
         let bytes = table.row_bytes();
         let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
         let bits = |bytes: &[u8], count: usize| bits(bytes, count);
-        // Of few candidates the sums stay in registers: a row would wait for the one before to be stored.
+        // Of few candidates the sums stay in registers: a row would wait for the one before to be
+        // stored.
         if bytes <= 4
             && let Some(sums) = sums.first_chunk_mut::<32>()
         {
@@ -828,7 +838,8 @@ pub(super) mod avx512 {
         _mm512_reduce_add_epi64(_mm512_popcnt_epi64(block)).cast_unsigned() as usize
     }
 
-    /// As [`lookup::bits`]. A call, or [`bits`] would be one, before which sums in registers are stored.
+    /// As [`lookup::bits`]. A call, or [`bits`] would be one, before which sums in registers are
+    /// stored.
     #[cold]
     #[inline(never)]
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -842,7 +853,8 @@ pub(super) mod avx512 {
         _mm512_cmpeq_epi16_mask(keys, key).trailing_zeros()
     }
 
-    /// The weights of 32 candidates, of those that are set in `used`, as often as they occur: 255 times 128 fits 16 bits.
+    /// The weights of 32 candidates, of those that are set in `used`, as often as they occur: 255
+    /// times 128 fits 16 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
     fn expand(used: u32, weights: &[i8], times: u8) -> __m512i {
@@ -898,8 +910,8 @@ pub(super) mod avx512 {
         }
     }
 
-    /// [`add_short_products`] for 32·`N` coordinates and room for 1, 4 or 8 sentences: of as many rows as give eight sums, or twice
-    /// eight.
+    /// [`add_short_products`] for 32·`N` coordinates and room for 1, 4 or 8 sentences: of as many
+    /// rows as give eight sums, or twice eight.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn add_tiles<const N: usize>(
         matrix: &[I16],
@@ -987,8 +999,9 @@ pub(super) mod avx512 {
         }
     }
 
-    /// Multiplies rows with sentences, 32 coordinates at a time. Names, not loops over arrays: optimised for size those stay in
-    /// memory. What is `ahead` entries further on is wanted next: packs are too large for the first level of the cache.
+    /// Multiplies rows with sentences, 32 coordinates at a time. Names, not loops over arrays:
+    /// optimised for size those stay in memory. What is `ahead` entries further on is wanted next:
+    /// packs are too large for the first level of the cache.
     macro_rules! products {
         ($ahead:ident, [$($row:ident)*], [$($x:ident)*], $($sum:ident = $a:ident * $b:ident)*) => {
             $(let mut $sum = _mm512_setzero_si512();)*
@@ -1008,7 +1021,8 @@ pub(super) mod avx512 {
         };
     }
 
-    /// The same for rows of bytes, and as long as all have coordinates. |pairs| < 2^23, and 2^5 of them: no overflow.
+    /// The same for rows of bytes, and as long as all have coordinates. |pairs| < 2^23, and 2^5 of
+    /// them: no overflow.
     macro_rules! products_of_bytes {
         ([$($row:ident)*], [$($x:ident)*], $($sum:ident = $a:ident * $b:ident)*) => {
             $(let mut $sum = _mm512_setzero_si512();)*
@@ -1083,7 +1097,8 @@ pub(super) mod avx512 {
         g: __m512i,
         h: __m512i,
     ) -> __m512i {
-        // The lanes of both halves together are one of AVX2, which fits: four of the first, four of the second.
+        // The lanes of both halves together are one of AVX2, which fits: four of the first, four of
+        // the second.
         let both = |x, y| {
             let low = _mm512_inserti64x4::<1>(x, _mm512_castsi512_si256(y));
             let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(x, y);
@@ -1115,11 +1130,11 @@ pub(super) mod avx512 {
         portable::in_fours::<32>(matrix, width, start, sentences, sums, room, products);
     }
 
-    /// The products of four rows with the whole chunks of one sentence, or of two. What is `ahead` entries further on
-    /// is wanted next; packs are too large for the first level of the cache.
+    /// The products of four rows with the whole chunks of one sentence, or of two. What is `ahead`
+    /// entries further on is wanted next; packs are too large for the first level of the cache.
     ///
-    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
-    /// with weights fit 32 bits.
+    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products
+    /// of each with weights fit 32 bits.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn products_of<const TWO: bool>(
         [a, b, c, d]: [&[I16]; 4],
@@ -1170,8 +1185,8 @@ pub(super) mod avx512 {
         [transmute!(x), transmute!(y)]
     }
 
-    /// `_mm512_dpwssd_epi32`, of which LLVM makes a multiplication and an addition where it expects no other
-    /// work meanwhile: half as much again for the two units that have all of it to do.
+    /// `_mm512_dpwssd_epi32`, of which LLVM makes a multiplication and an addition where it expects
+    /// no other work meanwhile: half as much again for the two units that have all of it to do.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn add_pairs(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
@@ -1188,8 +1203,8 @@ pub(super) mod avx512 {
         sums
     }
 
-    /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
-    /// is 2^5·2^2·2·2^15·255 at most, below 2^31.
+    /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in
+    /// a lane that is 2^5·2^2·2·2^15·255 at most, below 2^31.
     #[target_feature(enable = "avx512f,avx512bw")]
     fn sums_of_four((a, b, c, d): (__m512i, __m512i, __m512i, __m512i)) -> __m256i {
         // Transposed as they are added.
@@ -1249,7 +1264,8 @@ pub(super) mod avx512 {
         );
     }
 
-    /// [`count`] for boundaries that ascend: a binary search, whose comparisons are the same for all inputs.
+    /// [`count`] for boundaries that ascend: a binary search, whose comparisons are the same for
+    /// all inputs.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512bitalg,gfni")]
     pub(in super::super) fn count_ascending(
         sums: &Sums<'_>,
@@ -1352,7 +1368,8 @@ pub(super) mod avx512 {
         three(_mm512_slli_epi32::<2>(place), a, b, c, 1)
     }
 
-    /// [`portable::count_up_to`] for each of the codes that are in `there`, in one pass over the counts.
+    /// [`portable::count_up_to`] for each of the codes that are in `there`, in one pass over the
+    /// counts.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512bitalg,gfni")]
     fn count_up_to_eight(counts: &mut [u8; 256], codes: __m512i, there: u8) {
@@ -1482,7 +1499,8 @@ pub(super) mod avx512 {
         array::from_fn(|number| row(number).unwrap_or(first))
     }
 
-    /// Stores the products of rows with one sentence, of which the sums have all but the last coordinates.
+    /// Stores the products of rows with one sentence, of which the sums have all but the last
+    /// coordinates.
     #[inline(always)]
     fn set<const R: usize>(products: &mut [i64], rows: [&[i8]; R], x: &[i16], sums: [i64; R]) {
         if let Some(products) = products.first_chunk_mut() {
@@ -1655,7 +1673,8 @@ pub(super) mod avx512 {
         }
     }
 
-    /// Tosses those of eight coins that are in `there`. `marks`: those that are the last of a level.
+    /// Tosses those of eight coins that are in `there`. `marks`: those that are the last of a
+    /// level.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vpopcntdq,bmi1,bmi2,popcnt")]
     fn toss_eight(tossing: &mut Tossing<'_>, words: __m512i, marks: u8, there: u8) {
@@ -1678,7 +1697,8 @@ pub(super) mod avx512 {
         let shown = _mm512_mask_cmple_epu64_mask(there, words, weights);
         let so_far = _mm512_set1_epi64(tossing.heads_so_far.into());
         let so_far = _mm512_add_epi64(so_far, count(shown, up_to));
-        // Those of the last coins of levels. What follows them is written again when its levels end.
+        // Those of the last coins of levels. What follows them is written again when its levels
+        // end.
         let ended = _mm512_maskz_compress_epi64(marks, so_far);
         *heads = transmute!(_mm512_cvtepi64_epi32(ended));
         tossing.level += marks.count_ones() as usize;

@@ -1,7 +1,8 @@
-//! Exponential and Gaussian variables in double precision, from a fixed number of words, without branches.
+//! Exponential and Gaussian variables in double precision, from a fixed number of words, without
+//! branches.
 //!
-//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square root), so
-//! all targets agree to the bit. The error analysis is in the documentation of [`super`].
+//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square
+//! root), so all targets agree to the bit. The error analysis is in the documentation of [`super`].
 
 #![expect(
     clippy::float_arithmetic,
@@ -65,13 +66,14 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         2.0 * sum + square
     }
 
-    /// The sum of `count` exponentials, 16 to 512, by one logarithm: −ln of uniform variables 2^−g·u with u in
-    /// (½, 1\] is g·ln 2 − ln u with g geometric, so the sum is that of the g times ln 2, minus the logarithm
-    /// of the product of the u. The sum of the g is the number of zeroes before the `count`-th one in fair bits.
+    /// The sum of `count` exponentials, 16 to 512, by one logarithm: −ln of uniform variables
+    /// 2^−g·u with u in (½, 1\] is g·ln 2 − ln u with g geometric, so the sum is that of the g
+    /// times ln 2, minus the logarithm of the product of the u. The sum of the g is the number of
+    /// zeroes before the `count`-th one in fair bits.
     ///
-    /// Draws `count` words for the u and ⌈`count`/32⌉ + 6 for the bits. In N ≥ 2·count + 384 bits there are fewer
-    /// ones than needed with a probability of at most e^(−(N − 2·count)²/2N) < 2⁻⁷⁵ (Hoeffding); then all zeroes
-    /// count.
+    /// Draws `count` words for the u and ⌈`count`/32⌉ + 6 for the bits. In N ≥ 2·count + 384 bits
+    /// there are fewer ones than needed with a probability of at most e^(−(N − 2·count)²/2N) < 2⁻⁷⁵
+    /// (Hoeffding); then all zeroes count.
     fn sum_of_exponentials<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) -> f64 {
         const TWO_TO_MINUS_65: f64 = 0.5 / (1u128 << 64) as f64;
         let mut products = [1.0; LANES];
@@ -99,7 +101,8 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         (f64::from(zeroes) * LN_2 + minus_ln(g, w)).max(0.0)
     }
 
-    /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.
+    /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs`
+    /// words.
     pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
         #[allow(clippy::disallowed_methods, reason = "a public number")]
         let pairs = pairs.clamp(1, PAIRS);
@@ -128,14 +131,14 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Drop for Sampler<T> {
     }
 }
 
-/// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the first of each pair, then
-/// as many second ones.
+/// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the
+/// first of each pair, then as many second ones.
 pub(crate) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
     box_muller_by(words, radii, gaussians, fill_exponentials, square_roots);
 }
 
-/// [`box_muller`] with the instructions of the function that calls it: `exponentials` is [`fill_exponentials`] or
-/// [`fill_exponentials_here`], `square_roots` takes each.
+/// [`box_muller`] with the instructions of the function that calls it: `exponentials` is
+/// [`fill_exponentials`] or [`fill_exponentials_here`], `square_roots` takes each.
 #[inline(always)]
 pub(crate) fn box_muller_by(
     words: &[u64],
@@ -175,9 +178,10 @@ pub(crate) fn fill_exponentials_here(words: &[u64], count: usize, out: &mut [f64
 
 /// −ln v for v = (2⁶⁴·high + low + ½) / 2¹²⁸.
 ///
-/// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it keeps
-/// its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the upper half,
-/// and 1 − w the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)), all of it positive.
+/// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it
+/// keeps its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the
+/// upper half, and 1 − w the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)),
+/// all of it positive.
 #[inline(always)]
 fn exponential(high: u64, low: u64) -> f64 {
     const TWO_TO_MINUS_64: f64 = 1.0 / (1u128 << 64) as f64;
@@ -205,8 +209,8 @@ fn minus_ln(g: i32, w: f64) -> f64 {
     f64::from(g) * LN_2 + s * polynomial(&TWICE_ARTANH, s * s)
 }
 
-/// The number of zeroes before the `rank`-th one, in the order of the words and from their low bits up; all
-/// zeroes if there are fewer ones. The same steps for all bits.
+/// The number of zeroes before the `rank`-th one, in the order of the words and from their low bits
+/// up; all zeroes if there are fewer ones. The same steps for all bits.
 fn zeroes_before_one(words: &[u64], mut rank: u32) -> u32 {
     let mask = |condition: bool| u32::from(condition).wrapping_neg();
     let mut zeroes: u32 = 0;
@@ -229,8 +233,8 @@ fn zeroes_before_one(words: &[u64], mut rank: u32) -> u32 {
     zeroes
 }
 
-/// The polynomial with these coefficients, in pairs of an odd and an even power, highest first. Two chains of
-/// operations instead of one.
+/// The polynomial with these coefficients, in pairs of an odd and an even power, highest first. Two
+/// chains of operations instead of one.
 #[inline(always)]
 fn polynomial<const N: usize>(pairs: &[[f64; 2]; N], x: f64) -> f64 {
     let square = x * x;
@@ -254,8 +258,8 @@ const TWICE_ARTANH: [[f64; 2]; 8] = [
     [2.0 / 3.0, 2.0],
 ];
 
-/// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is mirrored
-/// at the diagonal and at the axes from the other three.
+/// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is
+/// mirrored at the diagonal and at the axes from the other three.
 #[inline(always)]
 fn direction(word: u64) -> (f64, f64) {
     const STEP: f64 = FRAC_PI_4 / (1u64 << 61) as f64;
@@ -272,7 +276,8 @@ fn direction(word: u64) -> (f64, f64) {
     )
 }
 
-/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of the sum.
+/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of
+/// the sum.
 const SIN: [[f64; 2]; 5] = [
     [
         -1.0 / 121_645_100_408_832_000.0,
@@ -381,7 +386,8 @@ mod tests {
         }
     }
 
-    /// The tables hold the series that they are named for, and these leave out no more than is written there.
+    /// The tables hold the series that they are named for, and these leave out no more than is
+    /// written there.
     #[test]
     fn series_are_those_of_their_functions() {
         let q = FRAC_PI_4 * FRAC_PI_4;

@@ -1,80 +1,84 @@
 //! n-dimensional Laplace noise on a public grid.
 //!
-//! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for the
-//! Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021). Adding such
-//! noise in floating point and releasing the sum protects next to nothing: the low bits tell which input
-//! can have given them (Mironov 2012; Haney et al. 2022). Here the private vector enters as integers, the
-//! noise is drawn without looking at it, rounded to an integer and added, and what leaves is the sum
-//! rounded to a public grid.
+//! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for
+//! the Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021).
+//! Adding such noise in floating point and releasing the sum protects next to nothing: the low bits
+//! tell which input can have given them (Mironov 2012; Haney et al. 2022). Here the private vector
+//! enters as integers, the noise is drawn without looking at it, rounded to an integer and added,
+//! and what leaves is the sum rounded to a public grid.
 //!
 //! # The noise
 //!
-//! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as a scale
-//! mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by a small norm.
-//! χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd; from 16 exponentials on their
-//! sum takes one logarithm.
+//! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as
+//! a scale mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by
+//! a small norm. χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd;
+//! from 16 exponentials on their sum takes one logarithm.
 //!
 //! # The grid
 //!
-//! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact integers:
-//! public, the same on all targets. Rounding to it adds less than 2.1·10⁻⁵ of the noise's variance.
-//! A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero, clamped to
-//! ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
+//! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact
+//! integers: public, the same on all targets. Rounding to it adds less than 2.1·10⁻⁵ of the noise's
+//! variance. A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero,
+//! clamped to ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
 //!
 //! # Guarantee
 //!
-//! For all x, x' and every set S of releases,
-//! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀,
-//! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
-//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; after a projection of
-//! sensitivity Δ that is ε times the distance before it.)
+//! For all x, x' and every set S of releases, Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈
+//! S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀, with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed
+//! point of the input, for every dimension m ≤ 1024 and 0.1 ≤ ε ≤ 1000. (Distances are in units of
+//! the point that gets the noise; after a projection of sensitivity Δ that is ε times the distance
+//! before it.)
 //!
-//! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
-//! computed ones as leading bits. Let (1) no v of the sampler be below 2⁻⁷²; (2) ‖g'‖ ≤ √(m+1) + 10; and where
-//! exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥ √(m+1)/8. There are at most 528 such v;
-//! ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at most √(m+1); for (3) see the sampler; and
-//! (4) fails with at most (t·e^(1−t))^((m+1)/2) at t = 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a
-//! probability of at most 528·2⁻⁷² + e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
+//! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables
+//! have the computed ones as leading bits. Let (1) no v of the sampler be below 2⁻⁷²; (2) ‖g'‖ ≤
+//! √(m+1) + 10; and where exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥
+//! √(m+1)/8. There are at most 528 such v; ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at
+//! most √(m+1); for (3) see the sampler; and (4) fails with at most (t·e^(1−t))^((m+1)/2) at t =
+//! 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a probability of at most 528·2⁻⁷² +
+//! e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
 //!
-//! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum, and
-//!   by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than 2⁻⁶³, since
-//!   |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
-//! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two operations
-//!   2μ; the series, its terms positive and its argument at most 1/9, adds 3μ with what it inherits and leaves
-//!   out, the product μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2; 1 − significand is exact, so
-//!   the artanh, at most half of the whole, errs by 6μ, g·ln 2 by 2μ, the sum by μ; nothing cancels.
-//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 2.5μ in the angle, at most as
-//!   much in sine or cosine, 4μ for the series (two roundings of about its size, of terms with alternating signs)
-//!   and the product, and 2⁻⁶² for the bits that the angle does not have. So |g| ≤ 10 errs by at most
-//!   13μ of it, and 2⁻⁵⁸.
-//! - χ², exponential by exponential: 9μ, or 27μ for the squared Gaussian, one term of a sum of positive terms
-//!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22.5μ of itself.
-//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product with
-//!   n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
-//!   3(m+1)μ and 28μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 15μ of itself.
-//! - Either way by at most 27μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
-//!   g: 4μ.
+//! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum,
+//!   and by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than
+//!   2⁻⁶³, since |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
+//! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two
+//!   operations 2μ; the series, its terms positive and its argument at most 1/9, adds 3μ with what
+//!   it inherits and leaves out, the product μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2;
+//!   1 − significand is exact, so the artanh, at most half of the whole, errs by 6μ, g·ln 2 by 2μ,
+//!   the sum by μ; nothing cancels.
+//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 2.5μ in the angle, at
+//!   most as much in sine or cosine, 4μ for the series (two roundings of about its size, of terms
+//!   with alternating signs) and the product, and 2⁻⁶² for the bits that the angle does not have.
+//!   So |g| ≤ 10 errs by at most 13μ of it, and 2⁻⁵⁸.
+//! - χ², exponential by exponential: 9μ, or 27μ for the squared Gaussian, one term of a sum of
+//!   positive terms with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most
+//!   22.5μ of itself.
+//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product
+//!   with n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs
+//!   by at most 3(m+1)μ and 28μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4),
+//!   and 15μ of itself.
+//! - Either way by at most 27μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and
+//!   its product with g: 4μ.
 //! - n is z·2^F rounded: half a unit, 2^−F/2 ≤ 2⁻⁴⁷·s.
 //!
-//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of
-//! 10·(√(m+1) + 10)·Δ/ε are 440·2⁻⁵³ < 0.86·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
+//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of 10·(√(m+1) +
+//! 10)·Δ/ε are 440·2⁻⁵³ < 0.86·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
 //!
-//! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release is y, and
-//! into the cube grown by η if it is. The shift from X to X' costs
-//! e^(ε‖X−X'‖2^−F/Δ) with ‖X − X'‖·2^−F ≤ ‖x − x'‖ + √m·2^−F (rounding towards zero and clamping are monotone and
-//! 1-Lipschitz, up to a unit). Scaling the shrunk cube onto the grown one costs
-//! ((h+2η)/(h−2η))^m in volume and e^(2ε√m·η/Δ) in density. So κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ; with h > s/128 the
+//! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release
+//! is y, and into the cube grown by η if it is. The shift from X to X' costs e^(ε‖X−X'‖2^−F/Δ) with
+//! ‖X − X'‖·2^−F ≤ ‖x − x'‖ + √m·2^−F (rounding towards zero and clamping are monotone and
+//! 1-Lipschitz, up to a unit). Scaling the shrunk cube onto the grown one costs ((h+2η)/(h−2η))^m
+//! in volume and e^(2ε√m·η/Δ) in density. So κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ; with h > s/128 the
 //! first is below 5·m·2⁻³⁷·(1 + 10/√(m+1)) < 2⁻²³, and the second below 2⁻³⁰. ∎
 //!
-//! The sum is integer addition of a noise that does not depend on x: there is no floating-point attack
-//! surface.
+//! The sum is integer addition of a noise that does not depend on x: there is no floating-point
+//! attack surface.
 //!
 //! # Leaks
 //!
-//! A release takes the same words and the same operations whatever is drawn and whatever the vector: no branch,
-//! no table. Where floating point is emulated (Cortex-M without double precision), or division and square root
-//! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
-//! keep the timing of releases hidden on such devices.
+//! A release takes the same words and the same operations whatever is drawn and whatever the
+//! vector: no branch, no table. Where floating point is emulated (Cortex-M without double
+//! precision), or division and square root have early exits, time still depends on the *noise*, and
+//! an observer of it learns about the vector: keep the timing of releases hidden on such devices.
 
 mod discrete;
 pub(crate) mod fixed;
@@ -110,8 +114,8 @@ const MIN_EPSILON: Epsilon = match Epsilon::from_micro(100_000) {
 pub enum Noise {
     /// Density proportional to exp(−ε‖z‖/Δ): the least noise, with κ and δ₀ of the [module](self).
     Laplace = 3,
-    /// Independent discrete Laplace noise on each coordinate, with ε/√m: no δ, exact, integers only; its
-    /// deviation is about √2 times larger.
+    /// Independent discrete Laplace noise on each coordinate, with ε/√m: no δ, exact, integers
+    /// only; its deviation is about √2 times larger.
     DiscreteLaplace = 4,
 }
 
@@ -144,8 +148,8 @@ enum Law {
 }
 
 impl Laplace {
-    /// n-dimensional Laplace noise for vectors of `dimension` coordinates: ε per unit of distance before
-    /// a map of this sensitivity.
+    /// n-dimensional Laplace noise for vectors of `dimension` coordinates: ε per unit of distance
+    /// before a map of this sensitivity.
     ///
     /// # Errors
     /// [`LaplaceError::Dimension`] outside 1..=1024, [`LaplaceError::Epsilon`] outside 0.1..=1000.
@@ -245,8 +249,8 @@ impl Laplace {
         }
     }
 
-    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in magnitude;
-    /// one for each `out`.
+    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in
+    /// magnitude; one for each `out`.
     pub(crate) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
         &self,
         coordinates: impl Coordinates,
@@ -301,8 +305,8 @@ impl Laplace {
 
 /// ⌊(x + 2³⁹)/2⁴⁰⌋.
 ///
-/// Nothing wraps: a coordinate is at most 2⁶¹ and its noise below 2⁵⁵ whatever is drawn, as s·2^F < 2⁴⁷,
-/// ‖g'‖ < 11·√(m+1) and |g| < 13.4.
+/// Nothing wraps: a coordinate is at most 2⁶¹ and its noise below 2⁵⁵ whatever is drawn, as s·2^F <
+/// 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4.
 fn round_to_grid(x: i64) -> i32 {
     // 24 bits are left.
     (x.wrapping_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
@@ -349,8 +353,8 @@ impl Coordinates for Floats<'_> {
 }
 
 impl FixedPoint {
-    /// For a grid of steps 2^`grid_exponent` and coordinates within B = 2^`bound_exponent`; refused unless
-    /// 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
+    /// For a grid of steps 2^`grid_exponent` and coordinates within B = 2^`bound_exponent`; refused
+    /// unless 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
     fn new(grid_exponent: i32, bound_exponent: i32) -> Result<Self, LaplaceError> {
         let least = grid_exponent - BITS_BELOW_GRID as i32;
         let most = grid_exponent + MAX_GRID_BITS;
@@ -574,8 +578,8 @@ mod tests {
         }
     }
 
-    /// The radius of the noise follows the Gamma law, by Kolmogorov and Smirnov; the coordinates have
-    /// mean 0 and variance (m+1)/ε².
+    /// The radius of the noise follows the Gamma law, by Kolmogorov and Smirnov; the coordinates
+    /// have mean 0 and variance (m+1)/ε².
     #[test]
     fn noise_follows_its_law() {
         for (dimension, e, draws) in [
