@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{Cause, Error, Result};
 
@@ -416,6 +417,54 @@ pub(crate) fn tensor_bytes(tensors: &[Tensor<'_>], description: &impl Serialize)
     let description = serde_json::to_string(description).expect("strings and numbers are JSON");
     let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
     safetensors::serialize(views, Some(metadata)).expect("the tensors are valid")
+}
+
+/// The tensors and the description of a safetensors file.
+///
+/// # Errors
+/// What is wrong with the content.
+#[doc(hidden)]
+pub fn described<D: DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, D), String> {
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
+    let metadata = header.metadata().as_ref();
+    let description = metadata
+        .and_then(|all| all.get(DESCRIPTION))
+        .ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
+    let description = serde_json::from_str(description)
+        .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
+    Ok((tensors, description))
+}
+
+/// A tensor of finite f32 with `A` axes, none of length 0: its shape and its numbers.
+///
+/// # Errors
+/// What is wrong with the tensor.
+#[doc(hidden)]
+pub fn f32s<const A: usize>(
+    tensors: &SafeTensors<'_>,
+    name: &str,
+) -> Result<([usize; A], Vec<f32>), String> {
+    let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
+    let shape = <[usize; A]>::try_from(tensor.shape())
+        .ok()
+        .filter(|shape| tensor.dtype() == Dtype::F32 && !shape.contains(&0))
+        .ok_or_else(|| {
+            format!(
+                "tensor \"{name}\" is {:?} {:?}; expected F32 with {A} axes, none of length 0",
+                tensor.dtype(),
+                tensor.shape()
+            )
+        })?;
+    let numbers = tensor.data().as_chunks().0.iter();
+    let numbers: Vec<f32> = numbers.map(|x| f32::from_le_bytes(*x)).collect();
+    match numbers.iter().position(|x| !x.is_finite()) {
+        Some(place) => Err(format!(
+            "tensor \"{name}\" has {} at position {place}, which is not finite",
+            numbers[place]
+        )),
+        None => Ok((shape, numbers)),
+    }
 }
 
 impl Write for AtomicFile {

@@ -11,7 +11,7 @@ use undertone_core::release::{Mechanism, Outcome, Release};
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
-use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, tensor_bytes};
+use crate::files::atomic::{AtomicFile, Tensor, described, tensor_bytes};
 use crate::files::foreign;
 use crate::pack::calibration::Calibration;
 
@@ -211,15 +211,7 @@ impl Candidates {
         if bytes.starts_with(&MAGIC) {
             return Err("it is a pack; name the candidates that were written beside it".to_owned());
         }
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
-        let description = header
-            .metadata()
-            .as_ref()
-            .and_then(|all| all.get(DESCRIPTION));
-        let description = description.ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
-        let description: Description<'_> = serde_json::from_str(description)
-            .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
+        let (tensors, description) = described::<Description<'static>>(bytes)?;
         let digest = |hexadecimal: &str| -> Result<[u8; 32], String> {
             let mut digest = [0; 32];
             hex::decode_to_slice(hexadecimal, &mut digest)

@@ -5,7 +5,7 @@
 //! the candidates in their order.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nalgebra::{DMatrix, DMatrixView, DVectorView};
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -14,10 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::DocumentVectors;
 use crate::error::{Cause, Error, Result};
-use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
-
-/// Hidden layers of a recoder at most, and the last.
-const MOST_LAYERS: usize = 5;
+use crate::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
 /// A recoder H: sentence vector to sentence vector (Meehan, Mrini and Chaudhuri 2022).
 #[derive(Clone, Debug, PartialEq)]
@@ -92,14 +89,6 @@ pub struct ScoreHeads {
     pub thresholds: Vec<f32>,
 }
 
-/// Tensors of a file, and what it says of itself.
-struct Parts {
-    path: PathBuf,
-    wanted: &'static str,
-    bytes: Vec<u8>,
-    description: Description,
-}
-
 #[derive(Serialize, Deserialize)]
 struct Description {
     encoder_digest: String,
@@ -107,97 +96,59 @@ struct Description {
     names: Vec<String>,
 }
 
-impl Parts {
-    fn read(path: &Path, wanted: &'static str) -> Result<Self> {
-        let bytes = fs::read(path).map_err(Error::io("read", path))?;
-        let description = description(&bytes).map_err(|problem| bad(path, wanted, problem))?;
-        Ok(Self {
-            path: path.to_owned(),
-            wanted,
-            bytes,
-            description,
-        })
-    }
-
-    fn bad(&self, problem: String) -> Error {
-        bad(&self.path, self.wanted, problem)
-    }
-
-    /// A tensor with `axes` axes: its shape and its numbers.
-    fn tensor(&self, name: &str, axes: usize) -> Result<(Vec<usize>, Vec<f32>)> {
-        let read = || {
-            let tensors =
-                SafeTensors::deserialize(&self.bytes).map_err(|error| error.to_string())?;
-            let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
-            let shape = tensor.shape();
-            if tensor.dtype() != Dtype::F32 || shape.len() != axes || shape.contains(&0) {
-                return Err(format!(
-                    "tensor \"{name}\" is {:?} {shape:?}; expected F32 with {axes} axes and no empty one",
-                    tensor.dtype()
-                ));
-            }
-            let numbers = tensor.data().as_chunks().0.iter();
-            let numbers: Vec<f32> = numbers.map(|x| f32::from_le_bytes(*x)).collect();
-            match numbers.iter().position(|x| !x.is_finite()) {
-                Some(place) => Err(format!("number {place} of tensor \"{name}\" is not finite")),
-                None => Ok((shape.to_vec(), numbers)),
-            }
-        };
-        read().map_err(|problem| self.bad(problem))
-    }
-
-    fn tensor_is_missing(&self, name: &str) -> bool {
-        let tensors = SafeTensors::deserialize(&self.bytes);
-        tensors.is_ok_and(|tensors| tensors.tensor(name).is_err())
-    }
-
-    /// A matrix, and a vector with a number for each row.
-    fn layer(&self, weights: &str, bias: &str) -> Result<Layer> {
-        let (shape, weights) = self.tensor(weights, 2)?;
-        let (rows, bias) = self.tensor(bias, 1)?;
-        if rows[0] != shape[0] {
-            let problem = format!("it has {} rows of weights and {} biases", shape[0], rows[0]);
-            return Err(self.bad(problem));
-        }
-        Ok(Layer {
-            inputs: shape[1],
-            weights,
-            bias,
-        })
-    }
-
-    /// Refuses a file that was made with another encoder, or for vectors of another length.
-    fn check(&self, encoder: &EncoderIdentity, dimension: usize, found: usize) -> Result<()> {
-        if self.description.encoder_digest != hex::encode(encoder.digest) {
-            let problem = format!(
+impl Description {
+    /// Refuses vectors of another encoder, or of another length than the trained part reads.
+    fn check(
+        &self,
+        encoder: &EncoderIdentity,
+        dimension: usize,
+        reads: usize,
+    ) -> Result<(), String> {
+        if self.encoder_digest != hex::encode(encoder.digest) {
+            return Err(format!(
                 "it was trained with another encoder than `{}`; name the encoder of the training",
                 encoder.name
-            );
-            return Err(self.bad(problem));
+            ));
         }
-        if found != dimension {
-            let problem = format!("it reads {found} coordinates, the encoder gives {dimension}");
-            return Err(self.bad(problem));
+        if reads != dimension {
+            return Err(format!(
+                "it reads {reads} coordinates, the encoder gives {dimension}"
+            ));
         }
         Ok(())
     }
 }
 
-fn bad(path: &Path, wanted: &'static str, problem: String) -> Error {
-    Error::from(Cause::Trained {
-        path: path.to_owned(),
-        wanted,
-        problem,
+/// A matrix, and a vector with a number for each row.
+fn layer(tensors: &SafeTensors<'_>, weights: &str, bias: &str) -> Result<Layer, String> {
+    let ([rows, inputs], weights) = f32s(tensors, weights)?;
+    let ([biases], bias) = f32s(tensors, bias)?;
+    if rows != biases {
+        return Err(format!("it has {rows} rows of weights and {biases} biases"));
+    }
+    Ok(Layer {
+        inputs,
+        weights,
+        bias,
     })
 }
 
-fn description(bytes: &[u8]) -> Result<Description, String> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-    let metadata = header.metadata().as_ref();
-    let description = metadata.and_then(|all| all.get(DESCRIPTION));
-    let description = description.ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
-    serde_json::from_str(description)
-        .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))
+/// Reads a file that `parse` understands as `wanted`.
+fn read<T>(
+    path: &Path,
+    wanted: &'static str,
+    parse: impl FnOnce(&SafeTensors<'_>, Description) -> Result<T, String>,
+) -> Result<T> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    described(&bytes)
+        .and_then(|(tensors, description)| parse(&tensors, description))
+        .map_err(|problem| {
+            Error::from(Cause::Trained {
+                path: path.to_owned(),
+                wanted,
+                problem,
+            })
+        })
 }
 
 fn bytes(numbers: &[f32]) -> Vec<u8> {
@@ -258,46 +209,44 @@ impl ScoreHeads {
         encoder: &EncoderIdentity,
         dimension: usize,
     ) -> Result<Self> {
-        let parts = Parts::read(path, "score heads")?;
-        let Layer {
-            inputs,
-            weights,
-            bias,
-        } = parts.layer("weights", "bias")?;
-        let (_, centre) = parts.tensor("centre", 1)?;
-        let (_, thresholds) = parts.tensor("thresholds", 1)?;
-        parts.check(encoder, dimension, inputs)?;
-        let found = &parts.description.names;
-        let differs = |(found, wanted): (&String, &String)| {
-            (found != wanted)
-                .then(|| format!("the corpus has the candidate {wanted:?}, it has {found:?}"))
-        };
-        let problem = if centre.len() != inputs {
-            Some(format!(
-                "its centre has {} coordinates, its weights {inputs}",
-                centre.len()
-            ))
-        } else if !thresholds.is_sorted() {
-            Some("its thresholds do not ascend".to_owned())
-        } else if bias.len() != names.len() || found.len() != names.len() {
-            Some(format!(
-                "it has {} heads and {} names; the corpus has {} candidates",
-                bias.len(),
-                found.len(),
-                names.len()
-            ))
-        } else {
-            found.iter().zip(names).find_map(differs)
-        };
-        match problem {
-            Some(problem) => Err(parts.bad(problem)),
-            None => Ok(Self {
+        read(path, "score heads", |tensors, description| {
+            let Layer {
+                inputs,
+                weights,
+                bias,
+            } = layer(tensors, "weights", "bias")?;
+            let ([length], centre) = f32s(tensors, "centre")?;
+            let ([_], thresholds) = f32s(tensors, "thresholds")?;
+            description.check(encoder, dimension, inputs)?;
+            if length != inputs {
+                return Err(format!(
+                    "its centre has {length} coordinates, its weights {inputs}"
+                ));
+            }
+            if !thresholds.is_sorted() {
+                return Err("its thresholds do not ascend".to_owned());
+            }
+            let found = &description.names;
+            if bias.len() != names.len() || found.len() != names.len() {
+                return Err(format!(
+                    "it has {} heads and {} names; the corpus has {} candidates",
+                    bias.len(),
+                    found.len(),
+                    names.len()
+                ));
+            }
+            if let Some((found, wanted)) = found.iter().zip(names).find(|(a, b)| a != b) {
+                return Err(format!(
+                    "the corpus has the candidate {wanted:?}, it has {found:?}"
+                ));
+            }
+            Ok(Self {
                 centre,
                 weights,
                 bias,
                 thresholds,
-            }),
-        }
+            })
+        })
     }
 }
 
@@ -328,23 +277,26 @@ impl Recoder {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
     pub fn read(path: &Path, encoder: &EncoderIdentity, dimension: usize) -> Result<Self> {
-        let parts = Parts::read(path, "a recoder")?;
-        let mut layers = vec![parts.layer("0.weight", "0.bias")?];
-        parts.check(encoder, dimension, layers[0].inputs)?;
-        for number in 1..MOST_LAYERS {
-            let name = format!("{}.weight", 2 * number);
-            if parts.tensor_is_missing(&name) {
-                break;
+        read(path, "a recoder", |tensors, description| {
+            let first = layer(tensors, "0.weight", "0.bias")?;
+            description.check(encoder, dimension, first.inputs)?;
+            let mut layers = vec![first];
+            loop {
+                let (place, before) = (2 * layers.len(), layers[layers.len() - 1].bias.len());
+                let name = format!("{place}.weight");
+                if tensors.tensor(&name).is_err() {
+                    return Ok(Self { layers });
+                }
+                let layer = layer(tensors, &name, &format!("{place}.bias"))?;
+                if layer.inputs != before {
+                    return Err(format!(
+                        "\"{name}\" reads {} numbers of {before}",
+                        layer.inputs
+                    ));
+                }
+                layers.push(layer);
             }
-            let layer = parts.layer(&name, &format!("{}.bias", 2 * number))?;
-            let before = layers[number - 1].bias.len();
-            if layer.inputs != before {
-                let problem = format!("\"{name}\" reads {} numbers of {before}", layer.inputs);
-                return Err(parts.bad(problem));
-            }
-            layers.push(layer);
-        }
-        Ok(Self { layers })
+        })
     }
 }
 

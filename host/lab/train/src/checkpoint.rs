@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Epoch, State, network};
 use undertone::error::{Cause, Error, Result};
-use undertone::files::atomic::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
+use undertone::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
 const KIND: &str = "an interrupted training";
 
@@ -200,50 +200,6 @@ fn state(tensors: &SafeTensors<'_>, steps: usize, like: &State) -> Result<State,
             })
             .collect(),
     })
-}
-
-/// The tensors and the description of a safetensors file.
-fn described<D: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, D), String> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
-    let description = header
-        .metadata()
-        .as_ref()
-        .and_then(|all| all.get(DESCRIPTION))
-        .ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
-    let description = serde_json::from_str(description)
-        .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
-    Ok((tensors, description))
-}
-
-/// A tensor of finite f32 with `A` axes, none of length 0.
-fn f32s<const A: usize>(
-    tensors: &SafeTensors<'_>,
-    name: &str,
-) -> Result<([usize; A], Vec<f32>), String> {
-    let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
-    let shape = <[usize; A]>::try_from(tensor.shape())
-        .ok()
-        .filter(|shape| tensor.dtype() == Dtype::F32 && !shape.contains(&0))
-        .ok_or_else(|| {
-            format!(
-                "tensor \"{name}\" is {:?} {:?}; wanted is F32 with {A} axes, none of length 0",
-                tensor.dtype(),
-                tensor.shape()
-            )
-        })?;
-    let values: Vec<f32> = tensor
-        .data()
-        .chunks_exact(4)
-        .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
-        .collect();
-    match values.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(format!(
-            "tensor \"{name}\" has {} at position {position}; wanted are finite numbers",
-            values[position]
-        )),
-        None => Ok((shape, values)),
-    }
 }
 
 #[cfg(test)]
