@@ -8,6 +8,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::corpus::{CorpusDocument, batches_of};
+use crate::encoder::check_finite;
 use crate::encoder::vectors::DocumentVectors;
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
@@ -233,15 +234,10 @@ impl<'a> Encoded<'a> {
             })),
             false => Ok(()),
         };
-        let name = self.encoding.encoder().identity().name.clone();
-        let dimension = self.encoding.encoder().dimension();
+        let encoder = self.encoding.encoder();
+        let dimension = encoder.dimension();
         let passed = self.pass(|document, sentences, rows| {
-            if let Some(odd) = rows.iter().position(|x| !x.is_finite()) {
-                return Err(Error::from(Cause::NotFinite {
-                    encoder: name.clone(),
-                    sentence: end as usize + odd / dimension,
-                }));
-            }
+            check_finite(encoder, rows, end as usize)?;
             let comma = if documents > 0 { "," } else { "" };
             ids += &in_string(&format!("{comma}{}", json!(document.id)));
             labels += &in_string(&format!("{comma}{}", json!(document.label)));

@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use rayon::prelude::*;
 
-use crate::error::{Cause, Result};
+use crate::error::{Cause, Error, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
@@ -229,6 +229,18 @@ pub(crate) fn each_alone<E: Encoder + ?Sized>(
             progress.advance(1);
             Ok(())
         })
+}
+
+/// Refuses vectors of `encoder` with a NaN or ∞ in them. `rows` is `[sentences][dimension]`; `before` sentences precede
+/// the first.
+pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32], before: usize) -> Result<()> {
+    match rows.iter().position(|x| !x.is_finite()) {
+        Some(position) => Err(Error::from(Cause::NotFinite {
+            encoder: encoder.identity().name.clone(),
+            sentence: before + position / encoder.dimension(),
+        })),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

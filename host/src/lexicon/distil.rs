@@ -20,12 +20,13 @@ use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, Word, words};
 use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 
 use crate::corpus::CorpusDocument;
+use crate::encoder::check_finite;
 use crate::encoder::embeddings::Embeddings;
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
-use crate::pack::{LexiconData, check_finite, lexicon_pack, limit};
+use crate::pack::{LexiconData, lexicon_pack, limit};
 use crate::progress::Progress;
 
 /// The constant a of the weights.
@@ -157,8 +158,8 @@ pub fn distil(
         Progress::new("encoding sentences", sentences)
     })?;
     let vectors = sentences.vectors();
-    check_finite(encoder, &alone)?;
-    check_finite(encoder, vectors.rows())?;
+    check_finite(encoder, &alone, 0)?;
+    check_finite(encoder, vectors.rows(), 0)?;
 
     let directions = shared_directions(vectors, size.dimension);
     let targets = projected(&of_documents(vectors), full, &directions);

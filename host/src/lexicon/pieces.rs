@@ -19,6 +19,7 @@ use undertone_core::lexicon::{CONTINUATION, MAX_LEXICON_DIMENSION, Matching, pie
 use undertone_core::pack::format::MAX_WORDS;
 
 use crate::corpus::{CorpusDocument, LINE_LIMIT};
+use crate::encoder::check_finite;
 use crate::error::{Cause, Error, Result};
 use crate::files::foreign;
 use crate::files::lines::Lines;
@@ -26,7 +27,7 @@ use crate::files::resume::Encoding;
 use crate::lexicon::affixes;
 use crate::lexicon::distil::{Features, fit, principal_directions, projected, quantised, weight};
 use crate::lexicon::word_vectors::Matrix;
-use crate::pack::{check_finite, lexicon_pack, limit};
+use crate::pack::{lexicon_pack, limit};
 use crate::progress::Progress;
 
 /// Words of a language with how frequent they are.
@@ -163,7 +164,7 @@ impl WordList {
         let progress = Progress::new("encoding words", texts.len() as u64);
         let vectors = encoding.rows(&texts, &progress)?;
         let encoder = encoding.encoder();
-        check_finite(encoder, &vectors)?;
+        check_finite(encoder, &vectors, 0)?;
         let name = encoder.identity().name.clone();
         Ok(self.pieces(name, vectors, encoder.dimension()))
     }

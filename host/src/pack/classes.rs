@@ -11,6 +11,7 @@ use undertone_core::rng::{self, PublicRng};
 use super::held_out::{Chosen, Inputs, Public, Sections};
 use super::scores::{reach, scores_data};
 use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
+use crate::encoder::check_finite;
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
@@ -295,12 +296,7 @@ fn means(
     let mut before = 0;
     let mut found = false;
     let passed = corpus.pass(|document, sentences, rows| {
-        if let Some(position) = rows.iter().position(|x| !x.is_finite()) {
-            return Err(Error::from(Cause::NotFinite {
-                encoder: encoder.identity().name.clone(),
-                sentence: before + position / dimension,
-            }));
-        }
+        check_finite(encoder, rows, before)?;
         before += sentences.len();
         if sentences.is_empty() {
             return Ok(());

@@ -31,7 +31,7 @@ use undertone_core::select::MAX_CANDIDATES;
 use crate::corpus::CorpusDocument;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::encoder::{Encoder, NoEncoder};
+use crate::encoder::{Encoder, NoEncoder, check_finite};
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::AtomicFile;
 use crate::pack::candidates::{Candidate, Candidates};
@@ -311,7 +311,7 @@ fn by_depth(
     let encoded = Embeddings::encode(corpus.encoding(), &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    check_finite(corpus.encoding().encoder(), encoded.vectors().rows())?;
+    check_finite(corpus.encoding().encoder(), encoded.vectors().rows(), 0)?;
     let sentences = encoded.sentences().len();
     let fitting = encoded.by_document().enumerate();
     let mut chosen: Vec<usize> = fitting
@@ -339,17 +339,6 @@ fn by_depth(
         documents: read,
         sentences,
     })
-}
-
-/// Refuses vectors of an encoder with a NaN or ∞ in them; `rows` is `[sentences][dimension]`.
-pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32]) -> Result<()> {
-    match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::from(Cause::NotFinite {
-            encoder: encoder.identity().name.clone(),
-            sentence: position / encoder.dimension(),
-        })),
-        None => Ok(()),
-    }
 }
 
 /// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
