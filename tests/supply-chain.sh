@@ -28,14 +28,15 @@ EOF
 fi
 
 "$deny" check licenses bans sources
-# The laboratory's tensor library has a macro package of its own.
-awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
-    $0 == "exceptions = [" { print "    { allow = [\"MPL-2.0\"], crate = \"colored\" }," }' deny.toml >"$work/lab.toml"
-"$deny" --manifest-path host/lab/Cargo.toml --config "$work/lab.toml" check licenses bans sources
-# The package for Python links the bindings of NumPy beside it.
-awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
-    $0 == "exceptions = [" { print "    { allow = [\"BSD-2-Clause\"], crate = \"numpy\" }," }' deny.toml >"$work/python.toml"
-"$deny" --manifest-path ffi/python/Cargo.toml --config "$work/python.toml" check licenses bans sources
+# with_exception WORKSPACE LICENCE CRATE: a workspace of its own, which links one crate with another licence.
+with_exception() {
+    awk -v exception="    { allow = [\"$2\"], crate = \"$3\" }," '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
+        $0 == "exceptions = [" { print exception }' deny.toml >"$work/workspace.toml"
+    "$deny" --manifest-path "$1/Cargo.toml" --config "$work/workspace.toml" check licenses bans sources
+}
+# A macro package of the laboratory's tensor library, and the bindings of NumPy.
+with_exception host/lab MPL-2.0 colored
+with_exception ffi/python BSD-2-Clause numpy
 
 # A new database, so that an old one is not mistaken for today's.
 awk -v path="$work/advisories" '{ print } $0 == "[advisories]" { print "db-path = \"" path "\"" }' \

@@ -256,40 +256,31 @@ impl Arguments {
             Some(size) => encoder.within(size, self.heads == HeadsArg::Features)?,
         };
         AtomicFile::check(&self.out)?;
-        let identity = encoder.encoder.identity().clone();
-        let heads = |documents: &DocumentVectors, _: &Targets, names: &[String]| {
-            let path = self
-                .heads_from
-                .as_ref()
-                .expect("only called if there is a file");
-            ScoreHeads::read(path, names, &identity, documents.dimension())
-        };
-        let recoder = |documents: &DocumentVectors| {
-            let path = self
-                .recoder_from
-                .as_ref()
-                .expect("only called if there is a file");
-            Recoder::read(path, &identity, documents.dimension())
-        };
-        match self.selector {
-            SelectorArg::Scores if self.heads_from.is_some() => {
+        let identity = encoder.encoder.identity();
+        match (self.selector, &self.heads_from, &self.recoder_from) {
+            (SelectorArg::Scores, Some(path), _) => {
+                let heads = |documents: &DocumentVectors, _: &Targets, names: &[String]| {
+                    ScoreHeads::read(path, names, identity, documents.dimension())
+                };
                 self.build(&encoder, self.scores(Fit::InMemory(&heads)))
             }
-            SelectorArg::Scores if self.heads == HeadsArg::Vectors => {
+            (SelectorArg::Scores, None, _) if self.heads == HeadsArg::Vectors => {
                 self.build(&encoder, self.scores(Fit::ClosedForm))
             }
-            SelectorArg::Scores => {
+            (SelectorArg::Scores, None, _) => {
                 let contest = Contest {
                     inputs: self.heads.inputs(self.encoder.encoder.is_some()),
                     size: self.size,
                 };
                 self.build(&encoder, self.scores(Fit::HeldOut(contest)))
             }
-            SelectorArg::Depth => {
-                let recoder: Option<&pack::TrainRecoder<'_>> =
-                    self.recoder_from.is_some().then_some(&recoder);
-                self.build(&encoder, self.depth(recoder))
+            (SelectorArg::Depth, _, Some(path)) => {
+                let recoder = |documents: &DocumentVectors| {
+                    Recoder::read(path, identity, documents.dimension())
+                };
+                self.build(&encoder, self.depth(Some(&recoder)))
             }
+            (SelectorArg::Depth, _, None) => self.build(&encoder, self.depth(None)),
         }
     }
 }

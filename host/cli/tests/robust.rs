@@ -1066,24 +1066,21 @@ fn a_report_is_replaced_as_a_whole() {
     let folder = folder.path();
     let audit = "audit a.pack --mechanism encoder --epsilon 1 --neighbours 100 --out";
     let audit: Vec<&str> = audit.split(' ').collect();
-    let reports = [audit.clone()];
     // Known before the work.
-    for report in &reports {
-        for (out, part) in [
-            ("vectors.txt", "File exists"),
-            ("vectors.txt/o", "Not a directory"),
-        ] {
-            refuse(folder, &[&report[..], &[out]].concat(), &[out, part]);
-        }
-        if can_mount() {
-            fs::create_dir_all(folder.join("disk")).unwrap();
-            let output = mounted_read_only(folder, &[&report[..], &["disk/o"]].concat());
-            refused(
-                &output,
-                report,
-                &["disk/o", "Read-only", "name a place that can be written"],
-            );
-        }
+    for (out, part) in [
+        ("vectors.txt", "File exists"),
+        ("vectors.txt/o", "Not a directory"),
+    ] {
+        refuse(folder, &[&audit[..], &[out]].concat(), &[out, part]);
+    }
+    if can_mount() {
+        fs::create_dir_all(folder.join("disk")).unwrap();
+        let output = mounted_read_only(folder, &[&audit[..], &["disk/o"]].concat());
+        refused(
+            &output,
+            &audit,
+            &["disk/o", "Read-only", "name a place that can be written"],
+        );
     }
     let arguments = [&audit[..], &["o"]].concat();
     succeed(folder, &arguments);

@@ -1,6 +1,7 @@
 //! What releases say, as it is printed.
 
 use undertone_core::release::Mechanism;
+use undertone_core::unit::Unit;
 use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
@@ -78,11 +79,7 @@ fn level(level: f64) -> String {
 pub(crate) fn privacy(answer: &Answer) -> String {
     let largest = |whole_text: bool| {
         let is_whole = |mechanism: u8| {
-            let mechanism = Mechanism::from_number(mechanism);
-            matches!(
-                mechanism,
-                Some(Mechanism::WholeText | Mechanism::Projective)
-            )
+            Mechanism::from_number(mechanism).is_some_and(|own| own.unit() == Unit::WholeText)
         };
         let kinds = answer.kinds.iter();
         let kinds = kinds.filter(|kind| is_whole(kind.mechanism) == whole_text);
