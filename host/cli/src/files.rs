@@ -1,6 +1,6 @@
 //! Files and streams of the command line.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -19,14 +19,24 @@ pub fn read_text(path: &Path) -> Result<String> {
     if is_stream(path) && io::stdin().is_terminal() {
         note!("Type a text; end it with Ctrl-D on a line of its own.");
     }
-    Ok(String::from_utf8_lossy(&read_bytes(path)?).into_owned())
+    let text = if is_stream(path) {
+        read_stream(path)?
+    } else {
+        fs::read(path).map_err(Error::io("read", path))?
+    };
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The bytes of a file, or of standard input if the file is `-`.
+/// The bytes of a pack or of candidates, or of standard input if the file is `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    if !is_stream(path) {
-        return foreign::read(path);
+    if is_stream(path) {
+        read_stream(path)
+    } else {
+        foreign::read(path)
     }
+}
+
+fn read_stream(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = io::stdin().read_to_end(&mut bytes);
     read.map(|_| bytes).map_err(Error::io("read", path))

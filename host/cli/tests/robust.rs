@@ -1461,7 +1461,8 @@ fn other_files_are_refused_by_name() {
     // A text may be anything.
     let line = "So it is. ".repeat(10 << 20);
     fs::write(folder.join("long"), line).unwrap();
-    for name in ["text", "empty", "long"] {
+    fs::write(folder.join("page"), "<html>The clinic called.</html>").unwrap();
+    for name in ["text", "empty", "long", "page"] {
         succeed(folder, &["demo", "--text", name]);
     }
     refuse(
