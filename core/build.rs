@@ -17,7 +17,7 @@ fn main() {
         // Without SSE2 floats are emulated, as in kernels of operating systems.
         "x86_64" if has("sse2") => "x86",
         "aarch64" if has("neon") && cfg("TARGET_ENDIAN") == "little" => "aarch64",
-        // No stable feature says that a processor has these instructions. All with this name have
+        // No stable feature stands for these instructions. All processors with this name have
         // them.
         "arm" if var("TARGET").is_ok_and(|target| target.starts_with("thumbv7em")) => "dsp",
         _ => return,

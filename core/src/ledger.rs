@@ -875,7 +875,7 @@ pub trait Storage {
     }
 
     /// Raises the counter to `to`, which is almost always one more than its value. A counter that
-    /// can only be raised by one is raised as often as it takes. Not called if
+    /// can only be raised by one is raised repeatedly. Not called if
     /// [`counter`](Storage::counter) returns `None`.
     ///
     /// # Errors
