@@ -121,7 +121,11 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
         .sentence_vector(text.as_bytes(), &mut vector)
         .expect("the right length");
     assert!(vector.iter().all(|x| x.is_finite()));
-    assert!(lexicon.sentence_vector(text.as_bytes(), &mut vector[1..]).is_err());
+    assert!(
+        lexicon
+            .sentence_vector(text.as_bytes(), &mut vector[1..])
+            .is_err()
+    );
     assert!(lexicon.sentence_vector(text.as_bytes(), &mut []).is_err());
 }
 
