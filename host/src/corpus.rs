@@ -1,19 +1,20 @@
-//! Public corpora: one document a line, read as a stream.
+//! Public corpora: one document per line, read as a stream.
 //!
 //! | ending | line |
 //! | --- | --- |
 //! | `.jsonl`, `.ndjson` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
-//! | `.tsv` | label, tabulator, text; a first line that names columns and labels in quotation marks are refused |
+//! | `.tsv` | label, tab, text; a header line and labels in quotation marks are refused |
 //!
-//! Both may be gzipped, whatever their name; files whose name ends in `.gz` must be. Files are UTF-8; a byte order
-//! mark at the start, carriage returns at line ends and blank lines are skipped. An empty label is no label. A
-//! document without an id gets `line-N`, N counted from 1. [`Corpus::fields`] takes them from other fields
-//! of the object. Parquet and CSV are read by the command line, which makes such lines of them.
+//! Both may be gzipped under any name; a file whose name ends in `.gz` must be. Files are UTF-8. A
+//! byte order mark at the start, carriage returns at line ends and blank lines are skipped. An
+//! empty label counts as none. A document without an id gets `line-N`, with N counted from 1.
+//! [`Corpus::fields`] reads other fields of the object. The command line also reads Parquet and
+//! CSV, as such lines.
 //!
-//! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is refused with its number, and
-//! reading ends: nothing is skipped, because a pack of half a corpus would look like one of the whole, and a
-//! private text that is left out would look like one that was released. No message quotes a line. Ids may be
-//! repeated.
+//! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is an error with the
+//! line's number, and it ends the reading. Nothing is skipped, because a pack of half a corpus
+//! would look like one of the whole, and an omitted private text would look like a released one. No
+//! message quotes a line. Ids may be repeated.
 
 use std::fmt;
 use std::fs::File;
@@ -31,19 +32,19 @@ use crate::files::lines::{Lines, Watched, unzipped};
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
-/// The reader holds one line at a time, so this bounds its memory whatever the file contains: splitting such
-/// a text into sentences or lines takes up to 320 MiB.
+/// The reader holds one line at a time, so this bounds its memory for any content. Splitting such a
+/// line into sentences or lines takes up to 320 MiB.
 pub const LINE_LIMIT: usize = 16 << 20;
 
-/// The fields of a line of JSON. A name with dots is that of a field inside others, such as `user.name`, unless a field
-/// is called so itself.
+/// The names of the fields in a line of JSON. A name with dots is a path to a nested field, such as
+/// `user.name`, unless a field has that very name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldNames {
     /// The text, a string.
     pub text: String,
-    /// The label, a string or a number, which may be missing.
+    /// The label, a string or a number; it may be missing.
     pub label: String,
-    /// The id, likewise.
+    /// The id, a string or a number; it may be missing.
     pub id: String,
 }
 
@@ -54,7 +55,7 @@ impl Default for FieldNames {
     }
 }
 
-/// The field of the label of a `.tsv` file.
+/// The name of the label field in a `.tsv` file.
 const LABEL: &str = "label";
 
 /// One document of a corpus, or of a file of private texts.
@@ -62,17 +63,18 @@ const LABEL: &str = "label";
 pub struct CorpusDocument {
     /// The document's own id, or `line-N`.
     pub id: String,
-    /// The class of the document, if the corpus says one.
+    /// The class of the document, if the corpus has one.
     pub label: Option<String>,
-    /// The document.
+    /// The text of the document.
     pub text: String,
-    /// The line it stands in, from 1; 0 if it comes from no file.
+    /// The line number, from 1; 0 if the document does not come from a file.
     pub line: u64,
-    /// The id and what [`Corpus::keep`] names, as they are written: members of a JSON object. Empty unless asked for.
+    /// The id and the fields named in [`Corpus::keep`], as members of a JSON object with their
+    /// values as written. Empty unless requested.
     pub kept: String,
 }
 
-/// Says nothing about the text, which may be private.
+/// Omits the text, which may be private.
 impl fmt::Debug for CorpusDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CorpusDocument")
@@ -83,7 +85,7 @@ impl fmt::Debug for CorpusDocument {
 
 /// The documents of a corpus file, in order.
 ///
-/// The first error ends the iteration: what follows a broken line is not trusted.
+/// The first error ends the iteration, because the rest of the file cannot be trusted.
 pub struct Corpus {
     path: PathBuf,
     format: Format,
@@ -97,25 +99,26 @@ pub struct Corpus {
 enum Format {
     Jsonl,
     Tsv,
-    /// JSON lines made of the rows of a table.
+    /// JSON lines made from the rows of a table.
     Table,
 }
 
 impl Corpus {
-    /// Opens a corpus; the end of the file name says how it is read.
+    /// Opens a corpus; its format follows from the end of the file name.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another ending than those in the [module](self) table;
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be opened. Iterating gives [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a name that is not in the
+    /// [module](self) table; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be
+    /// opened. Iterating returns [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line
     /// that cannot be read or is not a document.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_from(path.as_ref().to_owned(), |file| Box::new(file))
     }
 
-    /// As [`open`](Self::open), with a progress bar of the bytes read.
+    /// [`open`](Self::open) with a progress bar of the bytes read.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_watched(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_from(path.as_ref().to_owned(), |file| {
             Box::new(Watched::new(file))
@@ -147,16 +150,18 @@ impl Corpus {
         Ok(Self::of(path, format, reader))
     }
 
-    /// JSON lines from a stream, gzipped or not, which errors call `name`.
+    /// Reads JSON lines from a stream, gzipped or not; errors call it `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). Iterating gives [`ErrorKind::Input`](crate::error::ErrorKind::Input) as for a file.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). Iterating returns
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) as for a file.
     pub fn json_lines(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
         let reader = unzipped(source).map_err(Error::io("read", name))?;
         Ok(Self::of(name.to_owned(), Format::Jsonl, reader))
     }
 
-    /// The same from lines that the rows of a table were made into. Places in them are none in the table, so errors do not say any.
+    /// Reads JSON lines made from the rows of a table. Errors give no line numbers, because these
+    /// are not places in the table.
     #[doc(hidden)]
     pub fn of_table(name: &Path, lines: impl BufRead + Send + 'static) -> Self {
         Self::of(name.to_owned(), Format::Table, Box::new(lines))
@@ -173,21 +178,21 @@ impl Corpus {
         }
     }
 
-    /// Keeps the id and the fields of these names as they are written, in [`CorpusDocument::kept`]. A name with dots
-    /// is that of a field inside others, as in [`FieldNames`]. A line of a `.tsv` file has a field `label` only; a field
-    /// that a line does not have is left out. A label that cannot be read is then no label, and no error.
+    /// Keeps the id and the named fields as written, in [`CorpusDocument::kept`]. Names may be
+    /// paths, as in [`FieldNames`]. Fields missing from a line are left out; a `.tsv` line has only
+    /// `label`. A label that cannot be read then counts as missing and is no error.
     pub fn keep(mut self, fields: &[String]) -> Self {
         self.keep = Some(fields.to_vec());
         self
     }
 
-    /// Takes texts, labels and ids of JSON lines from these fields; lines of a `.tsv` file have no others than theirs.
+    /// Takes texts, labels and ids of JSON lines from these fields. `.tsv` lines are unaffected.
     pub fn fields(mut self, names: FieldNames) -> Self {
         self.names = names;
         self
     }
 
-    /// The next document, or `None` at the end of the file.
+    /// Returns the next document, or `None` at the end of the file.
     fn next_document(&mut self) -> Result<Option<CorpusDocument>, LineProblem> {
         loop {
             let number = self.lines.number() + 1;
@@ -240,15 +245,15 @@ impl Iterator for Corpus {
 
 impl std::iter::FusedIterator for Corpus {}
 
-/// Documents in order, in batches that keep all cores busy and are small in memory: at most 64 documents, and
-/// none behind the first mebibyte of text.
+/// Groups documents, in order, into batches large enough to keep all cores busy and small enough
+/// for memory: at most 64 documents, and none after the first MiB of text.
 pub fn batches(
     documents: impl Iterator<Item = Result<CorpusDocument>>,
 ) -> impl Iterator<Item = Result<Vec<CorpusDocument>>> {
     batches_of(64, documents)
 }
 
-/// [`batches`] of at most so many documents.
+/// [`batches`] of at most `most` documents.
 pub(crate) fn batches_of(
     most: usize,
     mut documents: impl Iterator<Item = Result<CorpusDocument>>,
@@ -275,7 +280,7 @@ fn line_id(line: u64) -> String {
     format!("line-{line}")
 }
 
-/// A line of a `.tsv` file. The label counts if the documents are public.
+/// Reads a line of a `.tsv` file. The label counts if the documents are public.
 fn from_tsv(
     line: &str,
     number: u64,
@@ -299,7 +304,7 @@ fn from_tsv(
     })
 }
 
-/// Whether a line names columns: one of a text and one of a label, among others or not.
+/// Returns whether a line is a header: it names a text column and a label column.
 fn names_columns(line: &str, names: &FieldNames) -> bool {
     const TEXTS: [&str; 9] = [
         "text",
@@ -340,7 +345,7 @@ fn from_json(
     names: &FieldNames,
     keep: Option<&[String]>,
 ) -> Result<CorpusDocument, LineProblem> {
-    // Numbers keep their digits: an id of 20 digits does not fit any number type.
+    // Numbers stay text: an id of 20 digits fits no number type.
     if !line.trim_start().starts_with('{') {
         return Err(LineProblem::NotJson {
             fault: "no object",
@@ -349,7 +354,7 @@ fn from_json(
     }
     let fields: Fields<'_> = match serde_json::from_str(line) {
         Ok(fields) => fields,
-        // Other fields than those that are asked for may have such numbers.
+        // Fields that were not requested may hold NaN or infinities.
         Err(error) => {
             return match without_nan(line) {
                 Some(line) => from_json(&line, number, names, keep),
@@ -379,7 +384,7 @@ fn from_json(
     });
     let label = match keep {
         None => label?,
-        // Private documents have no use for one, so it may be anything.
+        // Private documents need no label, so it may have any type.
         Some(_) => label.unwrap_or(None),
     };
     let own = given(&names.id)?;
@@ -417,7 +422,7 @@ fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {
     kept
 }
 
-/// A string's value, or a number's digits.
+/// Returns the value of a string, or the digits of a number.
 fn scalar(field: &str, value: &RawValue, line: &str) -> Result<String, LineProblem> {
     match value.get().as_bytes() {
         [b'"', ..] => string(value, line),
@@ -429,7 +434,7 @@ fn scalar(field: &str, value: &RawValue, line: &str) -> Result<String, LineProbl
     }
 }
 
-/// A string's value. It is a part of this line, in which its faults are.
+/// Returns the value of a string. It borrows from `line`, in which errors are located.
 fn string(value: &RawValue, line: &str) -> Result<String, LineProblem> {
     let before = value.get().as_ptr().addr() - line.as_ptr().addr();
     serde_json::from_str(value.get()).map_err(|error| match not_json(&error) {
@@ -441,7 +446,7 @@ fn string(value: &RawValue, line: &str) -> Result<String, LineProblem> {
     })
 }
 
-/// The message of a JSON error may quote the line, so only its kind and place are kept.
+/// Keeps only the kind and place of a JSON error, because its message may quote the line.
 fn not_json(error: &serde_json::Error) -> LineProblem {
     LineProblem::NotJson {
         fault: match error.classify() {

@@ -1,5 +1,5 @@
-//! The whole way on one screen: a corpus of our own becomes a pack, a private letter becomes releases, and the privacy loss is
-//! computed by enumeration.
+//! The whole process on one screen: a corpus of our own becomes a pack, a private letter becomes
+//! releases, and enumeration computes the privacy loss.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -25,10 +25,10 @@ const CORPUS: &str = include_str!("../assets/demo-corpus.txt");
 /// A private letter, written for this project.
 pub const PRIVATE_TEXT: &str = include_str!("../assets/demo-private.txt");
 
-/// Public documents made from each topic.
+/// Public documents per topic.
 const DOCUMENTS_PER_TOPIC: usize = 40;
 
-/// The topics of the demo corpus with their sentences.
+/// Returns the topics of the demo corpus with their sentences.
 fn topics() -> Vec<(&'static str, Vec<&'static str>)> {
     let mut topics: Vec<(&str, Vec<&str>)> = Vec::new();
     let lines = CORPUS.lines().map(str::trim);
@@ -45,7 +45,7 @@ fn topics() -> Vec<(&'static str, Vec<&'static str>)> {
     topics
 }
 
-/// A public corpus: documents of 8 to 14 sentences, each on one topic, labelled with it.
+/// Makes a public corpus: documents of 8 to 14 sentences on one topic, which is their label.
 pub fn corpus(seed: u64) -> Vec<CorpusDocument> {
     let mut rng = PublicRng::new(seed);
     let mut documents = Vec::new();
@@ -67,7 +67,7 @@ pub fn corpus(seed: u64) -> Vec<CorpusDocument> {
     documents
 }
 
-/// Builds the demo's pack, with the built-in lexicon in it.
+/// Builds the demo's pack, which includes the built-in lexicon.
 ///
 /// # Errors
 /// Errors of packing.
@@ -85,7 +85,7 @@ pub fn build(seed: u64) -> Result<Built> {
     pack::build(&mut encoded, Some(lexicon), &options)
 }
 
-/// Public sentences from all topics in turn.
+/// Returns public sentences from all topics in turn.
 pub fn public_sentences() -> Vec<&'static str> {
     let topics = topics();
     (0..)
@@ -98,16 +98,17 @@ pub fn public_sentences() -> Vec<&'static str> {
         .collect()
 }
 
-/// The privacy parameters that are shown.
+/// The privacy parameters of the demo.
 const EPSILONS: [&str; 4] = ["0.5", "1", "3", "10"];
 
-/// Replacement sentences tried for each private sentence, spread over all topics.
+/// Replacements tried for each private sentence, spread over all topics.
 const REPLACEMENTS: usize = 60;
 
-/// Releases a private text under the demo's pack and tells what happens.
+/// Releases a private text under the demo's pack and returns a report.
 ///
 /// # Leaks
-/// What it returns is for whoever wrote the text: chances and losses are computed from it without noise.
+/// The report is for the author of the text only: it contains probabilities and losses computed
+/// from the text without noise.
 ///
 /// # Shapes
 /// `text`: any.
@@ -116,7 +117,7 @@ const REPLACEMENTS: usize = 60;
 /// Errors of releasing.
 ///
 /// # Cost
-/// An exact law of the release for each ε, each sentence and each sentence that may stand in its place.
+/// One exact law per ε, sentence and replacement.
 pub fn tell(built: &Built, text: &str) -> Result<String> {
     let encoder = LexiconEncoder::embedded();
     let dimension = encoder.dimension();
@@ -180,7 +181,7 @@ pub fn tell(built: &Built, text: &str) -> Result<String> {
     Ok(shown)
 }
 
-/// The levels of the document with these sentences.
+/// Returns the levels of the document with these sentences.
 fn fill(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Vec<u8> {
     document.clear();
     for row in rows.chunks_exact(dimension) {
@@ -191,7 +192,7 @@ fn fill(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Vec<
     levels(document)
 }
 
-/// The levels of every document in which one sentence was replaced.
+/// Returns the levels of every document in which one sentence was replaced.
 fn neighbours(
     document: &mut HostDocument<'_>,
     own: &[f32],
@@ -209,7 +210,7 @@ fn neighbours(
     all
 }
 
-/// The three likeliest releases.
+/// Formats the three most probable releases.
 fn likely_topics(candidates: &Candidates, law: &Law) -> String {
     let names = candidates.entries.iter().map(|entry| entry.id.as_str());
     let mut chances: Vec<(&str, f64)> = names

@@ -1,13 +1,13 @@
-//! The host side of undertone: packs from public corpora, releases on a server or desktop, and what a server
-//! reads from releases.
+//! The host side of undertone: packs from public corpora, releases on a server or desktop, and
+//! decoding of releases.
 //!
 //! # Should I use this?
 //!
-//! Yes, to make the pack that devices release under and to read their releases. The command line of the same name does all
-//! of it; this is what it calls. On a device use [`undertone_core`] or the C library: they need neither heap nor operating
-//! system. The mechanisms are in [`undertone_core`] alone; nothing here draws a release by itself.
+//! Yes, to make the packs that devices release under and to decode their releases. The command line
+//! `undertone` is a thin layer over this crate. On a device use [`undertone_core`] or the C
+//! library, which need neither heap nor operating system. All mechanisms are in [`undertone_core`].
 //!
-//! This crate prints nothing and draws no progress bars: see [`progress`].
+//! This crate prints nothing and draws no progress bars; see [`progress`].
 //!
 //! # Smallest example
 //!
@@ -31,16 +31,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Rooms
+//! # Modules
 //!
-//! Text in: [`corpus`], [`text`]. Vectors: [`encoder`], [`lexicon`]. Packs: [`pack`]. Releases: [`release`]. Files:
-//! [`files`]. The feature `models`, on by default, has neural encoders, static embeddings, word vectors, and lexicons made of
-//! them. Audits are the crate `undertone-audit`, the command line `undertone-cli`.
+//! Text input: [`corpus`], [`text`]. Vectors: [`encoder`], [`lexicon`]. Packs: [`pack`]. Releases:
+//! [`release`]. Files: [`files`]. The feature `models`, on by default, adds neural encoders, static
+//! embeddings, word vectors, and lexicons made from them. The crate `undertone-audit` audits packs;
+//! `undertone-cli` is the command line.
 //!
 //! # Errors
 //!
-//! One type, [`Error`], which names the file and line or the value and limit, and says what to do. Errors of this
-//! crate may depend on the text that it is given: it belongs to those who may see the text.
+//! The message of an [`Error`] contains the file and line or the value and limit, and what to do. It
+//! may depend on the input text, so only those who may see the text may see it.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_lines)]

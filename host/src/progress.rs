@@ -1,45 +1,47 @@
-//! How far long work is.
+//! Progress of long work.
 //!
-//! The library draws nothing. It tells a [`Watcher`], if the program has named one with [`watch`]: the command line
-//! draws bars, another program can call back.
+//! The library draws nothing. It reports to the [`Watcher`] that the program registered with
+//! [`watch`], if any: the command line draws bars, another program can call back.
 
 use std::sync::OnceLock;
 
-/// Is told about long work.
+/// Receives the progress of long work.
 pub trait Watcher: Send + Sync {
-    /// Work of `total` steps starts, 0 if nobody knows yet how many; `what` names it, such as `encoding sentences`.
-    /// It is over when the value that this returns is dropped.
+    /// Called when work of `total` steps starts, 0 if the number is not known yet. `what` names the
+    /// work, such as `encoding sentences`. The work ends when the returned value is dropped.
     fn start(&self, what: &'static str, total: u64) -> Box<dyn Steps>;
 }
 
-/// Is told about the steps of one piece of work.
+/// Receives the steps of one piece of work.
 pub trait Steps: Send + Sync {
-    /// `steps` more steps are done. Called from many threads.
+    /// Called when `steps` more steps are done, from any thread.
     fn advance(&self, steps: u64);
 }
 
 static WATCHER: OnceLock<Box<dyn Watcher>> = OnceLock::new();
 
-/// Names the watcher of this process, once: a later call changes nothing and returns false.
+/// Registers the watcher of this process. Only the first call has an effect; a later one returns
+/// false.
 pub fn watch(watcher: impl Watcher + 'static) -> bool {
     WATCHER.set(Box::new(watcher)).is_ok()
 }
 
-/// Progress of a piece of work, which ends when this is dropped.
+/// Progress of a piece of work, which ends when this value is dropped.
 pub struct Progress(Option<Box<dyn Steps>>);
 
 impl Progress {
-    /// Starts work of `total` steps, 0 if nobody knows yet how many; `what` names it, such as `encoding sentences`.
+    /// Starts work of `total` steps, 0 if the number is not known yet. `what` names the work, such
+    /// as `encoding sentences`.
     pub fn new(what: &'static str, total: u64) -> Self {
         Self(WATCHER.get().map(|watcher| watcher.start(what, total)))
     }
 
-    /// Progress that nobody is told about.
+    /// Progress without a watcher.
     pub fn hidden() -> Self {
         Self(None)
     }
 
-    /// Counts `steps` more steps as done. May be called from many threads.
+    /// Counts `steps` more steps as done. Any thread may call it.
     pub fn advance(&self, steps: u64) {
         if let Some(told) = &self.0 {
             told.advance(steps);

@@ -15,11 +15,12 @@ use crate::error::{Cause, Error, Result};
 
 /// A file that is written beside its target and takes its place in one step.
 ///
-/// Anyone who reads or maps the target sees the old content or the new one, never a part. Dropping the value
-/// without [`commit`](Self::commit) removes what was written and leaves the target as it was. What a
-/// killed process has written is removed by the next one that writes the same target. Links, pipes and devices
-/// with the name of such a part are left alone. If the target is a link, what it leads to is replaced, and the link stays. On Unix
-/// a file that is replaced passes on its permissions.
+/// A reader sees the old content or the new, never a mixture. Dropping the value without
+/// [`commit`](Self::commit) removes the new content and leaves the target unchanged. A killed
+/// process leaves a part, which the next writer of the same target removes; links, pipes and
+/// devices with the name of a part are left alone. If the target is a link, the file it points to
+/// is replaced and the link stays. On Unix the new file gets the permissions of the one it
+/// replaces.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,12 +43,12 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Starts a file that will be called `path`; nothing is there under this name before
-    /// [`commit`](Self::commit).
+    /// Starts a file for `path`. The name `path` does not exist before [`commit`](Self::commit).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `path` is a folder or names no file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if its folder
-    /// does not exist or cannot be written.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `path` is a folder or names no
+    /// file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if its folder does not exist or cannot
+    /// be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let target = resolved(path.as_ref());
         let Some(name) = target
@@ -71,7 +72,7 @@ impl AtomicFile {
                 problem: "it is a link of a circle of links, which leads to no file; name one",
             }));
         }
-        // Taking its place would remove a device or a pipe.
+        // Renaming over a device or a pipe would remove it.
         if target.metadata().is_ok_and(|there| !there.is_file()) {
             return Err(Error::from(Cause::OutputPath {
                 path: target,
@@ -79,8 +80,8 @@ impl AtomicFile {
             }));
         }
         remove_left_parts(&target, &name);
-        // The process id and a counter make the name unique among running processes of a machine; one of
-        // another machine is stepped over.
+        // The process id and a counter make the name unique on this machine. A part written by
+        // another machine keeps its name, and the next number is tried.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         for _ in 0..TRIES {
             let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +92,7 @@ impl AtomicFile {
                 .open(&beside)
             {
                 Ok(file) => {
-                    // Another process may have taken it for a leftover before it was locked.
+                    // Another process may have removed it as a leftover before it was locked.
                     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !beside.exists()
                     {
                         continue;
@@ -102,7 +103,7 @@ impl AtomicFile {
                         writer: BufWriter::new(file),
                         committed: false,
                     };
-                    // Before anything is in it.
+                    // Set the permissions before any content is written.
                     let mode = take_mode(created.writer.get_ref(), &created.target, OWN);
                     mode.map_err(Error::io("create", &created.target))?;
                     return Ok(created);
@@ -117,18 +118,20 @@ impl AtomicFile {
         }))
     }
 
-    /// Says now, before the work, whether `path` can be written.
+    /// Checks before long work that `path` can be written.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     pub fn check(path: impl AsRef<Path>) -> Result<()> {
         Self::create(path).map(drop)
     }
 
-    /// A file of these bytes, on the disk but without its name: [`commit`](Self::commit) then needs no more space.
+    /// Writes `bytes` to the disk but leaves the target unchanged until [`commit`](Self::commit),
+    /// which then needs no more space.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create), and [`ErrorKind::Io`](crate::error::ErrorKind::Io); no file is left.
+    /// The errors of [`create`](Self::create), and [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// no file is left.
     pub fn settled(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self> {
         let mut file = Self::create(path)?;
         file.write_all(bytes)
@@ -140,14 +143,14 @@ impl AtomicFile {
     /// Writes everything to the disk and gives the file its name, replacing a file of that name.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then as it was, unless only the last step, writing its folder to
-    /// the disk, failed.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then unchanged, unless only
+    /// the last step, flushing its folder to the disk, failed.
     pub fn commit(mut self) -> Result<()> {
         self.finish().map_err(Error::io("write", &self.target))
     }
 
-    /// Writes everything to the disk without giving the file its name: then [`commit`](Self::commit) needs no
-    /// more space. For several files that belong together.
+    /// Writes everything to the disk without giving the file its name, so that
+    /// [`commit`](Self::commit) needs no more space. For several files that belong together.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -155,7 +158,7 @@ impl AtomicFile {
         self.sync().map_err(Error::io("write", &self.target))
     }
 
-    /// Lets nobody but its owner read or write the file, on Unix.
+    /// Restricts reading and writing to the owner, on Unix.
     pub(crate) fn keep_private(&self) -> Result<()> {
         let set = set_mode(self.writer.get_ref(), OWN);
         set.map_err(Error::io("create", &self.target))
@@ -174,12 +177,12 @@ impl AtomicFile {
     }
 }
 
-/// Where a path leads: links are followed, one that leads nowhere to the name of a new file. In a circle of links it is one of them,
-/// which then cannot be written.
+/// Follows links to the path of a file, or of a file yet to be made. If links form a circle, the
+/// result is one of them, which cannot be written.
 #[doc(hidden)]
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // As many as Linux follows.
+    // Linux follows 40 links.
     for _ in 0..40 {
         match fs::read_link(&path) {
             Ok(next) => path = folder(&path).join(next),
@@ -189,10 +192,10 @@ pub fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-/// Reading and writing, by the owner alone.
+/// Permissions: the owner alone reads and writes.
 pub(crate) const OWN: u32 = 0o600;
 
-/// Gives a file the permissions of the one whose place it takes, if that is there, and these more.
+/// Copies to `file` the permissions of `target`, if it exists, and adds `more`.
 #[cfg(unix)]
 pub(crate) fn take_mode(file: &File, target: &Path, more: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -207,13 +210,13 @@ fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let own = file.metadata()?.permissions().mode() & 0o777;
     match own == mode {
-        // Some file systems have one mode for all files.
+        // Some file systems have the same permissions for all files.
         true => Ok(()),
         false => file.set_permissions(PermissionsExt::from_mode(mode)),
     }
 }
 
-/// Other systems have permissions of another kind.
+/// Other systems have no mode bits.
 #[cfg(not(unix))]
 pub(crate) fn take_mode(_: &File, _: &Path, _: u32) -> io::Result<()> {
     Ok(())
@@ -224,13 +227,13 @@ fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// How often a name is tried before somebody else is found to be in the way.
+/// The number of names that are tried before giving up.
 const TRIES: usize = 1000;
 
-/// Removes what killed processes have left of `target`: parts that nobody has locked.
+/// Removes the parts of `target` that killed processes left: those that are not locked.
 ///
-/// What cannot be looked at or removed stays; writing does not depend on it. Only regular files are opened: a
-/// pipe of that name would block, and a link would lead elsewhere.
+/// A part that cannot be read or removed stays, because writing does not depend on it. Only regular
+/// files are opened: a pipe would block, and a link would lead elsewhere.
 fn remove_left_parts(target: &Path, name: &str) {
     let Ok(entries) = fs::read_dir(folder(target)) else {
         return;
@@ -245,7 +248,7 @@ fn remove_left_parts(target: &Path, name: &str) {
         let number = |text: &str| text.parse::<u64>().is_ok();
         if numbers.is_some_and(|(process, count)| number(process) && number(count))
             && entry.file_type().is_ok_and(|kind| kind.is_file())
-            // To read as well: if a pipe has taken its place by now, this does not wait for a reader.
+            // With read access as well: opening then returns at once even if a pipe took its place.
             && let Ok(file) = OpenOptions::new().read(true).write(true).open(entry.path())
             && file.try_lock().is_ok()
         {
@@ -254,12 +257,13 @@ fn remove_left_parts(target: &Path, name: &str) {
     }
 }
 
-/// Opens a file that grows beside its output, or makes it, and keeps other processes out until it is closed.
+/// Opens or creates a file beside its output, locked against other processes until it is closed.
 ///
-/// A link is not followed, and nothing but a regular file is opened.
+/// A link is not followed, and only a regular file is opened.
 ///
 /// # Errors
-/// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has it; those of [`open_regular`].
+/// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process holds the lock; the
+/// errors of [`open_regular`].
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
     for _ in 0..TRIES {
         let file = open_regular(path)?;
@@ -272,7 +276,7 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
             // Some file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        // Between opening and locking, the process that had it may have given it its final name.
+        // Between opening and locking, the process that held the lock may have renamed the file.
         if is_at(&file, path).map_err(Error::io("open", path))? {
             return Ok(file);
         }
@@ -280,7 +284,8 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
     Err(replaced(path))
 }
 
-/// Opens a file beside an output, or makes it. A link is not followed, and nothing but a regular file is opened.
+/// Opens or creates a file beside an output. A link is not followed, and only a regular file is
+/// opened.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -299,7 +304,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
         };
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        // A new file never follows a link that came in the meantime, dangling or not.
+        // A new file never follows a link that appeared in the meantime, dangling or not.
         let opened = if there {
             options.open(path)
         } else {
@@ -307,7 +312,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
         };
         let file = match opened {
             Ok(file) => file,
-            // It came or went in the meantime.
+            // The file appeared or vanished in the meantime.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -318,7 +323,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
             }
             Err(error) => return Err(Error::io("open", path)(error)),
         };
-        // Somebody may have put a link in its place. Nothing was written yet.
+        // A link may have taken its place. Nothing was written yet.
         if is_at(&file, path).map_err(Error::io("open", path))? {
             return Ok(file);
         }
@@ -333,7 +338,7 @@ fn replaced(path: &Path) -> Error {
     })
 }
 
-/// Whether an open file still has this name.
+/// Returns whether an open file still has this name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -345,13 +350,13 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Other systems do not rename a file that is open.
+/// Other systems do not rename open files.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Puts `file`, which lies at `from`, on the disk and then gives it its name, and the permissions of what has that name.
+/// Flushes `file`, which is at `from`, to the disk, copies the permissions of `to` and renames it.
 pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
     take_mode(file, to, 0)?;
     file.sync_all()?;
@@ -359,9 +364,9 @@ pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<
     sync_folder(to)
 }
 
-/// Puts the folder of a file on the disk, without which a new name does not survive a power failure.
+/// Flushes the folder of a file to the disk, so that a new name survives a power failure.
 pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
-    // Other systems do not let a folder be opened as a file.
+    // Other systems cannot open a folder as a file.
     #[cfg(unix)]
     {
         File::open(folder(file))?.sync_all()?;
@@ -376,7 +381,7 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-/// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
+/// One tensor of a safetensors file.
 #[doc(hidden)]
 pub struct Tensor<'a> {
     /// Its name.
@@ -385,11 +390,11 @@ pub struct Tensor<'a> {
     pub dtype: Dtype,
     /// Its axes.
     pub shape: Vec<usize>,
-    /// Its numbers.
+    /// Its numbers, little-endian; their count is the product of `shape`.
     pub bytes: &'a [u8],
 }
 
-/// The metadata entry that describes a safetensors file. One entry, a JSON object, because the
+/// The metadata entry that describes a safetensors file. It is one JSON object, because the
 /// format's writer puts several entries in an order that changes from run to run.
 pub const DESCRIPTION: &str = "undertone";
 
@@ -408,7 +413,7 @@ pub fn write_tensors(
     file.commit()
 }
 
-/// The bytes of a safetensors file with a description.
+/// Returns the bytes of a safetensors file with a description.
 pub(crate) fn tensor_bytes(tensors: &[Tensor<'_>], description: &impl Serialize) -> Vec<u8> {
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
@@ -419,10 +424,10 @@ pub(crate) fn tensor_bytes(tensors: &[Tensor<'_>], description: &impl Serialize)
     safetensors::serialize(views, Some(metadata)).expect("the tensors are valid")
 }
 
-/// The tensors and the description of a safetensors file.
+/// Parses the tensors and the description of a safetensors file.
 ///
 /// # Errors
-/// What is wrong with the content.
+/// A description of the fault.
 #[doc(hidden)]
 pub fn described<D: DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, D), String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
@@ -436,10 +441,10 @@ pub fn described<D: DeserializeOwned>(bytes: &[u8]) -> Result<(SafeTensors<'_>, 
     Ok((tensors, description))
 }
 
-/// A tensor of finite f32 with `A` axes, none of length 0: its shape and its numbers.
+/// Returns the shape and the numbers of a tensor of finite f32 with `A` axes, none of length 0.
 ///
 /// # Errors
-/// What is wrong with the tensor.
+/// A description of the fault.
 #[doc(hidden)]
 pub fn f32s<const A: usize>(
     tensors: &SafeTensors<'_>,
@@ -480,7 +485,7 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.committed {
-            // Nothing useful can be done about a failure here; the name shows what the file is.
+            // A failure here needs no report: the name shows that the file is a part.
             let _ = fs::remove_file(&self.beside);
         }
     }
@@ -546,7 +551,7 @@ mod tests {
     fn leftovers_of_killed_processes_go_and_nothing_else_does() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pack");
-        // As if another process wrote: it holds a lock, a killed one does not.
+        // A locked part belongs to a running process; an unlocked one is a leftover.
         for name in [".a.pack.7-0.part", ".a.pack.8-12.part"] {
             fs::write(folder.path().join(name), "half").unwrap();
         }
@@ -578,7 +583,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pack");
         let file = AtomicFile::create(&path).unwrap();
-        // A folder that is not empty took the name in the meantime.
+        // A folder with content has taken the name in the meantime.
         fs::create_dir_all(path.join("inside")).unwrap();
         let error = file.commit().unwrap_err();
         assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");

@@ -6,24 +6,24 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object in their order, as often as they are given, as they are written. Names without escapes are those of
-/// the text: of millions of lines copies take longer than reading them.
+/// The fields of an object, in order, duplicates included, with values as written. Names without
+/// escapes borrow from the line: copying them takes longer than reading millions of lines.
 pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
-/// A name, which serde would copy.
+/// A name that borrows from the line; serde copies a plain `Cow`.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A field is given twice, so nobody knows which one is meant.
+/// A field is given twice, so the value is ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Twice;
 
 impl<'a> Fields<'a> {
-    /// The field of this name: one that is called so, dots and all, or else one inside other fields, whose names have dots
-    /// between.
+    /// Finds a field by its name, which may contain dots, or else by the path of a nested field,
+    /// such as `user.name`.
     ///
     /// # Errors
-    /// [`Twice`].
+    /// [`Twice`] if the field is ambiguous.
     pub fn find(&self, path: &str) -> Result<Option<&'a RawValue>, Twice> {
         let mut found = self.0.iter().filter(|(name, _)| name == path);
         match (found.next(), found.next()) {
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         };
         match serde_json::from_str::<Fields<'a>>(outer.get()) {
             Ok(inner) => inner.find(rest),
-            // No object.
+            // The value is not an object.
             Err(_) => Ok(None),
         }
     }
@@ -69,8 +69,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// A line with null for the numbers that JSON does not have and Python writes: NaN and infinities. None
-/// if it has none.
+/// Replaces by null the numbers that JSON lacks and Python writes, NaN and infinities. Returns
+/// `None` if the line has none.
 pub fn without_nan(line: &str) -> Option<String> {
     const NAMES: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
     let mut written = String::new();
@@ -88,7 +88,7 @@ pub fn without_nan(line: &str) -> Option<String> {
                 rest = &from[name.len()..];
                 continue;
             }
-            // What is escaped is no end of a string.
+            // An escaped character does not end a string.
             (None, [b'\\', next, ..]) if next.is_ascii() => 2,
             (None, [first, ..]) => {
                 is_text ^= *first == b'"';
@@ -103,19 +103,19 @@ pub fn without_nan(line: &str) -> Option<String> {
     (written != line).then_some(written)
 }
 
-/// The same in less time, as lines of releases are read.
+/// [`without_nan`], with a quick test for lines that need no change.
 pub fn plain(line: &str) -> Cow<'_, str> {
     let may_have = line.contains("NaN") || line.contains("Infinity");
     let plain = if may_have { without_nan(line) } else { None };
     plain.map_or(Cow::Borrowed(line), Cow::Owned)
 }
 
-/// A text as it is written in JSON.
+/// Writes a text as a JSON string.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A member of an object: its name, and its value as it is written.
+/// Formats a member of an object; `value` is JSON already.
 pub fn member(name: &str, value: &str) -> String {
     format!("{}:{value}", quoted(name))
 }
@@ -151,7 +151,7 @@ mod tests {
         };
         for (path, value) in [
             ("a.b", Some(1)),
-            // A name with dots comes first at every level.
+            // A name with dots is preferred at every level.
             ("a.c.d", Some(5)),
             ("a.c.d.e", Some(4)),
             ("a", Some(0)),

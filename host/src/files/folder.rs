@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::files::atomic::AtomicFile;
 
-/// Makes the folder `out` if it is missing, and says now whether the file `last` can be written there.
+/// Creates the folder `out` if it is missing, and checks that the file `last` can be written there.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
@@ -15,10 +15,10 @@ pub fn check(out: &Path, last: &str) -> Result<()> {
     AtomicFile::check(out.join(last))
 }
 
-/// Writes each text as the file of its name in the folder `out`.
+/// Writes each text to the file of its name in the folder `out`.
 ///
-/// All texts are on the disk before the first one gets its name, so a full disk leaves the old files. They get their
-/// names in the order given. Files of these names are replaced; others stay.
+/// All texts are on the disk before the first file gets its name, so a full disk leaves the old
+/// files. Files are named in the order given. Files of these names are replaced; others stay.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::{Cause, Error, Result};
 
-/// A kind of file that no reader accepts, with advice.
+/// A kind of file that no reader accepts, with advice for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign(&'static str);
 
@@ -19,7 +19,7 @@ impl fmt::Display for Foreign {
 
 impl std::error::Error for Foreign {}
 
-/// The first bytes of gzipped files. No text in UTF-8 begins with them.
+/// The first bytes of gzipped files. UTF-8 text never begins with them.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 const WEB_PAGE: Foreign = Foreign(
@@ -29,7 +29,7 @@ const ZIP: Foreign = Foreign(
     "a zip archive, as spreadsheets (.xlsx) and PyTorch files are; unpack it or export its content",
 );
 
-/// First bytes, compared without regard to case, because web pages have both.
+/// First bytes of files, compared without regard to case, because web pages differ in it.
 const SIGNATURES: [(&[u8], Foreign); 15] = [
     (
         b"version https://git-lfs.github.com/spec/",
@@ -44,7 +44,7 @@ const SIGNATURES: [(&[u8], Foreign); 15] = [
         b"\xfd7zXZ\0",
         Foreign("compressed with xz; unpack it first"),
     ),
-    // The size of a block, then a block or the end.
+    // A digit follows, then the bytes of a block or of the end of the file.
     (b"BZh", Foreign("compressed with bzip2; unpack it first")),
     (
         b"\x28\xb5\x2f\xfd",
@@ -70,13 +70,13 @@ const SIGNATURES: [(&[u8], Foreign); 15] = [
     ),
 ];
 
-/// The bytes of [`SIGNATURES`] that end the header of bzip2, after the digit of its block size.
+/// The two byte sequences that may follow `BZh` and the digit of the block size.
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
 
-/// A byte order mark in UTF-8.
+/// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The most bytes that are looked at.
+/// The largest number of bytes that are examined.
 const MOST: usize = 64;
 
 impl Foreign {
@@ -86,7 +86,7 @@ impl Foreign {
         let (signature, kind) = SIGNATURES
             .iter()
             .find(|(signature, _)| begins(start, signature))?;
-        // "BZh" alone may be a text.
+        // A text may begin with "BZh".
         let is_kind = *signature != b"BZh"
             || start
                 .get(4..)
@@ -95,7 +95,7 @@ impl Foreign {
     }
 }
 
-/// The bytes without a byte order mark and white space in front, which web pages may have.
+/// Skips a byte order mark and leading white space, which web pages may have.
 fn significant(start: &[u8]) -> &[u8] {
     let start = start.strip_prefix(MARK).unwrap_or(start);
     start.trim_ascii_start()
@@ -107,7 +107,7 @@ fn begins(start: &[u8], with: &[u8]) -> bool {
         .is_some_and(|own| own.eq_ignore_ascii_case(with))
 }
 
-/// Whether more bytes could still complete a signature.
+/// Returns whether more bytes could still complete a signature.
 fn is_undecided(start: &[u8]) -> bool {
     if MARK.starts_with(start) {
         return true;
@@ -125,13 +125,13 @@ fn is_undecided(start: &[u8]) -> bool {
         })
 }
 
-/// A stream whose first bytes were looked at, from its start.
+/// A stream that yields its examined first bytes again.
 pub type FromStart<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// The first bytes of a stream, as few as decide its kind, and the whole stream.
+/// Reads the first bytes of a stream, no more than decide its kind, and returns the whole stream.
 fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, FromStart<R>)> {
     let mut start = Vec::new();
-    // One at a time, because a pipe may give no more for a while.
+    // One byte at a time, because a pipe may not have more yet.
     while is_undecided(&start) {
         if (&mut source).take(1).read_to_end(&mut start)? == 0 {
             break;
@@ -140,10 +140,10 @@ fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, FromStart<R>)> {
     Ok((start.clone(), Cursor::new(start).chain(source)))
 }
 
-/// A stream of text, which may be gzipped, and whether it is.
+/// Returns a stream of text and whether it is gzipped.
 ///
 /// # Errors
-/// Those of reading; a [`Foreign`] inside.
+/// Errors of reading; an error with a [`Foreign`] as its source for another kind of file.
 pub fn text<R: Read>(source: R) -> io::Result<(FromStart<R>, bool)> {
     let (start, source) = peeked(source)?;
     let is_gzipped = start.starts_with(&GZIP);
@@ -153,12 +153,12 @@ pub fn text<R: Read>(source: R) -> io::Result<(FromStart<R>, bool)> {
     }
 }
 
-/// The error about a file that is another kind of file. None for others, and if it cannot be read.
+/// Returns the error for a file of another kind, or `None`, also for a file that cannot be read.
 pub fn of_file(path: &Path) -> Option<Error> {
     check(path, &mut File::open(path).ok()?).err()
 }
 
-/// Opens a file that is not gzipped as a whole.
+/// Opens a file that must not be gzipped.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input)
@@ -169,10 +169,10 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Reads a file that is not gzipped as a whole.
+/// Reads a whole file that must not be gzipped.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The errors of [`open`].
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     match Foreign::of(&bytes[..bytes.len().min(MOST)]) {
@@ -181,7 +181,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Looks at the start of a regular file; nothing is read of pipes.
+/// Examines the start of a regular file; pipes are not read.
 fn check(path: &Path, file: &mut File) -> Result<()> {
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Ok(());
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A pipe may wait for more: no byte is asked for that decides nothing.
+    /// A pipe may block, so no byte is read that decides nothing.
     #[test]
     fn no_more_is_read_than_needed() {
         for (start, most) in [(&b"{\"text\""[..], 1), (b"PACK", 2), (b"\x1f\x8b\x08", 2)] {

@@ -1,29 +1,29 @@
-//! What is in a file, by the end of its name or its first and last bytes.
+//! The format of a file, recognised by its extension or by its first and last bytes.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What Parquet files begin and end with; the second, where the footer is encrypted.
+/// The bytes at both ends of a Parquet file: with a plain footer and with an encrypted one.
 const PARQUET: [[u8; 4]; 2] = [*b"PAR1", *b"PARE"];
 
-/// What is in a file. All but Parquet may be gzipped.
+/// The format of a file. All but Parquet may be gzipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A JSON object on each line: `.jsonl`, `.ndjson`.
     JsonLines,
-    /// Label, tabulator, text: `.tsv`.
+    /// Label, tab, text: `.tsv`.
     Tsv,
-    /// Fields with commas between, their names on the first line: `.csv`.
+    /// Comma-separated fields, with a header line: `.csv`.
     Csv,
-    /// Parquet: `.parquet`, or what begins and ends as such a file does, whatever its name.
+    /// Parquet: `.parquet`, or any name if the file begins and ends as Parquet does.
     Parquet,
-    /// Releases of 24 bytes, one after the other: `.raw`, `.bin`.
+    /// Releases of 24 bytes without separators: `.raw`, `.bin`.
     Raw,
 }
 
 impl Form {
-    /// By the name and what is in the file, if it is there and can be read.
+    /// Recognises a file by its bytes, if it can be read, and otherwise by its name.
     pub fn of(path: &Path) -> Option<Self> {
         match is_parquet(path) {
             Ok(true) => Some(Self::Parquet),
@@ -31,7 +31,8 @@ impl Form {
         }
     }
 
-    /// Of a table to write, which is not gzipped: Parquet or CSV, by the name alone. None for other names.
+    /// The format of a table to write, Parquet or CSV, from its extension. `None` for other
+    /// extensions.
     pub fn of_table(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_lowercase();
         match ending.as_str() {
@@ -41,7 +42,7 @@ impl Form {
         }
     }
 
-    /// By the name alone.
+    /// Recognises a file by its name alone.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let (stem, gzipped) = match name.strip_suffix(".gz") {
@@ -60,7 +61,7 @@ impl Form {
     }
 }
 
-/// Whether a file begins and ends as Parquet does. A pipe is none, and nothing of it is read.
+/// Returns whether a file begins and ends as Parquet does. False for a pipe, which is not read.
 fn is_parquet(path: &Path) -> io::Result<bool> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() || about.len() < 8 {

@@ -1,4 +1,4 @@
-//! The lines of a text file, one in memory.
+//! Reads a text file with one line in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,11 +9,11 @@ use crate::error::LineProblem;
 use crate::files::foreign;
 use crate::progress::Progress;
 
-/// The text of a stream, which may be gzipped: its first bytes say so.
+/// Returns the text of a stream, decompressed if its first bytes show that it is gzipped.
 ///
 /// # Errors
-/// Errors of reading the first bytes; a [`Foreign`](crate::files::foreign::Foreign) inside for bytes
-/// that are no text.
+/// Errors of reading the first bytes; an error with a [`Foreign`](crate::files::foreign::Foreign)
+/// as its source if they are not text.
 pub fn unzipped<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRead + Send>> {
     let (whole, is_gzipped) = foreign::text(source)?;
     Ok(if is_gzipped {
@@ -23,14 +23,14 @@ pub fn unzipped<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRe
     })
 }
 
-/// A file whose progress is shown.
+/// A file that reports how much of it is read.
 pub struct Watched {
     file: File,
     progress: Progress,
 }
 
 impl Watched {
-    /// Shows how much of the file is read.
+    /// Starts a progress bar over the bytes of the file.
     pub fn new(file: File) -> Self {
         let total = file.metadata().map_or(0, |about| about.len());
         Self {
@@ -48,8 +48,8 @@ impl Read for Watched {
     }
 }
 
-/// Reads a line at a time, of at most `limit` bytes without its end, so that memory does not depend on what
-/// the file contains.
+/// Reads lines of at most `limit` bytes without the line end, so that memory does not depend on the
+/// content of the file.
 pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
@@ -69,22 +69,22 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The number of the line that was read last, from 1.
+    /// The number of the last line read, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Where the line that was read last stops in the file, if it has its end.
+    /// The offset after the last line read, unless its line end is missing.
     pub(crate) fn end(&self) -> Option<u64> {
         self.buffer.ends_with(b"\n").then_some(self.position)
     }
 
-    /// The next line without its end, `\n` or `\r\n`, and without a byte order mark at the start of the file.
-    /// None at the end.
+    /// Returns the next line without its end, `\n` or `\r\n`, and without a byte order mark at the
+    /// start of the file. `None` at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<&str>, LineProblem> {
         self.number += 1;
         self.buffer.clear();
-        // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
+        // Room for a byte order mark (3 bytes), "\r\n" (2), and 1 byte to notice a longer line.
         let read = (&mut self.reader)
             .take(self.limit as u64 + 6)
             .read_until(b'\n', &mut self.buffer)

@@ -1,8 +1,8 @@
-//! Files that appear whole or not at all, and runs that go on where they were interrupted.
+//! Files that appear whole or not at all, and runs that resume after an interruption.
 
 pub mod atomic;
 pub mod folder;
-// For the crates of this workspace: no promise covers these four.
+// For the crates of this workspace; the semver promise excludes these four.
 #[doc(hidden)]
 pub mod fields;
 #[doc(hidden)]

@@ -1,9 +1,9 @@
-//! Long runs that go on where they were interrupted.
+//! Long runs that resume after an interruption.
 //!
-//! Encoding takes nearly all the time. [`Encoding`] keeps what was encoded of a *public* corpus in
-//! a file beside the output; [`PartialLines`] keeps finished output lines. Both survive a killed process
-//! and are gone once the output is there. One process at a time has them. Embeddings of private text are
-//! never written.
+//! Encoding takes nearly all the time. [`Encoding`] stores the embeddings of a *public* corpus in a
+//! file beside the output; [`PartialLines`] stores finished output lines. Both survive a killed
+//! process and are removed once the output is complete. Only one process at a time can open them.
+//! Embeddings of private text are never written.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -22,21 +22,21 @@ use crate::progress::Progress;
 
 const MAGIC: &[u8; 8] = b"UTEMBED2";
 
-/// Sentences that are encoded between two writes: what a killed process loses at most.
+/// Sentences encoded between two writes: the most that a killed process loses.
 const BATCH: usize = 1024;
 
-/// Lines between two flushes: what a killed process loses at most.
+/// Lines between two flushes: the most that a killed process loses.
 const FLUSH_EVERY: u64 = 64;
 
 type Key = [u8; 16];
 
-/// An encoder that goes through the sentences of a *public* corpus, as often as is needed and in the same order each
-/// time, and may keep their vectors in a file.
+/// An encoder that reads the sentences of a *public* corpus in the same order in each pass and can
+/// store their vectors in a file.
 ///
-/// The file is for public text only: it holds embeddings. A record is the first 16 bytes of the sentence's
-/// SHA-256, the vector, and 8 bytes of a SHA-256 over both, in the order of the sentences. At the first record
-/// that is not whole or of another sentence, the rest of the file is given up and encoding goes on. Memory
-/// does not grow with the file.
+/// The file holds embeddings, so it is for public text only. A record is the first 16 bytes of the
+/// sentence's SHA-256, the vector, and 8 bytes of a SHA-256 over both, in the order of the
+/// sentences. The first record that is incomplete or belongs to another sentence ends the reading:
+/// encoding overwrites the rest. Memory does not grow with the file.
 pub struct Encoding<'a> {
     encoder: &'a dyn Encoder,
     kept: Option<Kept>,
@@ -46,17 +46,17 @@ pub struct Encoding<'a> {
 struct Kept {
     path: PathBuf,
     file: File,
-    /// Where the first record starts.
+    /// Offset of the first record.
     start: u64,
-    /// Where the next record starts.
+    /// Offset of the next record.
     position: u64,
-    /// Whole records when the file was opened.
+    /// The number of whole records when the file was opened.
     found: u64,
     record: usize,
 }
 
 impl<'a> Encoding<'a> {
-    /// Nothing is kept.
+    /// An encoder without a file.
     pub fn new(encoder: &'a dyn Encoder) -> Self {
         Self {
             encoder,
@@ -65,11 +65,12 @@ impl<'a> Encoding<'a> {
         }
     }
 
-    /// Keeps vectors in the file `path`, and takes those that are there already. A file of another encoder
-    /// is replaced.
+    /// Reuses the vectors in the file `path` and adds new ones to it. A file of another encoder is
+    /// replaced.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has the file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if it cannot be read or written.
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has the file open;
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if it cannot be read or written.
     pub fn kept_in(encoder: &'a dyn Encoder, path: PathBuf) -> Result<Self> {
         let mut file = open_locked(&path)?;
         let mut header = MAGIC.to_vec();
@@ -105,18 +106,16 @@ impl<'a> Encoding<'a> {
         })
     }
 
-    /// The encoder.
     pub fn encoder(&self) -> &'a dyn Encoder {
         self.encoder
     }
 
-    /// The number of sentences whose vectors were there when the file was opened.
+    /// The number of sentences whose vectors were in the file when it was opened.
     pub fn known(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.found)
     }
 
-    /// The number of sentences that were encoded since then, and not taken from the file. Without a file, a sentence
-    /// counts as often as it was gone through.
+    /// The number of sentences encoded since then. Without a file, a sentence counts once per pass.
     pub fn encoded(&self) -> u64 {
         self.encoded
     }
@@ -128,7 +127,7 @@ impl<'a> Encoding<'a> {
         }
     }
 
-    /// The vectors of the next sentences, one row a sentence.
+    /// Returns the vectors of the next sentences, one row per sentence.
     ///
     /// # Errors
     /// Errors of the encoder; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -162,7 +161,7 @@ impl<'a> Encoding<'a> {
         Ok(rows)
     }
 
-    /// Removes the file: the output it was for is there.
+    /// Removes the file once the output is complete.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -174,7 +173,7 @@ impl<'a> Encoding<'a> {
     }
 }
 
-/// A run that failed before it encoded anything leaves nothing behind.
+/// A run that failed before it encoded anything leaves no file.
 impl Drop for Encoding<'_> {
     fn drop(&mut self) {
         if let Some(kept) = &self.kept
@@ -189,7 +188,7 @@ impl Drop for Encoding<'_> {
 }
 
 impl Kept {
-    /// Fills the rows of the first sentences whose records come next, and says how many that are.
+    /// Fills the rows of the leading sentences that have stored records, and returns their number.
     fn read(&mut self, sentences: &[impl AsRef<str>], rows: &mut [f32]) -> io::Result<usize> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.position))?;
@@ -216,7 +215,7 @@ impl Kept {
         Ok(known)
     }
 
-    /// Writes the records of these sentences in the place of all that follows.
+    /// Writes the records of these sentences and drops all records after them.
     fn write(&mut self, sentences: &[impl AsRef<str>], rows: &[f32]) -> io::Result<()> {
         if sentences.is_empty() {
             return Ok(());
@@ -254,12 +253,12 @@ fn check(record: &[u8]) -> [u8; 8] {
     check
 }
 
-/// What makes a run of a command that releases private text: lines of another run are not gone on with.
+/// Identifies a run of a command that releases private text. Only the same run resumes its lines.
 ///
-/// It is public. An input is known by its place on the disk and the times of its last changes, not by its
-/// text: a digest of private text, even one under a key, would let whoever has it (and the key, which a later
-/// run needs, too) check guesses of the text, and no release has paid for that. So an edited file starts
-/// over, and so does one that was moved or copied.
+/// The identity is public, so it depends on the location and change times of the input, not on its
+/// text. A digest of private text would let its holder test guesses of the text, at no cost in
+/// privacy budget; a key would not help, because a later run needs it as well. A file that was
+/// edited, moved or copied therefore starts a new run.
 #[derive(Clone)]
 pub struct Run(Sha256);
 
@@ -270,7 +269,7 @@ impl Run {
         Self(hash).with(env!("CARGO_PKG_VERSION")).with(command)
     }
 
-    /// With this public option.
+    /// Adds a public option to the identity.
     #[must_use]
     pub fn with(mut self, option: impl AsRef<[u8]>) -> Self {
         let option = option.as_ref();
@@ -279,7 +278,7 @@ impl Run {
         self
     }
 
-    /// With this public list of words.
+    /// Adds a public list of words to the identity.
     #[must_use]
     pub fn with_words(self, list: &HashSet<Word>) -> Self {
         let mut words: Vec<&Word> = list.iter().collect();
@@ -290,7 +289,7 @@ impl Run {
             .fold(run, |run, word| run.with(word.as_str()))
     }
 
-    /// With this file as it is now, whatever is in it.
+    /// Adds a file with its current state to the identity.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -299,7 +298,7 @@ impl Run {
         Ok(self.with(state(&about)))
     }
 
-    /// With this file, whatever is in it and whenever that changes.
+    /// Adds a file to the identity whatever its content.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -313,7 +312,7 @@ impl Run {
     }
 }
 
-/// Which file it is, and when its content and its entry were changed.
+/// Identifies the file and the last change of its content and its metadata.
 #[cfg(unix)]
 fn state(about: &fs::Metadata) -> Vec<u8> {
     use std::os::unix::fs::MetadataExt;
@@ -328,7 +327,7 @@ fn state(about: &fs::Metadata) -> Vec<u8> {
     [place.as_flattened(), times.as_flattened()].concat()
 }
 
-/// When its content was changed.
+/// The time of the last change of the content.
 #[cfg(not(unix))]
 fn state(about: &fs::Metadata) -> Vec<u8> {
     let since = about
@@ -341,8 +340,8 @@ fn state(about: &fs::Metadata) -> Vec<u8> {
         .to_vec()
 }
 
-/// Output lines that wait beside their target, in `TARGET.RUN.partial`, until all are there; RUN names the
-/// [`Run`], in 16 hexadecimal digits.
+/// Output lines that wait beside their target, in `TARGET.RUN.partial`, until all are complete. RUN
+/// is the [`Run`] as 16 hexadecimal digits.
 pub struct PartialLines {
     target: PathBuf,
     beside: PathBuf,
@@ -353,21 +352,23 @@ pub struct PartialLines {
 }
 
 impl PartialLines {
-    /// Starts the output lines of `target`, behind the whole lines that an interrupted run with the same
-    /// options left. A line counts if it `is_whole`. What another run left is removed.
+    /// Starts the output lines of `target`, after the whole lines that an interrupted run with the
+    /// same options left. A line counts if `is_whole` accepts it. Lines of other runs are removed.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process writes this output; [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if the
-    /// target could not be written.
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process writes this output;
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if the target cannot be written.
     pub fn open(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
         Self::open_after(target, run, is_whole, false)
     }
 
-    /// The same for lines that a ledger pays for: those of another run are not removed, because nothing gives back what
-    /// they cost.
+    /// [`open`](Self::open) for lines that a ledger paid for. Lines of other runs are not removed,
+    /// because their cost cannot be refunded.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if another run left lines.
+    /// The errors of [`open`](Self::open), and
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if another run left lines.
     pub fn open_paid(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
         Self::open_after(target, run, is_whole, true)
     }
@@ -407,12 +408,12 @@ impl PartialLines {
         self.kept
     }
 
-    /// Whether there were lines of a run with other options or another input.
+    /// Returns whether a run with other options or another input had left lines.
     pub fn of_other_run(&self) -> bool {
         self.of_other_run
     }
 
-    /// Adds a line; `line` has no line end.
+    /// Adds a line, given without its line end.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -430,7 +431,7 @@ impl PartialLines {
         Ok(())
     }
 
-    /// Lets no line wait in memory: a killed process loses none.
+    /// Flushes all lines to the file, so that a killed process loses none.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -440,16 +441,16 @@ impl PartialLines {
             .map_err(Error::io("write", &self.beside))
     }
 
-    /// Where the lines wait.
+    /// The path of the file in which the lines wait.
     pub fn waiting_at(&self) -> &Path {
         &self.beside
     }
 
-    /// Copies the lines that are there to the target, for a reader who cannot wait for the others. They go on
-    /// waiting in their own file, too, and the same run goes on with them.
+    /// Copies the lines so far to the target, for a reader who cannot wait for the rest. The same
+    /// run can still resume.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then as it was.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then unchanged.
     pub fn publish(&mut self) -> Result<()> {
         self.publish_as(|lines, target| {
             let mut copy = AtomicFile::create(target)?;
@@ -462,10 +463,12 @@ impl PartialLines {
         })
     }
 
-    /// The same in another form, such as a table: `write` gets the file of the lines and the path of the target.
+    /// [`publish`](Self::publish) in another format, such as a table: `write` gets the file of the
+    /// lines and the path of the target.
     ///
     /// # Errors
-    /// Those of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then as it was.
+    /// The errors of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then
+    /// unchanged.
     pub fn publish_as(
         &mut self,
         write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
@@ -478,7 +481,7 @@ impl PartialLines {
         written
     }
 
-    /// Gives the lines their name.
+    /// Renames the file of the lines to the target.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -488,11 +491,11 @@ impl PartialLines {
             .map_err(Error::io("write", &self.target))
     }
 
-    /// Writes the target as [`publish_as`](Self::publish_as) does, and removes the lines. If it cannot be written they
-    /// stay, and the same run goes on with them.
+    /// Writes the target as [`publish_as`](Self::publish_as) does, and removes the lines. If the
+    /// target cannot be written, the lines stay and the same run can resume.
     ///
     /// # Errors
-    /// Those of [`publish_as`](Self::publish_as).
+    /// The errors of [`publish_as`](Self::publish_as).
     pub fn commit_as(
         mut self,
         write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
@@ -502,7 +505,7 @@ impl PartialLines {
     }
 }
 
-/// A run that failed before it released anything leaves nothing behind.
+/// A run that failed before it released anything leaves no file.
 impl Drop for PartialLines {
     fn drop(&mut self) {
         if self.kept == 0 && self.appended == 0 {
@@ -511,14 +514,14 @@ impl Drop for PartialLines {
     }
 }
 
-/// The number of whole lines at the start of a file, and where they end.
+/// Returns the number of whole lines at the start of a file, and the offset of their end.
 fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let (mut kept, mut end) = (0, 0);
-    // A line that cannot be read is none of ours.
+    // `PartialLines` did not write a line that cannot be read.
     while let Ok(Some(line)) = lines.next_line() {
         let whole = is_whole(line);
-        // One without its end was cut off while it was written.
+        // A line without its end was cut off during writing.
         match lines.end() {
             Some(next) if whole => end = next,
             _ => break,
@@ -528,7 +531,8 @@ fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     (kept, end)
 }
 
-/// Removes the lines of other runs for the same target, or refuses if they may be paid for; says whether there were any.
+/// Removes the lines of other runs for the same target, or fails if a ledger may have paid for
+/// them. Returns whether there were any.
 fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bool> {
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -542,7 +546,7 @@ fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bo
             .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
             .and_then(|entry| entry.strip_suffix(".partial"));
         let path = target.with_file_name(&entry);
-        // A link or a pipe is none of ours.
+        // `PartialLines` makes no links or pipes.
         let is_file = || fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
         if path != own
             && run.is_some_and(|run| run.len() == 16 && run.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -560,7 +564,7 @@ fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bo
     Ok(found)
 }
 
-/// Whether a line of the file has its end.
+/// Returns whether the file has a complete line.
 fn has_line(file: &File) -> io::Result<bool> {
     let mut line = Vec::new();
     BufReader::new(file).read_until(b'\n', &mut line)?;
@@ -623,7 +627,7 @@ mod tests {
         let inner = Lengths::new(1);
         let mut encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
         encode(&mut encoding, &sentences);
-        // Once more, without encoding.
+        // A second pass encodes nothing.
         encoding.rewind();
         encode(&mut encoding, &sentences[..2]);
         encode(&mut encoding, &sentences[2..]);
@@ -643,7 +647,7 @@ mod tests {
             drop(encoding);
             assert_eq!(fs::read(&path).unwrap(), whole, "cut at {cut}");
         }
-        // Any damage is found, and what follows is encoded anew.
+        // Any damage is detected, and the sentences from there on are encoded again.
         for byte in header..whole.len() {
             let mut damaged = whole.clone();
             damaged[byte] ^= 1;
@@ -657,13 +661,13 @@ mod tests {
             assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len() - known);
             assert_eq!(fs::read(&path).unwrap(), whole);
         }
-        // Another corpus gets its own vectors, from the first other sentence on.
+        // Another corpus is encoded from its first different sentence on.
         let other = ["one", "three", "2", "fourteen"];
         encode(
             &mut Encoding::kept_in(&inner, path.clone()).unwrap(),
             &other,
         );
-        // A file of another encoder is not believed.
+        // The file of another encoder is ignored.
         fs::write(&path, &whole).unwrap();
         let inner = Lengths::new(2);
         let encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
@@ -679,8 +683,9 @@ mod tests {
         assert!(!path.exists(), "nothing was encoded");
     }
 
-    /// Nothing but a regular file is opened: a link would lead elsewhere, and a pipe would block. Sockets stand for
-    /// pipes, because making a pipe takes another process, which inherits the locks of tests that run beside this one.
+    /// Only regular files are opened: a link would lead elsewhere, and a pipe would block. Sockets
+    /// stand in for pipes, because making a pipe starts another process, which inherits the locks
+    /// of concurrent tests.
     #[cfg(unix)]
     #[test]
     fn links_and_pipes_with_the_names_of_parts_are_not_opened() {
@@ -702,7 +707,7 @@ mod tests {
             assert!(kept.is_some(), "{target}");
             fs::remove_file(&own).unwrap();
         }
-        // Of another run.
+        // The file of another run.
         let other = at("out.jsonl.0123456789abcdef.partial");
         symlink(at("diary"), &other).unwrap();
         let pipe = |path: &Path| drop(UnixListener::bind(path).unwrap());
@@ -759,7 +764,7 @@ mod tests {
         ));
         drop(lines);
         assert!(!path.exists());
-        // Cut at any byte.
+        // Cut after each byte.
         let bytes = fs::read(&beside).unwrap();
         assert_eq!(bytes, b"first\nsecond\n");
         for cut in 0..=bytes.len() {
@@ -776,10 +781,8 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}other\n"));
             assert!(!beside.exists());
         }
-        // Damage.
         fs::write(&beside, "good\nbad\ngood\n").unwrap();
         assert_eq!(open(&path, "a").unwrap().kept(), 1);
-        // Another run.
         fs::write(&beside, "old\n").unwrap();
         let lines = open(&path, "b").unwrap();
         assert!(lines.of_other_run() && lines.kept() == 0 && !beside.exists());
@@ -796,7 +799,8 @@ mod tests {
         let before = run();
         assert_eq!(run(), before);
         fs::write(&path, "tex2").unwrap();
-        // Chance: false alarm none, miss none. Clocks of some file systems stand still for milliseconds.
+        // Chance: false alarm none, miss none. Clocks of some file systems stand still for
+        // milliseconds.
         let later = SystemTime::now() + Duration::from_secs(10);
         File::options()
             .write(true)
