@@ -259,7 +259,9 @@ impl Counts {
         let columns = Columns(PyDict::new(py), &rows);
         columns.set("pack", |row| hex::encode(row.kind.pack_id()))?;
         columns.set("mechanism", |row| mechanism_name(row.kind.mechanism()))?;
-        columns.set("rule", |row| rule_name(row.kind.mechanism(), row.kind.rule()))?;
+        columns.set("rule", |row| {
+            rule_name(row.kind.mechanism(), row.kind.rule())
+        })?;
         columns.set("epsilon", |row| epsilon_f64(row.kind.epsilon()))?;
         columns.set("order", |row| row.kind.order())?;
         for (place, name) in self.0.counts.slices().iter().enumerate() {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use undertone::error::{Cause, Error, Result};
-use undertone::files::fields::plain;
 use undertone::files::fields::Twice;
+use undertone::files::fields::plain;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::release::lines::{BadLine, ReleaseLine};
@@ -49,7 +49,10 @@ impl Found {
         let mut lines = releases_of(path, form, Some(&wanted))?;
         while let Some(line) = lines.next_line()? {
             let text = line.text.map(plain);
-            let parsed = text.as_ref().map_err(|problem| *problem).and_then(|text| ReleaseLine::parse(text));
+            let parsed = text
+                .as_ref()
+                .map_err(|problem| *problem)
+                .and_then(|text| ReleaseLine::parse(text));
             let kept = parsed
                 .map_err(Reason::Line)
                 .and_then(|line| Ok((line.release, values(&line, columns)?)));
