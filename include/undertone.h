@@ -10,54 +10,58 @@
  *     undertone_pack_init               check the pack, in place
  *     undertone_document_init           make an empty document
  *     undertone_document_push_text      push the sentences of a text (or push them one by one)
- *     undertone_ledger_spend            get a grant, to spend an epsilon once, from a budget
+ *     undertone_ledger_spend            take a grant, the right to spend an epsilon once
  *                                       (or undertone_grant_init_unrecorded, which counts nothing)
- *     undertone_document_release        spend it, to protect each sentence (long texts); or
- *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
+ *     undertone_document_release_whole_text   spend the grant on a whole-text release, which
+ *                                       protects the whole text (a message, a line); or
+ *     undertone_document_release        on a sentence release, which protects each sentence of a
+ *                                       long text
  *
- * undertone_document_promise computes the promise of each, for a sentence and for the whole text.
- * Choose between them without looking at the text, nor at its length.
+ * Choose between the two without looking at the text or its length. undertone_document_promise
+ * computes the epsilon of either release, for one sentence and for the whole text.
  *
- * Single vectors and words can be released too. Their guarantee is of another kind, which the
- * functions state: undertone_vector_mechanism_init, undertone_vector_mechanism_release;
- * undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release.
+ * Vectors (undertone_vector_mechanism_init, undertone_vector_mechanism_release) and words
+ * (undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release) have
+ * releases of their own. Those guarantee metric privacy, which the release functions define.
  *
  * Rules of every function:
  *
  * - Status. Functions that can fail return UNDERTONE_STATUS_OK or another UNDERTONE_STATUS_ number.
  *   undertone_status_message explains it in one sentence, with what to do. A function lists its
- *   statuses; any function may also return those numbered 1 to 8, which concern a pointer or a
- *   length. Numbers keep their meaning for ever; later versions may add numbers, so treat one that
- *   you do not know as a failure. No status depends on the content of a sentence, a word or a
+ *   statuses; any function may also return the statuses 1 to 8, which concern a pointer or a
+ *   length. Numbers keep their meaning for ever. Later versions may add statuses, so treat an
+ *   unknown status as a failure. No status depends on the content of a sentence, a word or a
  *   vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
  *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes
- *   the needed length to out_written, and functions of a ledger state what they write if they
- *   refuse. An output may be NULL where the function allows it. The length of a text does not count
- *   a terminating zero.
+ *   the needed length to out_written, and undertone_ledger_spend may write out_left if it refuses.
+ *   An output may be NULL where the function allows it. The length of a text does not count a
+ *   terminating zero.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of
- *   the wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may
- *   be NULL if its length is 0. The library cannot check that memory really exists. So you ensure
- *   that each pointer is NULL or correct: a handle is what its function returned as an output; an
- *   array has the length that is passed; inputs can be read, outputs and the memory of handles can
- *   be written; a function keeps the promises of its type; and during a call nobody else writes to
- *   its arguments, nor uses those that are not const.
- * - Memory. The library allocates nothing, so there is nothing to free. The caller brings the
- *   memory of each handle: memory and memory_len of a function that makes one. Allocate the bytes
- *   that the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE, which is enough on every
- *   target. It is aligned to UNDERTONE_HANDLE_ALIGNMENT, as the memory from malloc is. A handle is
- *   the address of its memory and must not be moved or copied. If the call that makes it fails, its
- *   memory may have been written to. A call takes at most 8 KiB of stack, one that releases words
- *   or vectors 16 KiB (on x86-64: 16 and 20), not counting what the entropy function takes.
+ *   the wrong kind, a moved or uninitialised handle: each gives a status, not a crash. An array may
+ *   be NULL if its length is 0. The library cannot check that memory really exists. So the caller
+ *   ensures that each pointer is NULL or correct. A handle is the output of the function that made
+ *   it. An array has the length that is passed. Inputs can be read; outputs and the memory of
+ *   handles can be written. A callback does what its type documents. During a call, nobody else
+ *   writes to its arguments, or reads arguments that are not const.
+ * - Memory. The library allocates nothing, so there is nothing to free. The caller provides
+ *   the memory of each handle (memory and memory_len of the function that makes the handle): as
+ *   many bytes as the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE bytes, which are
+ *   enough on every target. The memory must be aligned to UNDERTONE_HANDLE_ALIGNMENT, as memory
+ *   from malloc is. A handle is the address of its memory and must not be moved or copied. If the
+ *   call that makes a handle fails, its memory may have been overwritten. A call uses at most 8 KiB
+ *   of stack (x86-64: 16 KiB); a call that releases words or vectors uses at most 16 KiB (x86-64:
+ *   20 KiB). The stack of the entropy function comes on top.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
- *   time on the same object; all others need the object for themselves.
+ *   time on the same object. During any other function no other call may use the object.
  * - The library never prints, aborts, or sets errno.
  *
  * One word for each thing:
  *
  *     dimension   the number of coordinates of a vector
- *     count       the number of anything else (undertone_pack_candidate_count)
- *     len, BYTES  the length of an array argument, in elements; of a string of bytes
+ *     count       the number of other things, such as candidates
+ *     len         the length of an array argument, in elements
+ *     BYTES       the length of a file, a record or an identifier, in bytes
  *     buffer      memory that a result is written to; out_capacity is its length
  *     memory      memory that a handle lives in; HANDLE_SIZE is its length in bytes
  *     image       the bytes of a ledger's file
@@ -72,43 +76,45 @@
  *   than 100 columns, or one before an item of a list;
  * - after "!", "?" and their like in other scripts, with the quotes, brackets and emoji that
  *   follow;
- * - after a full stop and a space, but for abbreviations, initials and the number of a list's item;
+ * - after a full stop and a space, except after an abbreviation, an initial or the number of an
+ *   item of a list;
  * - after an emoji, if a word follows that does not start with a lower-case letter;
  * - after 600 bytes, between two words if there are any.
  *
  * White space around a sentence is left out, and so is a piece without a letter or digit. Invisible
- * characters (combining marks, joiners, format characters such as a byte order mark) between a stop
- * and what follows it change nothing; they belong to the sentence before. An app with a better rule
- * splits a text itself and pushes one sentence after another. core/src/sentences.rs has the rule in
- * full.
+ * characters (combining marks, joiners, format characters such as a byte order mark) after a stop
+ * do not change where a sentence ends; they belong to the sentence that they follow. An app with a
+ * better rule can split a text itself and push one sentence after another. core/src/sentences.rs
+ * has the rule in full.
  *
  * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
  *
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
- *     4   1   mechanism: 1 by the sentence, by depth; 2 by the sentence, by scores; 7 by the whole
- *             text; 8 by the whole text, a point of a projective geometry
+ *     4   1   mechanism: 1 sentence release by depth; 2 sentence release by scores; 7 whole-text
+ *             release; 8 projective whole-text release
  *     5   1   rule, a UNDERTONE_RULE_ number
- *     6   2   order of the geometry; 0 unless the mechanism is 8
+ *     6   2   order of the projective geometry; 0 unless the mechanism is 8
  *     8   4   epsilon in micro-units
- *     12  4   candidate, or point if the mechanism is 8
+ *     12  4   number of the candidate, or of a point of the geometry if the mechanism is 8
  *     16  8   identifier of the pack (undertone_pack_id)
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
  * of vectors and words, of packs and of ledgers.
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
- * misbehave. The result with a newer library:
+ * misbehave. If such a program meets a newer library:
  *
  * - Linked to a shared library on Linux: the loader refuses to start it, because the name of the
  *   library ends in the ABI version (libundertone.so.2).
  * - Loaded at run time (dlopen, Android, Java): undertone_abi_version has the same signature in all
  *   versions. Call it first, and stop unless it returns UNDERTONE_ABI_VERSION.
- * - If it does neither: a function that changed in any way has a new name, so the linker or the
- *   loader names the missing symbol. A function that kept its name kept its arguments and their
- *   meaning. No name is ever used again for anything else.
+ * - In any other case: a function that changed in any way has a new name, so the linker or the
+ *   loader names the missing symbol. A function that keeps its name keeps its arguments and their
+ *   meaning. The name of a removed function is never used again.
  *
- * Packs, releases and ledgers are versioned by themselves: this library reads those of older ones.
+ * Packs, releases and ledgers have versions of their own. This library reads those that older
+ * versions of the library wrote.
  */
 
 #ifndef UNDERTONE_H
@@ -234,7 +240,7 @@
 /** The pack has features of texts; push the text of a sentence, not only its embedding. */
 #define UNDERTONE_STATUS_NEEDS_TEXT 57
 
-/** The pack selects by depth, and a release by the whole text needs scores. */
+/** The pack selects by depth, and a whole-text release needs scores. */
 #define UNDERTONE_STATUS_NO_SCORES 58
 
 /** Not a release: the first three bytes are not "UTR". */
@@ -336,22 +342,23 @@
 #endif
 
 /**
- * The unit is one sentence: any one may be replaced.
+ * One sentence is protected: any one sentence of the text may be replaced.
  */
 #define UNDERTONE_UNIT_SENTENCE 1
 
 /**
- * The unit is the whole text: any other text may replace it.
+ * The whole text is protected: any other text may replace it.
  */
 #define UNDERTONE_UNIT_WHOLE_TEXT 2
 
 /**
- * The unit is a bag of words: one at word mover's distance W costs epsilon * W.
+ * A bag of words is protected: another bag at word mover's distance W costs epsilon * W for each
+ * word.
  */
 #define UNDERTONE_UNIT_WORD 3
 
 /**
- * The unit is a vector: one at distance D costs epsilon * D.
+ * A vector is protected: another vector at distance D costs epsilon * D.
  */
 #define UNDERTONE_UNIT_VECTOR 4
 
@@ -426,7 +433,7 @@
 #define UNDERTONE_MAX_FEATURED_CANDIDATES 2560
 
 /**
- * The most candidates for a release by the whole text.
+ * The most candidates of a pack for whole-text releases.
  */
 #define UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES 4224
 
@@ -554,13 +561,13 @@ typedef struct undertone_document undertone_document;
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget, opened for storage that answers later. `undertone_ledger_spend` does all steps
- * in one call, without this handle.
+ * A privacy budget, opened by an app whose storage is asynchronous. With synchronous storage,
+ * `undertone_ledger_spend` does all steps in one call, without this handle.
  *
  * The steps: lock the file by the rule in ffi/README.md, read it, `undertone_ledger_open`,
  * `undertone_ledger_reserve_epsilon`, write the record at the offset returned, sync, read the file
- * again, `undertone_ledger_grant`. They do not raise a monotonic counter, so a ledger that has one
- * must not be spent from in this way.
+ * again, `undertone_ledger_grant`. These steps do not raise a monotonic counter, so do not use
+ * them for a ledger that has a counter.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -582,21 +589,23 @@ typedef struct undertone_vocabulary undertone_vocabulary;
 
 /**
  * Functions of the app that read and write a ledger's file, and raise the platform's monotonic
- * counter if it has one. Each gets `context`, and returns 0, or another number if it failed. It
- * must return normally: no `longjmp`, no exception. Neither these functions nor the entropy
- * function may use the same ledger: two calls within one another would pay once for two grants.
+ * counter if it has one. Each receives `context` as its first argument, and returns 0 for success
+ * or another number for failure. It must return normally: no `longjmp`, no exception. These
+ * functions and the entropy function must not use the same ledger, because a nested call would get
+ * a second grant for one payment.
  *
- * `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks it by the rule in
- * ffi/README.md. If the ledger is in use, it does not wait but returns a number other than 0.
- * `unlock` is called once after each `lock` that returned 0. `read` reads at most `capacity` bytes
- * from the start of the file and writes their number to `out_read`; the capacity is one byte more
- * than a ledger has. `write` writes `len` bytes at `offset` and returns once they are durable
- * (`fsync`).
+ * `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks the file by the rule
+ * in ffi/README.md. If the ledger is in use, `lock` does not wait but returns a number other than
+ * 0. `unlock` is called once after each `lock` that returned 0. `read` reads at most `capacity`
+ * bytes from the start of the file and writes the number of bytes read to `out_read`; `capacity`
+ * is one byte more than the length of a ledger. `write` writes `len` bytes at `offset` and returns
+ * once they are durable (`fsync`).
  *
- * A monotonic counter shows that a file was set back (ffi/README.md). It starts at 0, never goes
- * back, is kept apart from the file, and counts this ledger alone. Without one, `read_counter` and
- * `raise_counter` are NULL. `raise_counter` returns once the counter is durably at `to`. A counter
- * that can only be incremented is incremented until then, which is nearly always once.
+ * A monotonic counter reveals that a file was set back (ffi/README.md). It starts at 0, never
+ * decreases, is stored apart from the file, and counts this ledger alone. On a platform without a
+ * counter, `read_counter` and `raise_counter` are NULL. `raise_counter` returns once the counter
+ * is durably at `to`. If the platform can only increment its counter, increment it until it is at
+ * `to`; one increment is nearly always enough.
  */
 typedef struct {
     /**
@@ -659,7 +668,7 @@ const char *undertone_version(void);
 
 /**
  * Returns the name of the kernels that the library uses on this processor, a static string:
- * "avx512", "avx2", "neon" or "portable". It shows in time only.
+ * "avx512", "avx2", "neon" or "portable". The kernels differ in speed only.
  */
 const char *undertone_backend(void);
 
@@ -732,24 +741,25 @@ uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
  * Returns the number of levels of the scores, 2 to 160; candidates below the last level count as
- * on it. Fewer levels promise more for the whole text (`undertone_document_promise`). 0 if the
- * pack has no scores or `pack` is not a valid handle.
+ * if they were on it. With fewer levels, a sentence release protects the whole text better
+ * (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
 /**
  * Returns the number of features of texts (words, pairs, runs of letters) that add to the scores;
- * 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of a
- * sentence: `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was
- * built with a neural encoder.
+ * 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of
+ * each sentence: use `undertone_document_push_sentence`, or `undertone_document_push_encoded` if
+ * the pack was built with a neural encoder.
  */
 uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 
 /**
- * Returns the number that a release by the whole text has in place of a candidate if the pack
- * recognises nothing in the text: the text was empty or in another language, for example. It is
- * `undertone_pack_candidate_count`. Like every candidate it may be drawn by chance. `UINT32_MAX`
- * if the pack has no scores or `pack` is not a valid handle.
+ * Returns the outcome "nothing known" of a whole-text release. It takes the place of the best
+ * candidate if the pack recognises nothing in the text, for example because the text is empty or
+ * in another language. Its number is `undertone_pack_candidate_count`. Like every candidate, it
+ * may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
+ * handle.
  */
 uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
@@ -761,9 +771,9 @@ uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 uint32_t undertone_pack_projected_dimension(const undertone_pack *pack);
 
 /**
- * Returns the number of projection directions of a pack that selects by depth, of which a document
- * holds at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid
- * handle.
+ * Returns the number of projection directions of a pack that selects by depth; 0 for any other
+ * pack or if `pack` is not a valid handle. A pack with more than `UNDERTONE_MAX_DIRECTIONS` cannot
+ * be used for documents.
  */
 uint32_t undertone_pack_direction_count(const undertone_pack *pack);
 
@@ -808,7 +818,8 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
                                       uint8_t *out_digest);
 
 /**
- * Writes the name of that encoder, UTF-8, padded with zeroes and terminated by at least one.
+ * Writes the name of the encoder whose embeddings the pack was built from: UTF-8, padded with
+ * zeroes, at least one.
  *
  * `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
  */
@@ -842,16 +853,17 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  *
  * `unit`: the `UNDERTONE_UNIT_` number of the release and of the ledger. `epsilon_micro`: epsilon
  * in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or the number of words that
- * a bag releases; each costs epsilon. `window`: a public number that never decreases, such as the
- * days since 1970; one far in the future locks the ledger until then. `entropy`: called once with
- * `context`, for 8 bytes that mark the record of this call. `memory`: for the grant. `out_left`:
- * NULL, or receives the budget left in the window in micro-units, even if the ledger refuses, as
- * long as it can be read. That number is private if an epsilon was chosen by looking at a text.
+ * a bag releases, because each word costs epsilon. `window`: a public number that never decreases,
+ * such as the days since 1970. A window far in the future locks the ledger until that window
+ * comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
+ * `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
+ * micro-units, even if the ledger can be read but refuses. The budget left is private if an
+ * epsilon was chosen by looking at a text.
  *
  * ffi/README.md has a table of the statuses and what an app does about them. After
  * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
- * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted. If the
- * file is missing, `read` fails.
+ * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` nothing is granted, although the epsilon may be spent.
+ * If the file is missing, `read` fails.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -878,8 +890,8 @@ int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
  *
  * `unit`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file,
  * read under its lock. `counter`: NULL, or the present value of the platform's counter.
- * `out_micro`: receives the budget left in micro-units; 0 if a record was lost. That number is
- * private if an epsilon was chosen by looking at a text.
+ * `out_micro`: receives the budget left in micro-units, or 0 if a record was lost. The budget left
+ * is private if an epsilon was chosen by looking at a text.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
  * `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, and those of `undertone_ledger_open` except
@@ -894,14 +906,14 @@ int32_t undertone_ledger_remaining(int32_t unit,
                                    uint64_t *out_micro);
 
 /**
- * Makes the image of a ledger that replaces one that was lost, damaged or set back, or whose
- * window is in the future because a clock was wrong. The present `window` counts as spent, earlier
- * ones are refused, and later ones have their budget. So no budget is restored, provided that the
- * clock is right now.
+ * Makes the image of a ledger that replaces a ledger that was lost, damaged or set back, or that
+ * recorded a window in the future because a clock was wrong. In the new ledger `window`, the
+ * present window, counts as spent, earlier windows are refused, and each later window has its
+ * whole budget. So no budget is restored, provided that the clock is now right.
  *
- * The app locks the file and overwrites it with the image. If the file is missing, it makes one,
- * as for `undertone_ledger_create_image`. The function raises the counter of `storage`, if there
- * is one, so that older files are refused. It calls no other function of `storage`.
+ * The app locks the file and overwrites it with the image. If the file is missing, the app creates
+ * it as for `undertone_ledger_create_image`. This function raises the counter of `storage`, if
+ * there is one, so that older files are refused. It calls no other function of `storage`.
  *
  * `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
  * `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
@@ -925,10 +937,10 @@ int32_t undertone_ledger_recreate_spent(const undertone_ledger_storage *storage,
 /**
  * Makes the image of a new ledger.
  *
- * The app writes it to another file in the same folder, syncs that, renames it, and syncs the
- * folder before anything is spent. The budget of a ledger is fixed; another budget is another
- * promise and needs its own ledger. To replace a ledger, call `undertone_ledger_recreate_spent`
- * instead, because a new ledger forgets what was spent.
+ * The app writes the image to a temporary file in the same folder, syncs that file, renames it,
+ * and syncs the folder before anything is spent. The budget of a ledger is fixed, because another
+ * budget would be another promise; it needs its own ledger. To replace a ledger, call
+ * `undertone_ledger_recreate_spent` instead, because a new ledger forgets what was spent.
  *
  * `unit`: the `UNDERTONE_UNIT_` number of the releases. `budget_micro`: epsilon for every window
  * in micro-units, at least 1. `entropy`: called once with `context`, for 8 bytes that identify the
@@ -954,10 +966,10 @@ int32_t undertone_ledger_create_image(int32_t unit,
 size_t undertone_ledger_handle_size(void);
 
 /**
- * Opens the ledger of an image.
+ * Opens a ledger from the bytes of its file.
  *
- * The app locks the file from before it reads it until it is done with the ledger. Without the
- * lock, each of two writers would overwrite what the other spent.
+ * The app locks the file before it reads the image, and unlocks it when it has finished with the
+ * ledger. Without the lock, each of two writers would overwrite the record of the other.
  *
  * `unit`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, which are
  * copied. `entropy`: called once with `context`, for 8 bytes that mark the records of this handle.
@@ -988,10 +1000,10 @@ int32_t undertone_ledger_open(void *memory,
  * or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. `out_offset`: receives the offset
  * of the record in the file.
  *
- * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. It
- * does the same after `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which means that an earlier record
- * was lost, in a power cut for example. The new record then marks the rest of the window as spent,
- * and there will be no grant.
+ * The app writes the record at that offset, syncs, reads the file and calls
+ * `undertone_ledger_grant`. It does the same after `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which
+ * means that an earlier record was lost, in a power cut for example. In this case the new record
+ * marks the rest of the window as spent, and there will be no grant.
  *
  * Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -1012,15 +1024,15 @@ int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
                                          size_t *out_offset);
 
 /**
- * Makes the grant of the last reservation, once its record is stored.
+ * Makes the grant for the last reservation, after its record was stored.
  *
- * `image`: the `image_len` bytes of the file, read after the record was written and synced, as the
- * proof that it is there. `memory`: for the grant.
+ * `image`: the `image_len` bytes of the file, read after the record was written and synced. The
+ * function checks that the record is there. `memory`: for the grant.
  *
  * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file
- * again; the reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST`
- * follows the same status of `undertone_ledger_reserve_epsilon`: the rest of the window is now
- * recorded as spent.
+ * again; the reserved epsilon stays spent either way. If `undertone_ledger_reserve_epsilon`
+ * returned `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, so does this function: the rest of the window is
+ * now recorded as spent.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
@@ -1058,8 +1070,8 @@ int32_t undertone_document_init(void *memory,
 /**
  * Adds one sentence by its embedding.
  *
- * `embedding`: `len` floats, `undertone_pack_dimension` in number, from the encoder that the pack
- * names, which must have seen this sentence alone. A coordinate that is not finite counts as 0.
+ * `embedding`: `len` floats, `undertone_pack_dimension` in number, computed for this sentence
+ * alone by the encoder that the pack names. A coordinate that is not finite counts as 0.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`, and
  * `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
@@ -1071,7 +1083,8 @@ int32_t undertone_document_push(undertone_document *document,
 
 /**
  * Adds several sentences by their embeddings, until the document is full; the rest is left out.
- * This equals `undertone_document_push` for each, but reads the pack once for every four.
+ * This equals `undertone_document_push` for each embedding, but is faster, because it reads the
+ * pack once for every four embeddings.
  *
  * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after
  * another. `out_sentence_count`: NULL, or receives the number of sentences added, which is private
@@ -1087,7 +1100,7 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text. The pack needs a lexicon, or features that stand alone.
+ * Adds one sentence by its text. The pack needs a lexicon, or features without an encoder.
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
  * sentence without a known word counts as the zero vector.
@@ -1147,17 +1160,18 @@ int32_t undertone_document_reset(undertone_document *document);
 /**
  * Computes what a release of this document promises, for a sentence and for the whole text, so
  * that an app can show both. The promise depends on the pack, the unit and epsilon, not on the
- * sentences. It is e^epsilon, without delta; a smaller number promises more. Call this before you
- * spend: it also refuses what no release can do.
+ * sentences. It is an epsilon without a delta; a smaller epsilon promises more. Call this function
+ * before you spend, because it also returns the statuses for which a release would be impossible.
  *
- * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or
+ * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
  * `UNDERTONE_UNIT_WHOLE_TEXT` for the two other releases. `epsilon_micro`: the epsilon of the
- * grant in micro-units. `out_sentence_micro`: NULL, or receives the largest epsilon of replacing
- * one sentence. `out_whole_text_micro`: NULL, or receives that of replacing the whole text by any
- * other. By the whole text both are epsilon. By the sentence the second is for the worst two texts
- * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. If
- * the integer weights of a mechanism cannot express epsilon, both are what it serves: at most
- * 33.271065 by the whole text.
+ * grant in micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one
+ * sentence. `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by
+ * any other. For a whole-text release, both are epsilon. For a sentence release, the second is
+ * computed for the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
+ * `undertone_pack_level_count`. If epsilon is larger than the integer weights of a mechanism can
+ * express, both are computed for the largest epsilon that they can express; for a whole-text
+ * release it is at most 33.271065.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
@@ -1171,19 +1185,19 @@ int32_t undertone_document_promise(const undertone_document *document,
                                    uint64_t *out_whole_text_micro);
 
 /**
- * Draws a release that protects each sentence, and removes all sentences. It is for long texts;
- * `undertone_document_release_whole_text` protects a text of a few sentences better. Choose
- * between the two without looking at the text or its length.
+ * Draws a sentence release, which protects each sentence, and removes all sentences. Use it for
+ * long texts; `undertone_document_release_whole_text` protects a text of a few sentences better.
+ * Choose between the two without looking at the text or its length.
  *
  * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
- * most a factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2),
- * or by e^epsilon if the document is cut at its limit. There is no delta. The epsilons of several
- * releases of the same sentences add up.
+ * most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
+ * e^(epsilon/2), or of e^epsilon if the document has more than `UNDERTONE_MAX_SENTENCES`
+ * sentences. There is no delta. The epsilons of several releases of the same sentences add up.
  *
- * Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must
- * be chosen without looking at the document. The work is the same for all sentences; a program
- * that watches the processor's cache line by line is out of scope. A document without sentences
- * releases a uniformly random candidate.
+ * Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
+ * without looking at the document. The work is the same for all sentences. Programs that observe
+ * the lines of the processor's cache are out of scope. A document without sentences releases a
+ * uniformly random candidate.
  *
  * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
  * `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -1191,9 +1205,9 @@ int32_t undertone_document_promise(const undertone_document *document,
  * `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: receives the bytes written, or the bytes
  * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there.
- * The call that calls the entropy function spends the grant, even if the function fails. No other
- * failure spends it.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the document keeps its
+ * sentences. A call spends the grant when it calls the entropy function, even if that function
+ * fails. No other failure spends the grant.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
  * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
@@ -1210,21 +1224,21 @@ int32_t undertone_document_release(undertone_document *document,
                                    size_t *out_written);
 
 /**
- * Draws a release that protects the whole text, and removes all sentences. It is for short texts:
- * a message, a search, a typed line.
+ * Draws a whole-text release, which protects the whole text, and removes all sentences. Use it for
+ * short texts: a message, a search, a typed line.
  *
  * Guarantee: for any pack, replacing the whole text by any other, of any number of sentences,
  * changes the probability of any release by at most a factor of e^epsilon. There is no delta. The
- * epsilons of several releases of the same text add up, and so do those of all texts of a person,
- * if the person is to be protected. Choose the kind of release without looking at the text or its
+ * epsilons of several releases of the same text add up. To protect a person, add up the epsilons
+ * of all texts of that person. Choose the kind of release without looking at the text or its
  * length.
  *
- * The release names the candidate with the highest score over all sentences, or another one by
- * chance. If the pack recognises nothing in the text, `undertone_pack_nothing_known` takes the
- * place of the best candidate.
+ * The release favours the candidates with the highest scores over all sentences, the more the
+ * larger epsilon is. If the pack recognises nothing in the text, `undertone_pack_nothing_known`
+ * takes the place of the best candidate.
  *
- * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for
- * all sentences; a program that watches the processor's cache line by line is out of scope.
+ * Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
+ * sentences. Programs that observe the lines of the processor's cache are out of scope.
  *
  * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
  * for `undertone_document_release`.
@@ -1242,11 +1256,10 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
                                               size_t *out_written);
 
 /**
- * Draws a release that protects the whole text and is made for counting, and removes all
- * sentences. It promises what `undertone_document_release_whole_text` promises. It names a point
- * that many candidates prefer instead of one candidate. So a single release carries little
- * information, but shares that are estimated from many releases have a smaller error if there are
- * many candidates.
+ * Draws a projective release, which protects the whole text and is meant for counting, and removes
+ * all sentences. It names a point of a projective geometry instead of a candidate, and each point
+ * stands for many candidates. So a single release carries little information, but shares that are
+ * estimated from many releases have a smaller error if there are many candidates.
  *
  * Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
  * reads the order of the geometry.
@@ -1268,10 +1281,10 @@ int32_t undertone_document_release_projective(undertone_document *document,
  * Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
  * header defines a sentence.
  *
- * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or the end
- * of the previous sentence. `out_start` and `out_len`: receive the start and the length of the
- * sentence without the spaces around it; the length is 0 if no sentence is left. Both are as
- * private as the text. The time of the call depends on the text.
+ * `text`: `len` bytes of UTF-8, the whole text on every call. `start`: 0, or the end of the
+ * previous sentence. `out_start` and `out_len`: receive the start and the length of the sentence
+ * without the spaces around it; the length is 0 if no sentence is left. Both are as private as the
+ * text. The time of the call depends on the text.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_sentence_next(const char *text,
@@ -1282,7 +1295,7 @@ int32_t undertone_sentence_next(const char *text,
 
 /**
  * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but
- * it finds a sentence only once nothing typed after it can change it.
+ * finds a sentence only when no text typed after the sentence can change it.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_sentence_next_finished(const char *text,
@@ -1292,12 +1305,12 @@ int32_t undertone_sentence_next_finished(const char *text,
                                          size_t *out_len);
 
 /**
- * Reads a release that came from a device.
+ * Reads a release of a document.
  *
  * `bytes`: any `len` bytes. Each output may be NULL:
  *
  * - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
- *   since a release can be forged. A release by the whole text may have
+ *   since a release can be forged. A whole-text release may have
  *   `undertone_pack_nothing_known` instead.
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
@@ -1353,14 +1366,14 @@ int32_t undertone_vector_mechanism_init(void *memory,
 /**
  * Makes a mechanism that projects vectors with the projection of a pack before it releases them. A
  * vector has `undertone_pack_dimension` coordinates, its release
- * `undertone_pack_projected_dimension`. The pack names the bound of the coordinates.
+ * `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
  *
  * `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
  * used. The other arguments are as for `undertone_vector_mechanism_init`.
  *
- * The call computes the sensitivity of the projection, which sets the noise. It multiplies about
- * rows * rows * coordinates times, a second for the largest projection on a phone. Keep the
- * mechanism.
+ * The call computes the sensitivity of the projection, which sets the noise. For a projection of r
+ * rows and c columns it takes about r * r * c multiplications: a second on a phone for the largest
+ * projection. So make the mechanism once and keep it.
  *
  * Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
  * `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
@@ -1387,14 +1400,16 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
 /**
  * Draws the release of one private vector.
  *
- * Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ
- * by at most a factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a
- * delta of about (1 + e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. The
- * epsilons of several releases of the same vector add up.
+ * Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
+ * differ by at most a factor of e^(epsilon*D), up to a step of the grid and, with
+ * `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. The larger the distance,
+ * the weaker the guarantee; vectors far apart are told apart almost with certainty. The epsilons
+ * of several releases of the same vector add up.
  *
- * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen
- * without looking at the vector. On processors that emulate double precision the time of the call
- * depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide the time of a release there.
+ * Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
+ * chosen without looking at the vector. On processors that emulate double precision the time of
+ * the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide on such a processor how long
+ * a release takes.
  *
  * `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats;
  * one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes, after
@@ -1425,9 +1440,9 @@ int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mec
  *
  * `bytes`: any `len` bytes. Each output may be NULL: `out_dimension`, the dimension of the
  * released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon per
- * unit of distance in micro-units; `out_grid_exponent`: a step of the coordinates is 2 to this;
- * `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection,
- * zeroes without one.
+ * unit of distance in micro-units; `out_grid_exponent`, the exponent g of the grid, whose step is
+ * 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
+ * projection, zeroes without one.
  *
  * Statuses: those of `undertone_release_read`.
  */
@@ -1496,8 +1511,8 @@ uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary)
  * Describes the vocabulary. Each output may be NULL.
  *
  * `out_fallback`: receives the number of the public word that replaces all unknown words.
- * `out_unit_exponent`: receives the exponent of the step q of the guarantee, which is 2 to this;
- * see `undertone_bag_release`.
+ * `out_unit_exponent`: receives u, where q = 2^u is the step in the guarantee of
+ * `undertone_bag_release`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
@@ -1565,7 +1580,8 @@ int32_t undertone_bag_reset(undertone_bag *bag);
 
 /**
  * Returns the length of a release of `word_count` words in bytes, at most
- * `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release cannot have that many.
+ * `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if `word_count` is not in
+ * 1..=`UNDERTONE_MAX_RELEASED_WORDS`.
  */
 size_t undertone_bag_release_len(uint32_t word_count);
 
@@ -1573,16 +1589,17 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
  * removes all words.
  *
- * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of
- * any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word
- * mover's distance WMD of their vectors and the step q of `undertone_vocabulary_describe`. With
- * `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each word is that of
- * `undertone_vector_mechanism_release`. For words far apart that may limit nothing. The epsilons
- * of several releases of the same text add up.
+ * Guarantee: metric privacy. Let b and b' be bags of `word_count` words, after words were drawn.
+ * The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b')
+ * + q)), where WMD is the word mover's distance and q the step from
+ * `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
+ * word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
+ * guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
+ * of the same text add up.
  *
- * Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the
- * method, all of which must be chosen without looking at the text. The work is the same for all
- * words, except for the addresses that are read. A bag without words counts as the fallback word.
+ * Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
+ * of which must be chosen without looking at the text. The work is the same for all words, except
+ * for the addresses that are read. A bag without words counts as the fallback word.
  *
  * `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance.
  * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
@@ -1591,7 +1608,7 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * `undertone_bag_release_len` are enough. `out_written`: receives the bytes written, or the bytes
  * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the bag keeps its words.
  * A call that calls the entropy function spends the grant, even if the function fails.
  *
  * Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,

@@ -181,7 +181,7 @@ impl Grant {
     }
 
     /// The ε that a release with this unit may spend.
-    // `inline(never)`: inlined, a release by the sentence exceeds the stack limit of undertone.h.
+    // `inline(never)`: inlined, a sentence release exceeds the stack limit of undertone.h.
     #[inline(never)]
     pub(crate) fn spend(self, unit: Unit) -> Result<Epsilon, WrongUnit> {
         self.check(unit)?;

@@ -82,8 +82,8 @@ pub unsafe extern "C" fn undertone_document_init(
 
 /// Adds one sentence by its embedding.
 ///
-/// `embedding`: `len` floats, `undertone_pack_dimension` in number, from the encoder that the pack
-/// names, which must have seen this sentence alone. A coordinate that is not finite counts as 0.
+/// `embedding`: `len` floats, `undertone_pack_dimension` in number, computed for this sentence
+/// alone by the encoder that the pack names. A coordinate that is not finite counts as 0.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`, and
 /// `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
@@ -105,7 +105,8 @@ pub unsafe extern "C" fn undertone_document_push(
 }
 
 /// Adds several sentences by their embeddings, until the document is full; the rest is left out.
-/// This equals `undertone_document_push` for each, but reads the pack once for every four.
+/// This equals `undertone_document_push` for each embedding, but is faster, because it reads the
+/// pack once for every four embeddings.
 ///
 /// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after
 /// another. `out_sentence_count`: NULL, or receives the number of sentences added, which is private
@@ -133,7 +134,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
     })
 }
 
-/// Adds one sentence by its text. The pack needs a lexicon, or features that stand alone.
+/// Adds one sentence by its text. The pack needs a lexicon, or features without an encoder.
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
 /// sentence without a known word counts as the zero vector.
@@ -241,17 +242,18 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 
 /// Computes what a release of this document promises, for a sentence and for the whole text, so
 /// that an app can show both. The promise depends on the pack, the unit and epsilon, not on the
-/// sentences. It is e^epsilon, without delta; a smaller number promises more. Call this before you
-/// spend: it also refuses what no release can do.
+/// sentences. It is an epsilon without a delta; a smaller epsilon promises more. Call this function
+/// before you spend, because it also returns the statuses for which a release would be impossible.
 ///
-/// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or
+/// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
 /// `UNDERTONE_UNIT_WHOLE_TEXT` for the two other releases. `epsilon_micro`: the epsilon of the
-/// grant in micro-units. `out_sentence_micro`: NULL, or receives the largest epsilon of replacing
-/// one sentence. `out_whole_text_micro`: NULL, or receives that of replacing the whole text by any
-/// other. By the whole text both are epsilon. By the sentence the second is for the worst two texts
-/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. If
-/// the integer weights of a mechanism cannot express epsilon, both are what it serves: at most
-/// 33.271065 by the whole text.
+/// grant in micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one
+/// sentence. `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by
+/// any other. For a whole-text release, both are epsilon. For a sentence release, the second is
+/// computed for the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
+/// `undertone_pack_level_count`. If epsilon is larger than the integer weights of a mechanism can
+/// express, both are computed for the largest epsilon that they can express; for a whole-text
+/// release it is at most 33.271065.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
@@ -289,19 +291,19 @@ pub unsafe extern "C" fn undertone_document_promise(
     })
 }
 
-/// Draws a release that protects each sentence, and removes all sentences. It is for long texts;
-/// `undertone_document_release_whole_text` protects a text of a few sentences better. Choose
-/// between the two without looking at the text or its length.
+/// Draws a sentence release, which protects each sentence, and removes all sentences. Use it for
+/// long texts; `undertone_document_release_whole_text` protects a text of a few sentences better.
+/// Choose between the two without looking at the text or its length.
 ///
 /// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
-/// most a factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2),
-/// or by e^epsilon if the document is cut at its limit. There is no delta. The epsilons of several
-/// releases of the same sentences add up.
+/// most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
+/// e^(epsilon/2), or of e^epsilon if the document has more than `UNDERTONE_MAX_SENTENCES`
+/// sentences. There is no delta. The epsilons of several releases of the same sentences add up.
 ///
-/// Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must
-/// be chosen without looking at the document. The work is the same for all sentences; a program
-/// that watches the processor's cache line by line is out of scope. A document without sentences
-/// releases a uniformly random candidate.
+/// Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
+/// without looking at the document. The work is the same for all sentences. Programs that observe
+/// the lines of the processor's cache are out of scope. A document without sentences releases a
+/// uniformly random candidate.
 ///
 /// `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
 /// `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -309,9 +311,9 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: receives the bytes written, or the bytes
 /// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
-/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there.
-/// The call that calls the entropy function spends the grant, even if the function fails. No other
-/// failure spends it.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the document keeps its
+/// sentences. A call spends the grant when it calls the entropy function, even if that function
+/// fails. No other failure spends the grant.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
@@ -346,21 +348,21 @@ pub unsafe extern "C" fn undertone_document_release(
     })
 }
 
-/// Draws a release that protects the whole text, and removes all sentences. It is for short texts:
-/// a message, a search, a typed line.
+/// Draws a whole-text release, which protects the whole text, and removes all sentences. Use it for
+/// short texts: a message, a search, a typed line.
 ///
 /// Guarantee: for any pack, replacing the whole text by any other, of any number of sentences,
 /// changes the probability of any release by at most a factor of e^epsilon. There is no delta. The
-/// epsilons of several releases of the same text add up, and so do those of all texts of a person,
-/// if the person is to be protected. Choose the kind of release without looking at the text or its
+/// epsilons of several releases of the same text add up. To protect a person, add up the epsilons
+/// of all texts of that person. Choose the kind of release without looking at the text or its
 /// length.
 ///
-/// The release names the candidate with the highest score over all sentences, or another one by
-/// chance. If the pack recognises nothing in the text, `undertone_pack_nothing_known` takes the
-/// place of the best candidate.
+/// The release favours the candidates with the highest scores over all sentences, the more the
+/// larger epsilon is. If the pack recognises nothing in the text, `undertone_pack_nothing_known`
+/// takes the place of the best candidate.
 ///
-/// Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for
-/// all sentences; a program that watches the processor's cache line by line is out of scope.
+/// Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
+/// sentences. Programs that observe the lines of the processor's cache are out of scope.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
 /// for `undertone_document_release`.
@@ -392,11 +394,10 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
     })
 }
 
-/// Draws a release that protects the whole text and is made for counting, and removes all
-/// sentences. It promises what `undertone_document_release_whole_text` promises. It names a point
-/// that many candidates prefer instead of one candidate. So a single release carries little
-/// information, but shares that are estimated from many releases have a smaller error if there are
-/// many candidates.
+/// Draws a projective release, which protects the whole text and is meant for counting, and removes
+/// all sentences. It names a point of a projective geometry instead of a candidate, and each point
+/// stands for many candidates. So a single release carries little information, but shares that are
+/// estimated from many releases have a smaller error if there are many candidates.
 ///
 /// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
 /// reads the order of the geometry.

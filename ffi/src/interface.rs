@@ -127,7 +127,7 @@ statuses! {
     UNDERTONE_STATUS_NEEDS_TEXT = 57:
         "the pack has features of texts; push the text of a sentence, not only its embedding";
     UNDERTONE_STATUS_NO_SCORES = 58:
-        "the pack selects by depth, and a release by the whole text needs scores";
+        "the pack selects by depth, and a whole-text release needs scores";
 
     UNDERTONE_STATUS_NOT_A_RELEASE = 64:
         "not a release: the first three bytes are not \"UTR\"";
@@ -190,13 +190,14 @@ statuses! {
         "a bug in undertone; please report it with the call that returned it";
 }
 
-/// The unit is one sentence: any one may be replaced.
+/// One sentence is protected: any one sentence of the text may be replaced.
 pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
-/// The unit is the whole text: any other text may replace it.
+/// The whole text is protected: any other text may replace it.
 pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
-/// The unit is a bag of words: one at word mover's distance W costs epsilon * W.
+/// A bag of words is protected: another bag at word mover's distance W costs epsilon * W for each
+/// word.
 pub const UNDERTONE_UNIT_WORD: i32 = 3;
-/// The unit is a vector: one at distance D costs epsilon * D.
+/// A vector is protected: another vector at distance D costs epsilon * D.
 pub const UNDERTONE_UNIT_VECTOR: i32 = 4;
 
 /// Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
@@ -231,7 +232,7 @@ pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
 pub const UNDERTONE_MAX_SCORED_CANDIDATES: usize = 12_800;
 /// The most candidates in a pack with features for documents.
 pub const UNDERTONE_MAX_FEATURED_CANDIDATES: usize = 2560;
-/// The most candidates for a release by the whole text.
+/// The most candidates of a pack for whole-text releases.
 pub const UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES: usize = 4224;
 /// The most coordinates of a released vector.
 pub const UNDERTONE_MAX_VECTOR_DIMENSION: u32 = 1024;

@@ -18,13 +18,13 @@ use crate::release::unit_of;
 use crate::status::{Refusal, report};
 use crate::words::bag_size;
 
-/// A privacy budget, opened for storage that answers later. `undertone_ledger_spend` does all steps
-/// in one call, without this handle.
+/// A privacy budget, opened by an app whose storage is asynchronous. With synchronous storage,
+/// `undertone_ledger_spend` does all steps in one call, without this handle.
 ///
 /// The steps: lock the file by the rule in ffi/README.md, read it, `undertone_ledger_open`,
 /// `undertone_ledger_reserve_epsilon`, write the record at the offset returned, sync, read the file
-/// again, `undertone_ledger_grant`. They do not raise a monotonic counter, so a ledger that has one
-/// must not be spent from in this way.
+/// again, `undertone_ledger_grant`. These steps do not raise a monotonic counter, so do not use
+/// them for a ledger that has a counter.
 pub struct UndertoneLedger {
     _opaque: (),
 }
@@ -66,21 +66,23 @@ fn cost(epsilon_micro: u32, word_count: u32) -> Result<Cost, Refusal> {
 }
 
 /// Functions of the app that read and write a ledger's file, and raise the platform's monotonic
-/// counter if it has one. Each gets `context`, and returns 0, or another number if it failed. It
-/// must return normally: no `longjmp`, no exception. Neither these functions nor the entropy
-/// function may use the same ledger: two calls within one another would pay once for two grants.
+/// counter if it has one. Each receives `context` as its first argument, and returns 0 for success
+/// or another number for failure. It must return normally: no `longjmp`, no exception. These
+/// functions and the entropy function must not use the same ledger, because a nested call would get
+/// a second grant for one payment.
 ///
-/// `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks it by the rule in
-/// ffi/README.md. If the ledger is in use, it does not wait but returns a number other than 0.
-/// `unlock` is called once after each `lock` that returned 0. `read` reads at most `capacity` bytes
-/// from the start of the file and writes their number to `out_read`; the capacity is one byte more
-/// than a ledger has. `write` writes `len` bytes at `offset` and returns once they are durable
-/// (`fsync`).
+/// `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks the file by the rule
+/// in ffi/README.md. If the ledger is in use, `lock` does not wait but returns a number other than
+/// 0. `unlock` is called once after each `lock` that returned 0. `read` reads at most `capacity`
+/// bytes from the start of the file and writes the number of bytes read to `out_read`; `capacity`
+/// is one byte more than the length of a ledger. `write` writes `len` bytes at `offset` and returns
+/// once they are durable (`fsync`).
 ///
-/// A monotonic counter shows that a file was set back (ffi/README.md). It starts at 0, never goes
-/// back, is kept apart from the file, and counts this ledger alone. Without one, `read_counter` and
-/// `raise_counter` are NULL. `raise_counter` returns once the counter is durably at `to`. A counter
-/// that can only be incremented is incremented until then, which is nearly always once.
+/// A monotonic counter reveals that a file was set back (ffi/README.md). It starts at 0, never
+/// decreases, is stored apart from the file, and counts this ledger alone. On a platform without a
+/// counter, `read_counter` and `raise_counter` are NULL. `raise_counter` returns once the counter
+/// is durably at `to`. If the platform can only increment its counter, increment it until it is at
+/// `to`; one increment is nearly always enough.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct UndertoneLedgerStorage {
@@ -214,16 +216,17 @@ impl Storage for AppStorage {
 ///
 /// `unit`: the `UNDERTONE_UNIT_` number of the release and of the ledger. `epsilon_micro`: epsilon
 /// in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or the number of words that
-/// a bag releases; each costs epsilon. `window`: a public number that never decreases, such as the
-/// days since 1970; one far in the future locks the ledger until then. `entropy`: called once with
-/// `context`, for 8 bytes that mark the record of this call. `memory`: for the grant. `out_left`:
-/// NULL, or receives the budget left in the window in micro-units, even if the ledger refuses, as
-/// long as it can be read. That number is private if an epsilon was chosen by looking at a text.
+/// a bag releases, because each word costs epsilon. `window`: a public number that never decreases,
+/// such as the days since 1970. A window far in the future locks the ledger until that window
+/// comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
+/// `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
+/// micro-units, even if the ledger can be read but refuses. The budget left is private if an
+/// epsilon was chosen by looking at a text.
 ///
 /// ffi/README.md has a table of the statuses and what an app does about them. After
 /// `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
-/// `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted. If the
-/// file is missing, `read` fails.
+/// `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` nothing is granted, although the epsilon may be spent.
+/// If the file is missing, `read` fails.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -277,8 +280,8 @@ pub unsafe extern "C" fn undertone_ledger_spend(
 ///
 /// `unit`, `window`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file,
 /// read under its lock. `counter`: NULL, or the present value of the platform's counter.
-/// `out_micro`: receives the budget left in micro-units; 0 if a record was lost. That number is
-/// private if an epsilon was chosen by looking at a text.
+/// `out_micro`: receives the budget left in micro-units, or 0 if a record was lost. The budget left
+/// is private if an epsilon was chosen by looking at a text.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
 /// `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, and those of `undertone_ledger_open` except
@@ -310,14 +313,14 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
     })
 }
 
-/// Makes the image of a ledger that replaces one that was lost, damaged or set back, or whose
-/// window is in the future because a clock was wrong. The present `window` counts as spent, earlier
-/// ones are refused, and later ones have their budget. So no budget is restored, provided that the
-/// clock is right now.
+/// Makes the image of a ledger that replaces a ledger that was lost, damaged or set back, or that
+/// recorded a window in the future because a clock was wrong. In the new ledger `window`, the
+/// present window, counts as spent, earlier windows are refused, and each later window has its
+/// whole budget. So no budget is restored, provided that the clock is now right.
 ///
-/// The app locks the file and overwrites it with the image. If the file is missing, it makes one,
-/// as for `undertone_ledger_create_image`. The function raises the counter of `storage`, if there
-/// is one, so that older files are refused. It calls no other function of `storage`.
+/// The app locks the file and overwrites it with the image. If the file is missing, the app creates
+/// it as for `undertone_ledger_create_image`. This function raises the counter of `storage`, if
+/// there is one, so that older files are refused. It calls no other function of `storage`.
 ///
 /// `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
 /// `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
@@ -359,10 +362,10 @@ pub unsafe extern "C" fn undertone_ledger_recreate_spent(
 
 /// Makes the image of a new ledger.
 ///
-/// The app writes it to another file in the same folder, syncs that, renames it, and syncs the
-/// folder before anything is spent. The budget of a ledger is fixed; another budget is another
-/// promise and needs its own ledger. To replace a ledger, call `undertone_ledger_recreate_spent`
-/// instead, because a new ledger forgets what was spent.
+/// The app writes the image to a temporary file in the same folder, syncs that file, renames it,
+/// and syncs the folder before anything is spent. The budget of a ledger is fixed, because another
+/// budget would be another promise; it needs its own ledger. To replace a ledger, call
+/// `undertone_ledger_recreate_spent` instead, because a new ledger forgets what was spent.
 ///
 /// `unit`: the `UNDERTONE_UNIT_` number of the releases. `budget_micro`: epsilon for every window
 /// in micro-units, at least 1. `entropy`: called once with `context`, for 8 bytes that identify the
@@ -404,10 +407,10 @@ pub extern "C" fn undertone_ledger_handle_size() -> usize {
     size::<UndertoneLedger>()
 }
 
-/// Opens the ledger of an image.
+/// Opens a ledger from the bytes of its file.
 ///
-/// The app locks the file from before it reads it until it is done with the ledger. Without the
-/// lock, each of two writers would overwrite what the other spent.
+/// The app locks the file before it reads the image, and unlocks it when it has finished with the
+/// ledger. Without the lock, each of two writers would overwrite the record of the other.
 ///
 /// `unit`: as for `undertone_ledger_spend`. `image`: the `image_len` bytes of the file, which are
 /// copied. `entropy`: called once with `context`, for 8 bytes that mark the records of this handle.
@@ -452,10 +455,10 @@ pub unsafe extern "C" fn undertone_ledger_open(
 /// or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. `out_offset`: receives the offset
 /// of the record in the file.
 ///
-/// The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. It
-/// does the same after `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which means that an earlier record
-/// was lost, in a power cut for example. The new record then marks the rest of the window as spent,
-/// and there will be no grant.
+/// The app writes the record at that offset, syncs, reads the file and calls
+/// `undertone_ledger_grant`. It does the same after `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which
+/// means that an earlier record was lost, in a power cut for example. In this case the new record
+/// marks the rest of the window as spent, and there will be no grant.
 ///
 /// Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -499,15 +502,15 @@ pub unsafe extern "C" fn undertone_ledger_reserve_epsilon(
     })
 }
 
-/// Makes the grant of the last reservation, once its record is stored.
+/// Makes the grant for the last reservation, after its record was stored.
 ///
-/// `image`: the `image_len` bytes of the file, read after the record was written and synced, as the
-/// proof that it is there. `memory`: for the grant.
+/// `image`: the `image_len` bytes of the file, read after the record was written and synced. The
+/// function checks that the record is there. `memory`: for the grant.
 ///
 /// After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file
-/// again; the reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST`
-/// follows the same status of `undertone_ledger_reserve_epsilon`: the rest of the window is now
-/// recorded as spent.
+/// again; the reserved epsilon stays spent either way. If `undertone_ledger_reserve_epsilon`
+/// returned `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, so does this function: the rest of the window is
+/// now recorded as spent.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
 /// `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,

@@ -112,8 +112,8 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
 }
 
 /// Returns the number of levels of the scores, 2 to 160; candidates below the last level count as
-/// on it. Fewer levels promise more for the whole text (`undertone_document_promise`). 0 if the
-/// pack has no scores or `pack` is not a valid handle.
+/// if they were on it. With fewer levels, a sentence release protects the whole text better
+/// (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -126,9 +126,9 @@ pub unsafe extern "C" fn undertone_pack_level_count(pack: *const UndertonePack) 
 }
 
 /// Returns the number of features of texts (words, pairs, runs of letters) that add to the scores;
-/// 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of a
-/// sentence: `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was
-/// built with a neural encoder.
+/// 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of
+/// each sentence: use `undertone_document_push_sentence`, or `undertone_document_push_encoded` if
+/// the pack was built with a neural encoder.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -140,10 +140,11 @@ pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack
     })
 }
 
-/// Returns the number that a release by the whole text has in place of a candidate if the pack
-/// recognises nothing in the text: the text was empty or in another language, for example. It is
-/// `undertone_pack_candidate_count`. Like every candidate it may be drawn by chance. `UINT32_MAX`
-/// if the pack has no scores or `pack` is not a valid handle.
+/// Returns the outcome "nothing known" of a whole-text release. It takes the place of the best
+/// candidate if the pack recognises nothing in the text, for example because the text is empty or
+/// in another language. Its number is `undertone_pack_candidate_count`. Like every candidate, it
+/// may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
+/// handle.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -167,9 +168,9 @@ pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const Underto
     })
 }
 
-/// Returns the number of projection directions of a pack that selects by depth, of which a document
-/// holds at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid
-/// handle.
+/// Returns the number of projection directions of a pack that selects by depth; 0 for any other
+/// pack or if `pack` is not a valid handle. A pack with more than `UNDERTONE_MAX_DIRECTIONS` cannot
+/// be used for documents.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -275,7 +276,8 @@ pub unsafe extern "C" fn undertone_pack_encoder_digest(
     })
 }
 
-/// Writes the name of that encoder, UTF-8, padded with zeroes and terminated by at least one.
+/// Writes the name of the encoder whose embeddings the pack was built from: UTF-8, padded with
+/// zeroes, at least one.
 ///
 /// `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
 ///

@@ -22,12 +22,12 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
     })
 }
 
-/// Reads a release that came from a device.
+/// Reads a release of a document.
 ///
 /// `bytes`: any `len` bytes. Each output may be NULL:
 ///
 /// - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
-///   since a release can be forged. A release by the whole text may have
+///   since a release can be forged. A whole-text release may have
 ///   `undertone_pack_nothing_known` instead.
 /// - `out_epsilon_micro`: the epsilon of the release in micro-units.
 /// - `out_rule`: a `UNDERTONE_RULE_` number.

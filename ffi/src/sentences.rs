@@ -11,10 +11,10 @@ use crate::status::{SPLITTING_STACK, report_private};
 /// Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
 /// header defines a sentence.
 ///
-/// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or the end
-/// of the previous sentence. `out_start` and `out_len`: receive the start and the length of the
-/// sentence without the spaces around it; the length is 0 if no sentence is left. Both are as
-/// private as the text. The time of the call depends on the text.
+/// `text`: `len` bytes of UTF-8, the whole text on every call. `start`: 0, or the end of the
+/// previous sentence. `out_start` and `out_len`: receive the start and the length of the sentence
+/// without the spaces around it; the length is 0 if no sentence is left. Both are as private as the
+/// text. The time of the call depends on the text.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn undertone_sentence_next(
 }
 
 /// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but
-/// it finds a sentence only once nothing typed after it can change it.
+/// finds a sentence only when no text typed after the sentence can change it.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

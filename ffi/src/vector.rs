@@ -96,14 +96,14 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 
 /// Makes a mechanism that projects vectors with the projection of a pack before it releases them. A
 /// vector has `undertone_pack_dimension` coordinates, its release
-/// `undertone_pack_projected_dimension`. The pack names the bound of the coordinates.
+/// `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
 ///
 /// `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
 /// used. The other arguments are as for `undertone_vector_mechanism_init`.
 ///
-/// The call computes the sensitivity of the projection, which sets the noise. It multiplies about
-/// rows * rows * coordinates times, a second for the largest projection on a phone. Keep the
-/// mechanism.
+/// The call computes the sensitivity of the projection, which sets the noise. For a projection of r
+/// rows and c columns it takes about r * r * c multiplications: a second on a phone for the largest
+/// projection. So make the mechanism once and keep it.
 ///
 /// Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
 /// `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
@@ -159,14 +159,16 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 
 /// Draws the release of one private vector.
 ///
-/// Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ
-/// by at most a factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a
-/// delta of about (1 + e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. The
-/// epsilons of several releases of the same vector add up.
+/// Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
+/// differ by at most a factor of e^(epsilon*D), up to a step of the grid and, with
+/// `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. The larger the distance,
+/// the weaker the guarantee; vectors far apart are told apart almost with certainty. The epsilons
+/// of several releases of the same vector add up.
 ///
-/// Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen
-/// without looking at the vector. On processors that emulate double precision the time of the call
-/// depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide the time of a release there.
+/// Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
+/// chosen without looking at the vector. On processors that emulate double precision the time of
+/// the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide on such a processor how long
+/// a release takes.
 ///
 /// `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats;
 /// one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes, after
@@ -225,9 +227,9 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 ///
 /// `bytes`: any `len` bytes. Each output may be NULL: `out_dimension`, the dimension of the
 /// released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon per
-/// unit of distance in micro-units; `out_grid_exponent`: a step of the coordinates is 2 to this;
-/// `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection,
-/// zeroes without one.
+/// unit of distance in micro-units; `out_grid_exponent`, the exponent g of the grid, whose step is
+/// 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
+/// projection, zeroes without one.
 ///
 /// Statuses: those of `undertone_release_read`.
 ///

@@ -48,7 +48,7 @@ pub extern "C" fn undertone_version() -> *const c_char {
 }
 
 /// Returns the name of the kernels that the library uses on this processor, a static string:
-/// "avx512", "avx2", "neon" or "portable". It shows in time only.
+/// "avx512", "avx2", "neon" or "portable". The kernels differ in speed only.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_backend() -> *const c_char {
     let name = match Backend::best().name() {

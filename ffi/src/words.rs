@@ -123,8 +123,8 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
 /// Describes the vocabulary. Each output may be NULL.
 ///
 /// `out_fallback`: receives the number of the public word that replaces all unknown words.
-/// `out_unit_exponent`: receives the exponent of the step q of the guarantee, which is 2 to this;
-/// see `undertone_bag_release`.
+/// `out_unit_exponent`: receives u, where q = 2^u is the step in the guarantee of
+/// `undertone_bag_release`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -260,7 +260,8 @@ pub unsafe extern "C" fn undertone_bag_reset(bag: *mut UndertoneBag) -> i32 {
 }
 
 /// Returns the length of a release of `word_count` words in bytes, at most
-/// `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release cannot have that many.
+/// `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if `word_count` is not in
+/// 1..=`UNDERTONE_MAX_RELEASED_WORDS`.
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
     bag_size(word_count).map_or(0, BagRelease::bytes)
@@ -269,16 +270,17 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
 /// removes all words.
 ///
-/// Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of
-/// any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word
-/// mover's distance WMD of their vectors and the step q of `undertone_vocabulary_describe`. With
-/// `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each word is that of
-/// `undertone_vector_mechanism_release`. For words far apart that may limit nothing. The epsilons
-/// of several releases of the same text add up.
+/// Guarantee: metric privacy. Let b and b' be bags of `word_count` words, after words were drawn.
+/// The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b')
+/// + q)), where WMD is the word mover's distance and q the step from
+/// `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
+/// word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
+/// guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
+/// of the same text add up.
 ///
-/// Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the
-/// method, all of which must be chosen without looking at the text. The work is the same for all
-/// words, except for the addresses that are read. A bag without words counts as the fallback word.
+/// Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
+/// of which must be chosen without looking at the text. The work is the same for all words, except
+/// for the addresses that are read. A bag without words counts as the fallback word.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance.
 /// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
@@ -287,7 +289,7 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// `undertone_bag_release_len` are enough. `out_written`: receives the bytes written, or the bytes
 /// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
-/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the bag keeps its words.
 /// A call that calls the entropy function spends the grant, even if the function fails.
 ///
 /// Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,

@@ -96,7 +96,7 @@ public:
     std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
     /// The promise of a release of this document, which does not depend on the sentences. Call it
-    /// before a ledger spends: it refuses a pack without a release by the whole text.
+    /// before a ledger spends: it refuses a pack without a whole-text release.
     Result<Promise> promise(Unit unit, Epsilon epsilon) const noexcept
     {
         Promise promise{};

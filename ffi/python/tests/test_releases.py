@@ -47,7 +47,7 @@ def test_the_package_and_packs_say_what_they_are(pack: ut.Pack, vectors: ut.Buil
 
 
 def test_a_pack_does_not_choose_the_unit_of_privacy(pack: ut.Pack) -> None:
-    """The table of quality of this pack rates releases by the sentence higher at epsilon 2."""
+    """The table of quality of this pack rates sentence releases higher at epsilon 2."""
     hostile = ut.Pack.open(Path(__file__).parents[3] / "tests/golden/golden-measured.pack")
     document = ut.Document(hostile)
     document.push(np.zeros((2, document.dimension), np.float32))

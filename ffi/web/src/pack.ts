@@ -94,7 +94,7 @@ export class Pack extends Handle {
     }
 
     /**
-     * The candidate number of "nothing known" in a release by the whole text; undefined
+     * The candidate number of "nothing known" in a whole-text release; undefined
      * without scores.
      */
     get nothingKnown(): number | undefined {

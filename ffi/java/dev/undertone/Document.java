@@ -140,7 +140,7 @@ public final class Document implements Closeable {
 
     /**
      * The promise of a release, which does not depend on the sentences. Call this before a ledger
-     * spends: it refuses a pack that has no release by the whole text.
+     * spends: it refuses a pack that has no whole-text release.
      *
      * @throws UndertoneException if epsilon is out of range, or the pack has no such release
      */

@@ -4,16 +4,19 @@ package dev.undertone;
 
 /** The numbers of the C interface. */
 final class Numbers {
-    /** The unit is one sentence: any one may be replaced. */
+    /** One sentence is protected: any one sentence of the text may be replaced. */
     static final int UNIT_SENTENCE = 1;
 
-    /** The unit is the whole text: any other text may replace it. */
+    /** The whole text is protected: any other text may replace it. */
     static final int UNIT_WHOLE_TEXT = 2;
 
-    /** The unit is a bag of words: one at word mover's distance W costs epsilon * W. */
+    /**
+     * A bag of words is protected: another bag at word mover's distance W costs epsilon * W for
+     * each word.
+     */
     static final int UNIT_WORD = 3;
 
-    /** The unit is a vector: one at distance D costs epsilon * D. */
+    /** A vector is protected: another vector at distance D costs epsilon * D. */
     static final int UNIT_VECTOR = 4;
 
     /**
@@ -64,7 +67,7 @@ final class Numbers {
     /** The most candidates in a pack with features for documents. */
     static final int MAX_FEATURED_CANDIDATES = 2560;
 
-    /** The most candidates for a release by the whole text. */
+    /** The most candidates of a pack for whole-text releases. */
     static final int MAX_WHOLE_TEXT_CANDIDATES = 4224;
 
     /** The most coordinates of a released vector. */

@@ -56,7 +56,7 @@ public final class Release {
     }
 
     /**
-     * Returns true for a release by the whole text whose outcome is that the pack recognised
+     * Returns true for a whole-text release whose outcome is that the pack recognised
      * nothing in the text. {@link #candidate} then names no candidate. The noise may have picked
      * this outcome.
      */

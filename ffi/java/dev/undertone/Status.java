@@ -118,7 +118,7 @@ public final class Status {
     /** The pack has features of texts; push the text of a sentence, not only its embedding. */
     public static final int NEEDS_TEXT = 57;
 
-    /** The pack selects by depth, and a release by the whole text needs scores. */
+    /** The pack selects by depth, and a whole-text release needs scores. */
     public static final int NO_SCORES = 58;
 
     /** Not a release: the first three bytes are not "UTR". */

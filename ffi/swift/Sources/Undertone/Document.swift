@@ -32,7 +32,7 @@ public struct Release: Equatable, Sendable {
         packID = id
     }
 
-    /// True for a release by the whole text whose outcome is that this pack recognised nothing.
+    /// True for a whole-text release whose outcome is that this pack recognised nothing.
     public func isNothingKnown(_ pack: Pack) -> Bool { unit == .wholeText && order == 0 && candidate == pack.nothingKnown }
 }
 

@@ -2,13 +2,14 @@
 
 /// The unit of privacy of a release.
 public enum PrivacyUnit: Int32, CaseIterable, Sendable {
-    /// The unit is one sentence: any one may be replaced.
+    /// One sentence is protected: any one sentence of the text may be replaced.
     case sentence = 1
-    /// The unit is the whole text: any other text may replace it.
+    /// The whole text is protected: any other text may replace it.
     case wholeText = 2
-    /// The unit is a bag of words: one at word mover's distance W costs epsilon * W.
+    /// A bag of words is protected: another bag at word mover's distance W costs epsilon * W for
+    /// each word.
     case word = 3
-    /// The unit is a vector: one at distance D costs epsilon * D.
+    /// A vector is protected: another vector at distance D costs epsilon * D.
     case vector = 4
 }
 

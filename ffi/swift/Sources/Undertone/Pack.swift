@@ -36,7 +36,7 @@ public final class Pack: Sendable {
     public var largestScore: Int { Int(number(undertone_pack_largest_score)) }
     /// The number of levels of the scores; 0 without scores.
     public var levelCount: Int { Int(number(undertone_pack_level_count)) }
-    /// The candidate number of "nothing known" in a release by the whole text; `UInt32.max` without
+    /// The candidate number of "nothing known" in a whole-text release; `UInt32.max` without
     /// scores.
     public var nothingKnown: UInt32 { number(undertone_pack_nothing_known) }
 
