@@ -1,16 +1,19 @@
-//! How good estimates are, on real texts: draws populations of public test texts with known shares, releases each text by
-//! its exact law, estimates, and compares.
+//! Measures estimates on real texts: draws populations of public test texts with known shares,
+//! releases each text by its exact law, estimates the shares and compares them with the truth.
 //!
-//! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz] [OPTIONS]`
+//! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz]
+//! [OPTIONS]`
 //!
-//! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations N`, `--shares A,B,..` in the
-//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--pieces` (all pieces of K
-//! sentences, not the first alone), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
-//! texts of each label), `--calibration FILE` (labelled texts in place of the calibration of the candidates file), `--known`
-//! (the test texts are the calibration: what would be possible), `--resampled` (for each population the calibration is
-//! drawn from the test texts with replacement: label shift as it is assumed), `--halves` (one half of the test texts is
-//! the calibration, the other is drawn from), `--statement a|b`, `--json` (not the means, but what the public texts say of
-//! outcomes and each population, for `host/estimate/peers/labels.py`).
+//! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations
+//! N`, `--shares A,B,..` in the order of the labels (default: drawn from Dirichlet(½)),
+//! `--sentences K` (cuts texts), `--pieces` (uses every piece of K sentences instead of the first),
+//! `--messages` (removes headers and quotes), `--shift` (uses the longer half of the texts of each
+//! label), `--calibration FILE` (labelled texts that replace the calibration of the candidates
+//! file), `--known` (calibrates on the test texts: the best possible), `--resampled` (draws the
+//! calibration of each population from the test texts with replacement, as the assumption of label
+//! shift requires), `--halves` (calibrates on one half of the test texts and draws from the other),
+//! `--statement a|b`, `--json` (prints the public laws of outcomes and each population instead of
+//! means, for `host/estimate/peers/labels.py`).
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -69,7 +72,7 @@ fn main() -> Outcome<()> {
     let bytes = std::fs::read(&pack)?;
     let pack = Pack::parse(&bytes)?;
     let calibration = candidates.calibration.ok_or("no calibration")?;
-    // Then releases can be counted as they are, for comparison.
+    // Releases can then be counted directly, for comparison.
     let names_labels = candidates
         .entries
         .iter()
@@ -180,14 +183,13 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// How texts are cut.
 struct Cut {
     messages: bool,
     sentences: usize,
     pieces: bool,
 }
 
-/// The texts of a corpus with labels of the calibration.
+/// Reads the texts of a corpus that have a label of the calibration.
 fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome<Calibration> {
     let mut test = Calibration::new(pack, like.labels.clone())?;
     let file = std::fs::File::open(corpus)?;
@@ -211,7 +213,7 @@ fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome
         let pieces = sentences.chunks(cut.sentences);
         let most = if cut.pieces { usize::MAX } else { 1 };
         for piece in pieces.take(most) {
-            // What is left at the end of a text is no piece of its own.
+            // The remainder of a text is not a piece.
             if !cut.pieces || piece.len() == cut.sentences {
                 test.add_sentences(pack, label as u32, piece)?;
             }
@@ -220,7 +222,6 @@ fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome
     Ok(test)
 }
 
-/// Some of the texts.
 fn part(all: &Calibration, chosen: impl Fn(usize) -> bool) -> Calibration {
     let mut part = Calibration {
         of_texts: Vec::new(),
@@ -236,7 +237,7 @@ fn part(all: &Calibration, chosen: impl Fn(usize) -> bool) -> Calibration {
     part
 }
 
-/// Of each label the half of the texts that say most: another population under the same labels.
+/// The longer half of the texts of each label: another population under the same labels.
 fn longer(test: &Calibration) -> Calibration {
     let said = |text: usize| {
         test.levels_of(text)
@@ -257,14 +258,14 @@ fn longer(test: &Calibration) -> Calibration {
     part(test, |text| longer[text])
 }
 
-/// How test texts are released.
+/// The test texts and how they are released.
 struct World {
     kind: Kind,
-    /// Sums of the chances of outcomes, of each text; empty where a channel draws.
+    /// For each text, cumulative probabilities of outcomes; empty where a channel draws.
     laws: Vec<Vec<f64>>,
     channel: Option<Channel>,
     geometry: Option<Geometry>,
-    /// The test texts of each label.
+    /// Indices of the test texts of each label.
     of_labels: Vec<Vec<usize>>,
 }
 
@@ -310,7 +311,7 @@ impl World {
         })
     }
 
-    /// The releases of so many texts with these shares of labels, and the shares of best candidates.
+    /// Releases of `n` texts with these shares of labels, and the shares of best candidates.
     fn population(
         &self,
         test: &Calibration,
@@ -335,7 +336,7 @@ impl World {
         Ok((outcomes, best))
     }
 
-    /// As many texts of each label as there are, drawn with replacement.
+    /// Draws texts of each label with replacement, keeping their number.
     fn resampled(&self, test: &Calibration, rng: &mut PublicRng) -> Calibration {
         let mut own = part(test, |_| false);
         for (label, texts) in self.of_labels.iter().enumerate() {
@@ -349,7 +350,7 @@ impl World {
         own
     }
 
-    /// The mean probability of each outcome over the texts of each label: `[labels][outcomes]`.
+    /// Mean probability of each outcome over the texts of each label: `[labels][outcomes]`.
     fn chances(&self, texts: &Calibration) -> Vec<Vec<f64>> {
         let of_text = |text: usize| -> Vec<f64> {
             let answer = texts.best[text];
@@ -401,7 +402,7 @@ impl World {
         Ok(match (self.channel, self.geometry) {
             (Some(_), Some(geometry)) => hazmat::draw_point(&geometry, answer, epsilon, rng),
             (Some(channel), None) => {
-                // One candidate is best: level 0, and all others have level 1.
+                // The best candidate has level 0, all others level 1.
                 let mut levels = vec![1; channel.answers()];
                 levels[answer as usize] = 0;
                 let own = SliceLevels {
@@ -424,7 +425,7 @@ fn uniform(rng: &mut PublicRng) -> f64 {
     (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
-/// Shares from Dirichlet(½): squares of normal numbers, scaled.
+/// Draws shares from Dirichlet(½): scaled squares of normal numbers.
 fn dirichlet(rng: &mut PublicRng, count: usize) -> Vec<f64> {
     let squares: Vec<f64> = (0..count)
         .map(|_| {
@@ -442,7 +443,7 @@ struct Tally {
     covered: usize,
     width: f64,
     distances: Vec<f64>,
-    /// Of releases that are counted as they are.
+    /// Estimates from releases counted directly.
     counted: Vec<f64>,
     refuted: usize,
 }
@@ -475,7 +476,6 @@ impl Tally {
     }
 }
 
-/// Half of the sum of absolute errors.
 fn total_variation(shares: impl Iterator<Item = f64>, truth: &[f64]) -> f64 {
     let errors = shares
         .zip(truth)

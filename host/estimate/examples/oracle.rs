@@ -1,8 +1,10 @@
-//! Statement (a) on made-up answers, for a comparison with other frequency oracles: `host/estimate/peers/frequency.py`.
+//! Statement (a) on made-up answers, to compare it with other frequency oracles in
+//! `host/estimate/peers/frequency.py`.
 //!
-//! Reads one line of JSON from standard input: `{"candidates", "epsilon", "answers", "repetitions", "seed"}`. An answer is a
-//! candidate's number, or the number of candidates for "nothing known". Draws a release of every answer as devices do, by the rule
-//! of less variance, and estimates. Writes a line with the rule, then one with the estimates for each repetition.
+//! Reads one line of JSON from standard input: `{"candidates", "epsilon", "answers", "repetitions",
+//! "seed"}`. An answer is a candidate's number, or the number of candidates for "nothing known".
+//! Draws a release of every answer as devices do, by the rule with less variance, and estimates.
+//! Writes a line with the rule, then the estimates of each repetition on a line.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -36,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(Channel::new(kind, candidates)?.ok_or("no channel")?)
     };
     let [whole, projective] = [channel(kinds[0])?, channel(kinds[1])?];
-    // The mean over the answers of the variance of their shares, whatever these are.
+    // Mean over the answers of the variance of their shares, for any shares.
     let variance = |channel: &Channel| {
         let [own, other] = [channel.own(), channel.other()].map(|p| p * (1.0 - p));
         (own + f64::from(candidates) * other) * channel.weight().powi(2)
@@ -61,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     let of_rule = json!({"rule": rule, "own": channel.own(), "other": channel.other()});
     writeln!(out, "{of_rule}")?;
-    // One candidate is best: level 0, and all others have level 1.
+    // The best candidate has level 0, all others level 1.
     let mut levels = vec![1; outcomes as usize];
     let ratio = Ratio::per_unit(epsilon, 1);
     for _ in 0..number("repetitions")? {

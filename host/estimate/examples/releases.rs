@@ -1,7 +1,8 @@
-//! Made-up releases to measure counting with: `releases N FILE`, a file that ends in .raw, .jsonl or .parquet.
+//! Makes releases to measure counting with: `releases N FILE`, where FILE ends in .raw, .jsonl or
+//! .parquet.
 //!
-//! NOT PRIVATE: no text is behind them, and the generator has a fixed seed. Two packs, two values of ε, 150 candidates; lines
-//! and rows have a day and a country, too.
+//! NOT PRIVATE: the releases come from no text, and the generator has a fixed seed. They are of two
+//! packs, two values of ε and 150 candidates. Lines and rows also have a day and a country.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -43,7 +44,7 @@ impl Numbers {
         let mut release = *b"UTR\x01\x07\x02\0\0\0\0\0\0\0\0\0\0newpack\0";
         let epsilon = [1_000_000u32, 3_000_000][self.below(2) as usize];
         release[8..12].copy_from_slice(&epsilon.to_le_bytes());
-        // The smaller of two: shares that differ.
+        // The smaller of two numbers, so that shares differ.
         let candidate = self.below(151).min(self.below(151)) as u32;
         release[12..16].copy_from_slice(&candidate.to_le_bytes());
         if self.below(10) == 0 {

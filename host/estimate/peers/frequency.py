@@ -39,7 +39,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CANDIDATES = (10, 77, 150, 5000)
 EPSILONS = ("0.5", "1", "3")
 IBU_AT_MOST = 200
-# Where the probabilities of a peer are known: the unclipped estimate is MI's own line without its clip.
+# If a peer's probabilities are known: the estimate without clipping is MI's formula without its clip.
 seen = {}
 
 
@@ -114,7 +114,7 @@ def ours(program, answers, n, epsilon, repetitions):
 def error(estimates, truth):
     """The root of the mean square error, and its relative standard error."""
     squares = (np.asarray(estimates) - truth) ** 2
-    # Values of one repetition may err together. Of few repetitions of many values that cannot be seen.
+    # Errors within a repetition may be correlated, which a few repetitions cannot show.
     squares = squares.mean(axis=1) if len(squares) > 4 else squares.ravel()
     root = math.sqrt(squares.mean())
     return root, squares.std(ddof=1) / math.sqrt(len(squares)) / (2 * squares.mean())
@@ -198,7 +198,7 @@ def main():
             cells = [f"{100 * rows[name][column][0]:.3g}" for name in names]
             print(f"| {n} | {epsilon} | {rule} | {' | '.join(cells)} | {best(rows, column)} |", end="")
             print(f" {known(rows)} |" if column == 0 else "")
-    # Measured over formula: how far the programs are what they say.
+    # Measured error over formula: whether the programs implement the formulas.
     ratios = [row[0][0] / row[2] for *_, rows in results for row in rows.values() if row[2]]
     relative = [row[0][1] for *_, rows in results for row in rows.values()]
     print(f"\nmeasured / formula: {min(ratios):.3f} to {max(ratios):.3f}; relative standard error of an error at most {max(relative):.4f}")

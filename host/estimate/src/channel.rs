@@ -1,5 +1,5 @@
-//! What a release with whole-text privacy says of the text's best candidate: the law of
-//! [`whole_text`](undertone_core::whole_text) and of [`projective`](undertone_core::projective), from the server's side.
+//! Law of a release with whole-text privacy, given the text's best candidate: the server's side of
+//! [`whole_text`](undertone_core::whole_text) and [`projective`](undertone_core::projective).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,9 @@ use crate::refused;
 
 /// The channel between the best candidate of a text, or "nothing known", and its release.
 ///
-/// Each of the m + 1 answers *prefers* some outcomes. A text gives an outcome that its own answer prefers with the
-/// probability `own`, and one that another answer prefers with the probability `other`, whichever that is.
+/// Each of the m + 1 answers *prefers* some outcomes. A release is an outcome that the text's
+/// answer prefers with the probability `own`, and one that a given other answer prefers with the
+/// probability `other`, for all answers alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel {
     answers: u32,
@@ -27,14 +28,16 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The channel of a kind of releases under a pack with so many candidates; `None` for releases whose promise is for a
-    /// sentence: there the law depends on the text.
+    /// The channel of a kind of releases under a pack of `candidates`; `None` for sentence
+    /// releases, whose law depends on the text.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack with so many candidates has.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack of this
+    /// size has.
     pub fn new(kind: Kind, candidates: u32) -> Result<Option<Self>> {
         let answers = candidates + 1;
-        // The weights that devices draw by, and how many outcomes there are, are preferred, and are shared.
+        // The weights by which devices draw; the numbers of outcomes, of preferred and of shared
+        // ones.
         let (first, rest, sizes, geometry) = match kind.mechanism() {
             Mechanism::WholeText => {
                 let weights = Ratio::per_unit(kind.epsilon(), 1).weights(Rule::Exponential);
@@ -68,38 +71,40 @@ impl Channel {
         }))
     }
 
-    /// The candidates, and one for "nothing known", the last.
+    /// Number of answers: the candidates, and "nothing known" as the last.
     pub fn answers(&self) -> usize {
         self.answers as usize
     }
 
-    /// The probability of an outcome that the text's own answer prefers.
+    /// Probability that a release is an outcome that the text's answer prefers.
     pub fn own(&self) -> f64 {
         self.own
     }
 
-    /// The probability of an outcome that another answer prefers.
+    /// Probability that a release is an outcome that a given other answer prefers.
     pub fn other(&self) -> f64 {
         self.other
     }
 
-    /// How much one release moves an estimate when it is added up: forging one moves a share by this over their number.
+    /// How much one release moves a sum of debiased votes: forging one moves a share by this over
+    /// the number of releases.
     pub fn weight(&self) -> f64 {
         1.0 / (self.own - self.other)
     }
 
-    /// How many answers prefer an outcome at most.
+    /// Most answers that prefer one outcome.
     pub fn answers_of_an_outcome(&self) -> usize {
         self.geometry
             .map_or(1, |geometry| geometry.outcomes_of_a_point() as usize)
     }
 
-    /// How many outcomes there are, how many of them an answer prefers, and how many any two answers both prefer.
+    /// The numbers of outcomes, of outcomes that an answer prefers, and of outcomes that any two
+    /// answers both prefer.
     pub fn sizes(&self) -> [u32; 3] {
         self.sizes
     }
 
-    /// The probabilities of one outcome: of one that the text's own answer prefers, and of any other.
+    /// The probabilities of a single outcome: a preferred one, and any other.
     pub fn of_outcome(&self) -> (f64, f64) {
         (self.likely, self.unlikely)
     }
@@ -109,39 +114,39 @@ impl Channel {
         self.geometry
     }
 
-    /// The share of an answer without bias, from the share of releases that it prefers.
+    /// The unbiased share of an answer, from the share of releases that it prefers.
     pub fn unbiased(&self, preferred: f64) -> f64 {
         (preferred - self.other) / (self.own - self.other)
     }
 
-    /// The share of releases that an answer prefers, if it is the answer of this share of texts.
+    /// The expected share of releases that an answer of this share prefers.
     pub(crate) fn preferred(&self, share: f64) -> f64 {
         self.other + share * (self.own - self.other)
     }
 
-    /// The standard deviation of an estimated share that is `share`, from so many releases.
+    /// The standard deviation of an estimate of `share` from `releases`.
     pub fn deviation(&self, share: f64, releases: f64) -> f64 {
         let preferred = self.preferred(share);
         (preferred * (1.0 - preferred) / releases).sqrt() * self.weight()
     }
 
-    /// The standard error of an estimated share of texts that is `share`, from so many releases. It is less than the
-    /// [`deviation`](Channel::deviation), because which texts there are is no matter of chance here.
+    /// The standard error of an estimate of `share` from `releases`, for a fixed set of texts. It
+    /// is less than the [`deviation`](Channel::deviation), which also counts the choice of texts.
     pub(crate) fn error(&self, share: f64, releases: f64) -> f64 {
         let [own, other] = [self.own, self.other].map(|p| p * (1.0 - p));
         ((share * own + (1.0 - share) * other) / releases).sqrt() * self.weight()
     }
 
-    /// The variance of one vote, at least.
+    /// A lower bound of the variance of one vote.
     pub(crate) fn variance_of_coins(&self) -> f64 {
         let [own, other] = [self.own, self.other].map(|p| p * (1.0 - p));
         own.min(other)
     }
 
-    /// For each answer, how many releases it prefers.
+    /// For each answer, the number of releases that it prefers.
     ///
     /// # Cost
-    /// For points as many steps for each that was released as [`Geometry::outcomes_preferring`] has.
+    /// For each released point, the steps of [`Geometry::outcomes_preferring`].
     pub fn votes(&self, outcomes: &BTreeMap<u32, u64>) -> Vec<u64> {
         let mut votes = vec![0u64; self.answers()];
         for (outcome, count) in outcomes {
@@ -150,7 +155,7 @@ impl Channel {
         votes
     }
 
-    /// Calls `visit` with each answer that prefers an outcome.
+    /// Calls `visit` with each answer that prefers the outcome.
     pub(crate) fn each_answer(&self, outcome: u32, mut visit: impl FnMut(usize)) {
         match self.geometry {
             None if outcome < self.answers => visit(outcome as usize),

@@ -1,25 +1,30 @@
 //! Statement (b): the shares of labels among the texts.
 //!
 //! # The assumption
-//! Texts of one label look alike in public and in private (label shift): only the shares differ. Then the shares of
-//! outcomes are h = Cᵀπ, with π the shares of labels and C\[y\]\[z\] the mean over public texts of label y of the exact
-//! probability of outcome z. [`Fit`] tests what can be tested of that.
+//! Public and private texts of one label have the same distribution (label shift); only the shares
+//! of labels differ. Then the shares of outcomes are h = Cᵀπ, where π are the shares of labels and
+//! C\[y\]\[z\] is the mean over public texts of label y of the exact probability of outcome z.
+//! [`Fit`] tests the testable part of that.
 //!
 //! # The estimate
-//! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h, of finitely many
-//! releases, and of Cᵀπ, of finitely many public texts. That C is known with errors would pull all shares together; the
-//! part of C·Σ⁻¹·Cᵀ that comes from its errors is subtracted (Fuller 1987). The guess is what is likely of
-//! shares, which are not negative and add up to one, with a part of a count more for each label. The interval comes from the least without that bound, which is a linear function of h: it is nearly
-//! normal at any number of releases, also where a share is 0. Several kinds of releases count together, each with its own C.
+//! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h,
+//! from finitely many releases, plus that of Cᵀπ, from finitely many public texts. Errors of C
+//! would pull all shares together, so their part of C·Σ⁻¹·Cᵀ is subtracted (Fuller 1987). The point
+//! estimate is the most likely vector of shares (not negative, with sum one) after a fraction of a
+//! count is added for each label. The interval comes from the minimum without that bound, a linear
+//! function of h, which is nearly normal at any number of releases, even for a share of 0. Several
+//! kinds of releases count together, each with its own C.
 //!
 //! # Few releases, and few public texts
-//! Both variances are measured on what there is, and of few that agree they would be 0. So a few releases are added that may be anything, and
-//! for each label a few texts in each outcome; quantiles are those of Student's t, as far as texts count. Intervals of few are too wide, not too
-//! narrow: `tests/few.rs` measures both.
+//! Both variances are measured, and would be 0 if a few releases or texts agree. So a few arbitrary
+//! releases are added, and for each label a few texts in each outcome. Quantiles are those of
+//! Student's t, where texts contribute. Intervals from little data are too wide rather than too
+//! narrow; `tests/few.rs` measures both.
 //!
 //! # Source
-//! Label shift: Saerens, Latinne and Decaestecker 2002; Vaz, Izbicki and Stern 2019. Ours: exact laws instead of sampled
-//! confusion, and intervals in closed form instead of a bootstrap, so that the same counts give the same answer.
+//! Label shift: Saerens, Latinne and Decaestecker 2002; Vaz, Izbicki and Stern 2019. Ours: exact
+//! laws instead of sampled confusion, and closed-form intervals instead of a bootstrap, so that
+//! equal counts give equal answers.
 
 use std::collections::BTreeMap;
 
@@ -39,70 +44,76 @@ use crate::refused;
 use crate::shares::{Confidence, Share, ascending};
 use crate::simplex::{least, likely, with_sum_one};
 
-/// Public texts of a label at least.
+/// Fewest public texts of a label.
 pub const FEWEST_TEXTS: usize = 5;
 
-/// Outcomes at most: matrices have their square.
+/// Most outcomes, because matrices grow with their square.
 pub const MOST_OUTCOMES: usize = 2000;
 
-/// Kinds of releases at most: each costs matrices of its own, and a forger can make up values of ε.
+/// Most kinds of releases: each requires its own matrices, and a forger can invent values of ε.
 pub const MOST_KINDS: usize = 32;
 
-/// What no public text of a label has shown may still be what others of the label do. So to the variance of a label's mean is added, for each outcome,
-/// what so many texts with it would be. Without that, five texts that agree would leave no doubt. Chosen by `tests/few.rs`.
+/// Texts added to the variance of a label's mean, for each outcome: an outcome that no public text
+/// of a label shows may still be that of other texts. Without them, five texts that agree would
+/// leave no doubt. Chosen by `tests/few.rs`.
 const UNSEEN: f64 = 4.0;
 
-/// Where the errors of outcomes add up, so many texts at most for all outcomes together: they are not all unseen by chance.
+/// Most such texts in all outcomes together, where their errors add up: outcomes do not all stay
+/// unseen by chance.
 const UNSEEN_TOGETHER: f64 = 60.0;
 
-/// As so many further releases counts that they may be anything, half at either end of what a release can say: of few that agree,
-/// the variance would else be 0 (Agresti and Coull 1998).
+/// Arbitrary releases added to the variance, half at either end of the range: the variance of a few
+/// releases that agree would otherwise be 0 (Agresti and Coull 1998).
 const UNHEARD: f64 = 4.0;
 
-/// The part of what one release moves by which intervals are wider: errors of few releases are no normal ones.
+/// Widening of intervals, as a fraction of the influence of one release: errors of few releases are
+/// not normal.
 const MARGIN: f64 = 0.5;
 
-/// Fewer releases do not speak against anything: what is to be expected of them is not known well enough.
+/// Fewest releases that are tested for fit: the expected deviation of fewer is not known well
+/// enough.
 pub const FEWEST_TO_TEST: u64 = 100;
 
 /// Simulated populations for the test of fit.
 const SIMULATED: usize = 499;
 
-/// What is added to the count of each label, so that few releases do not make one label all there is: this many times the mean variance
-/// of guesses, as a multiple of the square of an equal share. Chosen on 20 Newsgroups, where a fixed count is right either where releases
-/// say much or where they say little.
+/// Scale of the count that is added for each label, so that few releases do not give one label
+/// everything: this many times the mean variance of the estimates over the square of an equal
+/// share. Chosen on 20 Newsgroups, where a fixed count is right either for informative releases or
+/// for uninformative ones.
 const PRIOR: f64 = 0.2;
 
-/// At most this, the prior of Jeffreys.
+/// Most of that count: the prior of Jeffreys.
 const MOST_PRIOR: f64 = 0.5;
 
-/// Rounds in which Σ, which depends on the shares, is computed.
+/// Iterations for Σ, which depends on the shares.
 const ROUNDS: usize = 8;
 
 /// The shares of labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
-    /// Releases.
+    /// The number of releases.
     pub releases: u64,
     /// `[labels]`.
     pub shares: Vec<Share>,
-    /// `[labels]`: guesses that may be negative.
+    /// `[labels]`: estimates that may be negative.
     pub unbounded: Vec<f64>,
-    /// Whether the releases look as they must.
+    /// Test of the assumption.
     pub fit: Fit,
-    /// What forging one release moves a share by, at most: before shares are kept within 0..=1.
+    /// Most that one forged release moves a share, before shares are bounded to 0..=1.
     pub moved: f64,
-    /// What differences need.
+    /// Errors, for differences.
     noise: Noise,
 }
 
-/// How well the releases agree with what the public texts say.
+/// How well the releases agree with the public texts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// How often releases of texts that are as assumed would agree less. Below 0.01: they are not as assumed. 1 for fewer than [`FEWEST_TO_TEST`]
-    /// releases, which are not tested.
+    /// Probability that releases of texts that satisfy the assumption agree less. Below 0.01, the
+    /// assumption is refuted. 1 for fewer than [`FEWEST_TO_TEST`] releases, which are not tested.
     pub probability: f64,
-    /// How far the releases are from what the shares say, as a multiple of what is to be expected; at least 1.
+    /// Distance of the releases from the fitted shares, as a multiple of the expected one; at least
+    /// 1.
     pub dispersion: f64,
 }
 
@@ -113,31 +124,31 @@ impl Fit {
     }
 }
 
-/// Where errors of guesses come from.
+/// Sources of the errors of estimates.
 #[derive(Clone, Debug, PartialEq)]
 struct Noise {
-    /// `[labels]`: the variance that comes from releases.
+    /// `[labels]`: the variance from releases.
     of_releases: DVector<f64>,
-    /// `[labels]`: by how much intervals are wider than normal errors make them.
+    /// `[labels]`: the widening of intervals beyond normal errors.
     margin: DVector<f64>,
     influence: Vec<Influence>,
 }
 
-/// How the errors of each public text of a calibration move the guesses.
+/// How the errors of each public text of a calibration move the estimates.
 #[derive(Clone, Debug, PartialEq)]
 struct Influence {
     calibration: usize,
-    /// `[texts]`: the label of each, and `[labels]`: how many texts.
+    /// `[texts]`: the label of each text; then `[labels]`: the number of texts.
     labels: Vec<usize>,
     texts: Vec<f64>,
     /// `[texts][labels]`.
     of_texts: DMatrix<f64>,
-    /// `[outcomes · labels][labels]`: of what no text has shown, see [`UNSEEN`].
+    /// `[outcomes · labels][labels]`: the influence of unseen outcomes, see [`UNSEEN`].
     of_unseen: DMatrix<f64>,
 }
 
 impl Influence {
-    /// Adds `factor` times another one of the same texts.
+    /// Adds `factor` times another influence of the same texts.
     fn add(&mut self, other: &Self, factor: f64) {
         self.of_texts += &other.of_texts * factor;
         let rows = self.of_unseen.nrows().max(other.of_unseen.nrows());
@@ -145,7 +156,7 @@ impl Influence {
         self.of_unseen = resized(&self.of_unseen) + resized(&other.of_unseen) * factor;
     }
 
-    /// `[labels of texts]`: the variance of a guess that comes from the texts of each label.
+    /// `[labels of texts]`: the variance of an estimate due to the texts of each label.
     fn by_label(&self, guess: usize) -> Vec<f64> {
         let mut own = vec![0.0; self.texts.len()];
         for (label, moved) in self.labels.iter().zip(self.of_texts.column(guess).iter()) {
@@ -159,7 +170,7 @@ impl Influence {
 }
 
 impl Noise {
-    /// Half the width of the interval of a guess, of which `side` may lie beyond each end.
+    /// Half the width of the interval of an estimate; `side` is the probability beyond each end.
     fn half(&self, guess: usize, side: f64) -> f64 {
         let mut total = self.of_releases[guess];
         let mut squares = 0.0;
@@ -169,11 +180,11 @@ impl Noise {
                 squares += part * part / (texts - 1.0);
             }
         }
-        // Variances of few texts are not known well: Welch 1947, Satterthwaite 1946.
+        // Variances from few texts are uncertain: Welch 1947, Satterthwaite 1946.
         reach(side, total * total / squares) * total.sqrt() + self.margin[guess]
     }
 
-    /// That of a difference of guesses: what public texts err by, both err by.
+    /// The noise of a difference of estimates, which share the errors of public texts.
     fn less(&self, other: &Self) -> Self {
         let mut influence = self.influence.clone();
         for theirs in &other.influence {
@@ -191,7 +202,8 @@ impl Noise {
     }
 }
 
-/// How many standard deviations an end is away, if that deviation was measured with so many degrees of freedom.
+/// The distance of an end in standard deviations that were measured with `freedom` degrees of
+/// freedom.
 fn reach(side: f64, freedom: f64) -> f64 {
     let normal = -Normal::standard().inverse_cdf(side);
     match StudentsT::new(0.0, 1.0, freedom) {
@@ -203,28 +215,28 @@ fn reach(side: f64, freedom: f64) -> f64 {
 /// Releases of one kind, and the laws of public texts under it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// The laws of public texts, which all samples of the kind share.
+    /// The laws of public texts, shared by all samples of the kind.
     pub laws: &'a Laws<'a>,
-    /// How often each outcome was released.
+    /// The number of releases by outcome.
     pub outcomes: &'a BTreeMap<u32, u64>,
 }
 
-/// The laws of public texts under a kind of releases, and their means: computed once for all estimates from releases of
-/// that kind.
+/// The laws of public texts under a kind of releases and their means, computed once for all
+/// estimates from that kind.
 #[derive(Debug)]
 pub struct Laws<'a> {
     kind: Kind,
     calibration: &'a Calibration,
-    /// `[texts][outcomes]`: what differs from the mean of the label.
+    /// `[texts][outcomes]`: the deviation from the mean of the label.
     residuals: DMatrix<f64>,
     /// `[labels][outcomes]`: C.
     pub(crate) means: DMatrix<f64>,
-    /// `[texts]`.
+    /// `[texts]`: their labels.
     of_texts: Vec<usize>,
-    /// `[labels]`: how many texts.
+    /// `[labels]`: the number of texts.
     texts: Vec<f64>,
     pub(crate) channel: Option<Channel>,
-    /// `[outcomes]`: how far laws of two texts may differ there.
+    /// `[outcomes]`: most that the laws of two texts may differ.
     spread: DVector<f64>,
 }
 
@@ -232,8 +244,9 @@ impl<'a> Laws<'a> {
     /// The laws of these public texts.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for releases that the pack of the calibration does not make, more than [`MOST_OUTCOMES`]
-    /// outcomes, and fewer than [`FEWEST_TEXTS`] texts of a label.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for releases that the pack of the
+    /// calibration cannot make, for more than [`MOST_OUTCOMES`] outcomes, and for fewer than
+    /// [`FEWEST_TEXTS`] texts of a label.
     ///
     /// # Cost
     /// The exact law of each text, and a number for each text and outcome.
@@ -273,7 +286,7 @@ impl<'a> Laws<'a> {
         );
         for (text, label) in of_texts.iter().enumerate() {
             match channel {
-                // What the debiased votes are about: the best candidate itself.
+                // Debiased votes estimate the best candidate itself.
                 Some(channel) if kind.mechanism() == Mechanism::Projective => {
                     debug_assert_eq!(channel.answers(), outcomes);
                     laws[(text, calibration.best[text] as usize)] = 1.0;
@@ -324,10 +337,11 @@ impl<'a> Laws<'a> {
         })
     }
 
-    /// The laws under several kinds of releases, to be estimated together.
+    /// The laws under several kinds of releases, for a joint estimate.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for more than [`MOST_KINDS`] kinds.
+    /// The errors of [`new`](Self::new), and
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for more than [`MOST_KINDS`] kinds.
     pub fn of_kinds(
         kinds: impl ExactSizeIterator<Item = (Kind, &'a Calibration)>,
     ) -> Result<Vec<Self>> {
@@ -353,7 +367,7 @@ impl<'a> Laws<'a> {
         self.kind
     }
 
-    /// The variance of a label's mean that one of its texts stands for.
+    /// The part of the variance of a label's mean that one of its texts contributes.
     fn share_of_variance(&self, label: usize) -> f64 {
         1.0 / (self.texts[label] * (self.texts[label] - 1.0))
     }
@@ -375,7 +389,8 @@ impl<'a> Laws<'a> {
         covariance
     }
 
-    /// What a label's mean errs by in an outcome that none of its texts has shown, as a multiple of how far laws differ there.
+    /// Standard error of a label's mean in an outcome that none of its texts shows, relative to
+    /// `spread`.
     fn unseen(&self, label: usize) -> f64 {
         UNSEEN
             .min(UNSEEN_TOGETHER / self.spread.len() as f64)
@@ -391,7 +406,7 @@ pub(crate) struct Part<'a> {
     releases: f64,
     /// h.
     observed: DVector<f64>,
-    /// The covariance of one release's part of h, where it is not that of shares.
+    /// The covariance of one release's part of h, unless it is that of shares.
     of_release: Option<DMatrix<f64>>,
     /// Σ⁻¹.
     inverse: DMatrix<f64>,
@@ -436,8 +451,8 @@ impl<'a> Part<'a> {
                 }
                 let weight = channel.weight();
                 let covariance = (square - &mean * mean.transpose()) * (weight * weight);
-                // Of few releases it says nothing. Sets that are preferred hardly overlap more than by chance, so that is
-                // what is assumed until there are more releases than answers.
+                // A covariance measured on few releases is useless. Preferred sets overlap little
+                // more than by chance, which is assumed until there are more releases than answers.
                 let chance = outcomes as f64 / (n + outcomes as f64);
                 let of_chance = channel.deviation(1.0 / outcomes as f64, 1.0).powi(2);
                 let mut covariance: DMatrix<f64> = covariance * (1.0 - chance);
@@ -469,7 +484,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// `[labels]`: by how much one release can move each guess, if `moves` is how h moves them: `[labels][outcomes]`.
+    /// `[labels]`: most that one release moves each estimate. `moves` maps h to the estimates:
+    /// `[labels][outcomes]`.
     fn most_moved(&self, moves: &DMatrix<f64>) -> DVector<f64> {
         let spread = |row: nalgebra::RowDVector<f64>| row.max() - row.min();
         let most = DVector::from_fn(moves.nrows(), |label, _| {
@@ -477,7 +493,7 @@ impl<'a> Part<'a> {
             match self.laws.channel {
                 None => spread(row),
                 Some(channel) => {
-                    // At most so many answers prefer one point.
+                    // Most answers that prefer one point.
                     let mut sorted: Vec<f64> = row.iter().copied().collect();
                     sorted.sort_by(f64::total_cmp);
                     let preferred = channel.answers_of_an_outcome().min(sorted.len());
@@ -490,7 +506,7 @@ impl<'a> Part<'a> {
         most / self.releases
     }
 
-    /// The covariance of h if the shares are these.
+    /// The covariance of h for these shares.
     fn of_releases(&self, shares: &DVector<f64>) -> DMatrix<f64> {
         let covariance = match &self.of_release {
             Some(own) => own.clone(),
@@ -507,10 +523,10 @@ impl<'a> Part<'a> {
         let mut covariance = self.of_releases(shares) + self.laws.covariance(shares.as_slice());
         let size = covariance.trace() / covariance.nrows() as f64;
         if self.of_release.is_none() {
-            // Shares add up to one, so there is a direction without variance. What is fitted never lies in it.
+            // Shares have sum one, so one direction has no variance. Fitted shares never lie in it.
             covariance.add_scalar_mut(size);
         }
-        // Of an outcome that few releases have, one or two more or less are no surprise.
+        // One or two more releases of a rare outcome are no surprise.
         let one = self.laws.channel.map_or(1.0, |own| own.weight()) / self.releases;
         for i in 0..covariance.nrows() {
             covariance[(i, i)] += 1e-9 * size + 2.0 * one * one;
@@ -521,7 +537,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// C·Σ⁻¹·Cᵀ without what comes from the errors of C, which is also returned.
+    /// C·Σ⁻¹·Cᵀ without the part due to errors of C, and that part.
     fn information(&self) -> (DMatrix<f64>, DMatrix<f64>) {
         let laws = self.laws;
         let full = &laws.means * &self.inverse * laws.means.transpose();
@@ -546,8 +562,8 @@ fn singular() -> Error {
 /// The shares of the labels that the calibrations of all samples have in common.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, if calibrations have other labels,
-/// too few texts of one, or labels that cannot be told apart.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, if labels of
+/// calibrations differ, if a label has too few texts, or if labels cannot be told apart.
 pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> {
     confidence.check()?;
     let first = samples
@@ -575,8 +591,9 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
             calibrations.push(calibration);
             calibrations.len() - 1
         });
-        // The calibration has its place, so that differences know it. Packs that were made with the same public texts err alike: those
-        // with the same number of labels in the same order are taken for the same, for which nothing is lost if they are not.
+        // Calibrations are numbered for differences, because packs made with the same public texts
+        // share their errors. Packs with the same sequence of labels count as such; taking others
+        // for the same does no harm.
         if sample.outcomes.values().any(|count| *count > 0) {
             parts.push(Part::new(sample, place)?);
         }
@@ -584,7 +601,7 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
     solve(parts, names.len(), confidence)
 }
 
-/// C·Σ⁻¹·Cᵀ and C·Σ⁻¹·h of all parts. Where subtracting errors leaves nothing that can be inverted, nothing is subtracted.
+/// C·Σ⁻¹·Cᵀ and C·Σ⁻¹·h of all parts. Errors are not subtracted if that leaves a singular matrix.
 fn normal_equations(parts: &[Part<'_>], count: usize) -> (DMatrix<f64>, DVector<f64>) {
     let mut matrix = DMatrix::zeros(count, count);
     let mut errors = DMatrix::zeros(count, count);
@@ -597,7 +614,7 @@ fn normal_equations(parts: &[Part<'_>], count: usize) -> (DMatrix<f64>, DVector<
     }
     let symmetric = |m: &DMatrix<f64>| (m + m.transpose()) / 2.0;
     let corrected = symmetric(&matrix);
-    // With errors as large as what is measured, there is nothing left to correct.
+    // If errors are as large as the measurements, no correction is possible.
     let enough = corrected
         .clone()
         .symmetric_eigenvalues()
@@ -652,25 +669,25 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     })
 }
 
-/// How far guesses are off.
+/// Errors of estimates.
 pub(crate) struct Errors {
-    /// `[labels][labels]`: what is expected. Intervals are wider where releases or public texts are few.
+    /// `[labels][labels]`: the expected covariance. Intervals are wider for few releases or public
+    /// texts.
     pub(crate) covariance: DMatrix<f64>,
     noise: Noise,
     moved: f64,
 }
 
 impl Errors {
-    /// Half the width of the interval of a guess, of which `side` may lie beyond each end.
     pub(crate) fn half(&self, guess: usize, side: f64) -> f64 {
         self.noise.half(guess, side)
     }
 }
 
-/// The errors of guesses that follow from `matrix`, C·Σ⁻¹·Cᵀ, where the shares are these.
+/// The errors of estimates that follow from `matrix`, C·Σ⁻¹·Cᵀ, for these shares.
 fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Result<Errors> {
     let count = shares.len();
-    // How h moves the guess: the inverse of the matrix within sums of zero, times C·Σ⁻¹.
+    // Maps h to the estimates: the inverse of the matrix within sums of zero, times C·Σ⁻¹.
     let inverse = matrix.clone().cholesky().ok_or_else(singular)?.inverse();
     let ones = &inverse * DVector::repeat(count, 1.0);
     let within = &inverse - &ones * ones.transpose() / ones.sum();
@@ -726,7 +743,7 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
     })
 }
 
-/// The errors of guesses from releases of texts with these shares, before there are any.
+/// The errors of estimates from releases of texts with these shares, before there are any.
 pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Result<Errors> {
     part.weigh(shares)?;
     let parts = [part];
@@ -734,7 +751,8 @@ pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Resu
     errors(&parts, &matrix, shares)
 }
 
-/// How far the releases are from what the shares say, compared with simulated ones that are as assumed.
+/// Compares the distance of the releases from the fitted shares with that of simulated releases
+/// which satisfy the assumption.
 fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
     let releases: f64 = parts.iter().map(|part| part.releases).sum();
     if releases < FEWEST_TO_TEST as f64 {
@@ -753,7 +771,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
     };
     let observed: Vec<DVector<f64>> = parts.iter().map(|part| part.observed.clone()).collect();
     let found = distance(&observed, shares);
-    // Public, and the same for the same counts.
+    // Public, and equal for equal counts.
     let mut rng = PublicRng::new(SIMULATED as u64);
     let mut normal = move || -> f64 {
         let uniform = |word: u64| ((word >> 11) as f64 + 0.5) * 2f64.powi(-53);
@@ -768,7 +786,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
                 let noise = DVector::from_fn(part.root.nrows(), |_, _| normal());
                 let mut own = &part.root * noise;
                 if part.of_release.is_none() {
-                    // Shares of outcomes add up to one.
+                    // Shares of outcomes have sum one.
                     let mean = own.mean();
                     own.add_scalar_mut(-mean);
                 }
@@ -792,8 +810,9 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
     }
 }
 
-/// How the shares of two sets of releases differ, the second less the first. Both were estimated with the same calibrations,
-/// in the same order, also those of samples without releases: what these err by, both err by.
+/// The differences of the shares of two sets of releases, the second less the first. Both must have
+/// been estimated with the same calibrations in the same order, even those of samples without
+/// releases, because they share the errors of these.
 pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Vec<Share> {
     let count = first.shares.len();
     let side = confidence.side(count);

@@ -1,9 +1,9 @@
-//! What a server makes of many releases: counts, whatever their number.
+//! Counts of releases, and estimates from them.
 //!
-//! What one release reveals is bounded by its ε. The answers are in the counts of many: how often each outcome was
-//! released, apart for all that may not be mixed. [`counts`] makes them from files of releases, keeps them in files
-//! that merge by addition, and never stops for what a client sent. [`answer`] says what the counts mean,
-//! and [`planning`] beforehand how many releases that takes.
+//! The ε of a release bounds what it reveals; the counts of many releases answer questions.
+//! [`counts`] counts released outcomes from files, apart for everything that must not be mixed,
+//! merges counts by addition, and never stops because of what a client sent. [`answer`] makes
+//! estimates from the counts. [`planning`] forecasts how many releases they require.
 //!
 //! This crate prints nothing and draws no progress bars.
 
@@ -22,7 +22,7 @@ mod simplex;
 
 use undertone::error::{Cause, Error};
 
-/// The error that says why there is no answer.
+/// An error with the reason why there is no answer.
 pub fn refused(problem: impl Into<String>) -> Error {
     let problem = problem.into();
     Error::from(Cause::NoAnswer { problem })

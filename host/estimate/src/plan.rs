@@ -1,7 +1,8 @@
-//! Before anything is collected: the precision of a number of devices, and the number that a precision requires.
+//! Forecasts: the precision of a number of devices, and the number that a precision requires.
 //!
-//! Half-widths are those of the intervals that [`shares`](crate::shares) and [`labels`](crate::labels) report
-//! afterwards, by the same code, from guessed shares instead of counted ones.
+//! Half-widths are those of the intervals that [`shares`](crate::shares) and
+//! [`labels`](crate::labels) report later, computed by the same code from guessed shares instead of
+//! counts.
 
 use nalgebra::{DMatrix, DVector};
 use undertone::error::Result;
@@ -16,14 +17,15 @@ use crate::labels::{Errors, Laws, Part, expected_errors};
 use crate::refused;
 use crate::shares::{Confidence, mean_of_coins};
 
-/// More devices than anybody has.
+/// Most devices of a plan.
 pub const MOST_DEVICES: f64 = 1e10;
 
-/// The kinds of releases that devices with a pack can make, at an ε: sentence releases by the rule that is the default, whole-text
-/// and projective ones.
+/// The kinds of releases that devices with a pack can make at an ε: sentence releases by the
+/// default rule, whole-text and projective ones.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are too many candidates for points.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are too many candidates for
+/// points.
 pub fn kinds(
     pack: [u8; 8],
     candidates: u32,
@@ -35,7 +37,7 @@ pub fn kinds(
             .map_err(|problem| refused(problem.to_string()))
     };
     let mut kinds = vec![kind(sentences_by, 1, 0)?];
-    // A best candidate is one by scores.
+    // The best candidate requires scores.
     if sentences_by == Mechanism::Scores {
         kinds.push(kind(Mechanism::WholeText, 2, 0)?);
         let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
@@ -48,7 +50,7 @@ pub fn kinds(
     Ok(kinds)
 }
 
-/// The errors and the intervals of shares, by the number of releases.
+/// Errors and intervals of shares by the number of releases.
 pub struct Forecast<'a> {
     form: Form<'a>,
 }
@@ -74,10 +76,11 @@ impl OfLabels<'_> {
 }
 
 impl<'a> Forecast<'a> {
-    /// Of shares of candidates, which are about `shares`; `None` for sentence releases.
+    /// Forecast for shares of candidates near `shares`; `None` for sentence releases.
     ///
     /// # Errors
-    /// Those of [`Channel::new`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if the shares are none.
+    /// The errors of [`Channel::new`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if
+    /// `shares` is invalid.
     pub fn of_candidates(kind: Kind, candidates: u32, shares: &[f64]) -> Result<Option<Self>> {
         check(shares)?;
         let channel = Channel::new(kind, candidates)?;
@@ -89,10 +92,11 @@ impl<'a> Forecast<'a> {
         }))
     }
 
-    /// Of shares of labels, which are about `shares`: `[labels]`.
+    /// Forecast for shares of labels near `shares`: `[labels]`.
     ///
     /// # Errors
-    /// Those of [`labels`](crate::labels::labels), and if the shares are none, or not as many as labels.
+    /// The errors of [`labels`](crate::labels::labels), and if `shares` is invalid or its length is
+    /// not the number of labels.
     pub fn of_labels(kind: Kind, calibration: &'a Calibration, shares: &[f64]) -> Result<Self> {
         check(shares)?;
         if shares.len() != calibration.labels.len() {
@@ -118,11 +122,12 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// The standard error of each share, from this number of releases. Intervals are wider: they count what the public
-    /// texts have not shown.
+    /// The standard error of each share from this number of releases. Intervals are wider, because
+    /// they also allow for outcomes that no public text shows.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for less than one release, and for labels that cannot be told apart.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for less than one release, and for
+    /// labels that cannot be told apart.
     pub fn errors(&self, releases: f64) -> Result<Vec<f64>> {
         check_releases(releases)?;
         match &self.form {
@@ -142,11 +147,12 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// Half the width of the widest interval from this number of releases, before intervals are cut to 0..=1.
+    /// Half the width of the widest interval from this number of releases, before intervals are
+    /// bounded to 0..=1.
     ///
     /// # Errors
-    /// Those of [`errors`](Self::errors), and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a level
-    /// outside 0..1.
+    /// The errors of [`errors`](Self::errors), and
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a level outside 0..1.
     pub fn widest(&self, releases: f64, confidence: Confidence) -> Result<f64> {
         check_releases(releases)?;
         confidence.check()?;
@@ -173,11 +179,12 @@ impl<'a> Forecast<'a> {
         Ok(halves.into_iter().fold(0.0, f64::max))
     }
 
-    /// The fewest releases, rounded up to two digits, whose intervals reach at most `half` to either side; `None` if no
-    /// number does, because the public texts are too few.
+    /// The fewest releases, rounded up to two digits, whose intervals are at most ± `half`; `None`
+    /// if the public texts are too few for any number.
     ///
     /// # Errors
-    /// Those of [`widest`](Self::widest); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `half` is not above 0.
+    /// The errors of [`widest`](Self::widest);
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `half` is not above 0.
     pub fn releases(&self, half: f64, confidence: Confidence) -> Result<Option<u64>> {
         if half.is_nan() || half <= 0.0 {
             return Err(refused(format!(
@@ -200,8 +207,8 @@ impl<'a> Forecast<'a> {
     }
 }
 
-/// The covariance of the debiased votes of one release, if the best candidates of texts have these shares. `None` if no two answers prefer the
-/// same point: then it is that of shares.
+/// The covariance of the debiased votes of one release if `best` are the shares of best candidates.
+/// `None` if no two answers prefer the same point: then it is that of shares.
 fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatrix<f64>> {
     let geometry = channel.geometry()?;
     let weights = Geometry::weights(kind.epsilon());
@@ -209,7 +216,7 @@ fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatr
     let [points, preferred, shared] =
         [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
     let total = preferred * first + (points - preferred) * other;
-    // Points that three answers prefer, the mean over the third.
+    // Points that three answers prefer, averaged over the third.
     let [of_a_point, outcomes] =
         [geometry.outcomes_of_a_point(), geometry.outcomes()].map(f64::from);
     let three = shared * (of_a_point - 2.0).max(0.0) / (outcomes - 2.0).max(1.0);

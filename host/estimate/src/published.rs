@@ -1,38 +1,48 @@
-//! What published counts of whole-text releases reveal of one text, if nobody can tell which device sent which release.
+//! Privacy of one text in published counts of whole-text releases, if nobody can link releases to
+//! devices.
 //!
 //! # The statement
-//! N devices release by the same [`Channel`], with ε₀ for the whole text. Somebody sees how often each outcome was released, and nothing
-//! else of the releases: no names, times, addresses or order. Exchange one text for any other, and the probability of any set of counts
-//! changes by at most a factor e^ε and an addition of δ, whatever the other texts are, and though all of them are known. It is
-//! about the counts. Whoever receives the releases themselves learns up to ε₀ of each. Forged releases hide
-//! nobody, so N counts honest ones. It is nothing for sentence releases, whose promise says nothing of the whole text.
+//! N devices release by the same [`Channel`], with ε₀ for the whole text. An observer sees the
+//! number of releases of each outcome and nothing else: no names, times, addresses or order.
+//! Exchanging one text for any other changes the probability of any set of counts by at most a
+//! factor e^ε and an addition of δ, whatever the other texts are, even if all of them are known.
+//! The statement is about counts: a recipient of the releases themselves learns up to ε₀ of each.
+//! Forged releases hide nobody, so N counts honest ones. It does not hold for sentence releases,
+//! whose guarantee does not cover the whole text.
 //!
 //! # Why
-//! Every outcome has at least the probability u, whatever the text (see [`Channel::of_outcome`]; w is the other one). So a release is
-//! with probability β = K·u, K outcomes, a uniform draw that does not depend on the text: the *blanket*. The observer may be told which of the
-//! other devices drew from it, and get what the rest released; what is left to tell the two texts apart is the counts of M messages, the
-//! device's own and M − 1 of the blanket, B = M − 1 binomial with N − 1 tosses of β.
+//! Every outcome has at least the probability u, whatever the text (see [`Channel::of_outcome`]; w
+//! is the other one). So with probability β = K·u, for K outcomes, a release is a uniform draw that
+//! does not depend on the text: the *blanket*. Tell the observer which of the other devices drew
+//! from the blanket, and the releases of the rest. What remains to tell the two texts apart is the
+//! counts of M messages: the device's own and M − 1 of the blanket, where B = M − 1 is binomial
+//! with N − 1 tosses of β.
 //!
-//! The two texts prefer c outcomes each and c₂ both. Let d = c − c₂.
-//! With probability e = c₂·(w − u) the release is drawn from those that both prefer, by either text: that adds the same to
-//! both laws, and is left out with a factor 1 − e. Else, with probability γ = d·(w + u)/(1 − e), it lies in what just one of
-//! them prefers: in the half of its own text with probability α = w/(w + u). Else it is uniform over all other outcomes, as the blanket
-//! is there. So all that tells texts apart is how many messages T lie in the two halves, and how many A in the first. With
-//! p(k) the probability that k of the M − 1 lie in them (binomial, q = 2d/K), and coins(k, a) that a of k fair coins show heads,
+//! The two texts prefer c outcomes each and c₂ both. Let d = c − c₂. With probability e = c₂·(w −
+//! u) the release is drawn from those that both prefer, by either text: that adds the same to both
+//! laws, and is left out with a factor 1 − e. Else, with probability γ = d·(w + u)/(1 − e), it lies
+//! in what just one of them prefers: in the half of its own text with probability α = w/(w + u).
+//! Else it is uniform over all other outcomes, as the blanket is there. So only two numbers tell
+//! texts apart: T, the messages in the two halves, and A, those in the first. With p(k) the
+//! probability that k of the M − 1 lie in them (binomial, q = 2d/K), and coins(k, a) that a of k
+//! fair coins show heads,
 //!
-//! Pr[T, A] = γ·p(T − 1)·(α·coins(T − 1, A − 1) + (1 − α)·coins(T − 1, A)) + (1 − γ)·p(T)·coins(T, A)
+//! Pr[T, A] = γ·p(T − 1)·(α·coins(T − 1, A − 1) + (1 − α)·coins(T − 1, A)) + (1 − γ)·p(T)·coins(T,
+//! A)
 //!
-//! and the same with A and T − A exchanged. Given T it is a fair coin for each of T − 1 messages, and one that shows heads with a
-//! probability α_T ≤ α, because coins(T, A) is the mean of coins(T − 1, A − 1) and coins(T − 1, A). δ is the sum of
-//! what the first law exceeds e^ε times the other by. ∎
+//! and the same with A and T − A exchanged. Given T, this is a fair coin for each of T − 1
+//! messages, and one that shows heads with a probability α_T ≤ α, because coins(T, A) is the mean
+//! of coins(T − 1, A − 1) and coins(T − 1, A). δ is the sum of the excess of the first law over e^ε
+//! times the other. ∎
 //!
-//! Sums are cut to some hundred terms upwards: the divergence falls with M and T, and rises with α_T, because a message more and a coin nearer
-//! to a fair one are noise that anyone could add.
+//! Sums are bounded above by a few hundred terms: the divergence falls with M and T and rises with
+//! α_T, because another message, or a coin nearer to a fair one, is noise that anyone could add.
 //!
 //! # Source
-//! Balle, Bell, Gascón and Nissim 2019, "The privacy blanket of the shuffle model". Ours: the two halves, which makes it exact for
-//! randomised response and covers geometries. Feldman, McMillan and Talwar 2023 have a closed form, which their erratum
-//! restricts to some laws; here its ε would be three to eight times as large.
+//! Balle, Bell, Gascón and Nissim 2019, "The privacy blanket of the shuffle model". Ours: the two
+//! halves, which make it exact for randomised response and cover geometries. Feldman, McMillan and
+//! Talwar 2023 have a closed form, which their erratum restricts to some laws; here its ε would be
+//! three to eight times as large.
 
 use statrs::function::gamma::ln_gamma;
 use undertone::error::Result;
@@ -40,13 +50,13 @@ use undertone::error::Result;
 use crate::channel::Channel;
 use crate::refused;
 
-/// The δ that is quoted.
+/// The reported δ.
 pub const DELTA: f64 = 1e-9;
 
-/// More releases count as this many: that is enough for any ε, and takes no time.
+/// More releases count as this many, which is enough for any ε and fast.
 const MOST_RELEASES: u64 = 10_000_000;
 
-/// Halvings of the range of ε.
+/// Bisections of the range of ε.
 const HALVINGS: usize = 24;
 
 /// Blocks of T for each standard deviation.
@@ -55,14 +65,14 @@ const BLOCKS: f64 = 20.0;
 /// The part of δ that each of three tails may take.
 const TAIL: f64 = 0.01;
 
-/// What numbers may be off by, for their last digits.
+/// Factor that covers rounding errors.
 const SLACK: f64 = 1.001;
 
-/// The ε of the counts of so many releases by this channel, at this δ, rounded up to three digits; `None` if that is not below what each
-/// release keeps anyway.
+/// The ε of the counts of `releases` by this channel at this δ, rounded up to three digits; `None`
+/// if it is not below the ε of one release.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `delta` does not lie in 10⁻¹⁵ to 0.1.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `delta` is not from 10⁻¹⁵ to 0.1.
 pub fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f64>> {
     if !(1e-15..=0.1).contains(&delta) {
         return Err(refused(format!(
@@ -89,7 +99,7 @@ pub fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f6
             false => low = middle,
         }
     }
-    // A quotient by a power of ten is the double nearest to its digits, which a product is not.
+    // A quotient by a power of ten is the double nearest to its digits; a product is not.
     let scale = 10f64.powi(2 - high.log10().floor() as i32);
     let rounded = (high * scale).ceil() / scale;
     Ok((rounded < own).then_some(rounded))
@@ -111,9 +121,9 @@ struct Halves {
     halves: f64,
 }
 
-/// Numbers T that are taken together.
+/// Numbers T that are bounded together.
 struct Block {
-    /// How often T is one of them.
+    /// Probability that T is one of them.
     mass: f64,
     /// The least T − 1.
     coins: u64,
@@ -137,7 +147,7 @@ impl Halves {
         }
     }
 
-    /// The blocks of so many messages, without tails of a probability of 2·e^(-tail).
+    /// The blocks of `messages`, without tails of a probability of 2·e^(-tail).
     fn blocks(&self, messages: u64, tail: f64) -> Vec<Block> {
         let tosses = messages - 1;
         let mean = tosses as f64 * self.halves;
@@ -182,15 +192,16 @@ impl Halves {
     }
 }
 
-/// What the law of heads of so many fair coins and one with these odds exceeds `factor` times that with the odds reversed by.
+/// The excess over `factor`: of the law of heads of `coins` fair coins and one with these odds,
+/// over the law with the odds reversed.
 fn excess(coins: u64, odds: f64, factor: f64) -> f64 {
     if odds <= factor {
         return 0.0;
     }
-    // The coin shows heads or tails: what that adds, and takes.
+    // The contributions of the last coin: heads and tails.
     let adds = (odds - factor) / (odds + 1.0);
     let takes = (factor * odds - 1.0) / (odds + 1.0);
-    // From here on heads are more than they are worth.
+    // From here on heads contribute a positive excess.
     let mut heads = ((coins + 1) as f64 * takes / (adds + takes)).floor() as u64;
     if heads > coins {
         return 0.0;
@@ -201,7 +212,7 @@ fn excess(coins: u64, odds: f64, factor: f64) -> f64 {
         let next = own * (coins - heads) as f64 / (heads + 1) as f64;
         let term = (adds * own - takes * next).max(0.0);
         sum += term;
-        // Terms fall faster and faster.
+        // Terms fall ever faster.
         if own <= 1e-12 * sum {
             break;
         }
@@ -211,7 +222,7 @@ fn excess(coins: u64, odds: f64, factor: f64) -> f64 {
     sum
 }
 
-/// The probability of `heads` in so many tosses.
+/// The probability of `heads` in `tosses`.
 fn binomial(tosses: u64, chance: f64, heads: u64) -> f64 {
     if heads > tosses {
         return 0.0;
@@ -231,7 +242,7 @@ mod tests {
     use super::*;
     use crate::counts::Kind;
 
-    /// The channel of so many answers: randomised response, or by a geometry of this order.
+    /// The channel of `answers`: randomised response, or by a geometry of this order.
     fn channel(answers: u32, epsilon: &str, order: u16) -> Channel {
         let epsilon: Epsilon = epsilon.parse().unwrap();
         let mechanism = if order == 0 { 7 } else { 8 };
@@ -276,7 +287,7 @@ mod tests {
         all
     }
 
-    /// δ at each ε, exactly: of answers 0 and 1 among these others.
+    /// The exact δ at each ε, of answers 0 and 1 among these others.
     fn exact(laws: &[Vec<f64>], others: &[usize], epsilons: &[f64]) -> Vec<f64> {
         let [first, second] = [0, 1].map(|own| counts(laws, &[&[own], others].concat()));
         let of = |epsilon: &f64| {
@@ -289,7 +300,7 @@ mod tests {
         epsilons.iter().map(of).collect()
     }
 
-    /// All ways in which so many others can answer, but for their order.
+    /// All multisets of `count` answers.
     fn multisets(answers: usize, count: usize) -> Vec<Vec<usize>> {
         if count == 0 {
             return vec![Vec::new()];
@@ -305,7 +316,8 @@ mod tests {
             .collect()
     }
 
-    /// No counts of few devices reveal more than the proof says, whatever the others' texts are; and of randomised response as much.
+    /// Counts of few devices reveal no more than the proof states, whatever the other texts are;
+    /// for randomised response exactly that.
     #[test]
     fn the_law_of_few_devices_is_enumerated() {
         let epsilons = [0.05, 0.3, 1.0, 2.0];
@@ -352,7 +364,7 @@ mod tests {
         assert!(met > 40, "{met}");
     }
 
-    /// What is quoted, of some hundred devices with all that a quote leaves out, holds for the exact law.
+    /// The reported ε of some hundred devices, with its approximations, holds for the exact law.
     #[test]
     fn quotes_hold_for_the_law_of_hundreds() {
         for (answers, own, delta, others) in [
@@ -371,7 +383,7 @@ mod tests {
                 assert!(said < 0.9 * own.parse::<f64>().unwrap(), "{said}");
                 let found = exact(&laws, &others, &[said])[0];
                 assert!(found <= delta, "{answers} answers: {found} at {said}");
-                // And not for nothing: without hiding, much less would do.
+                // The bound is not vacuous: without hiding, much less would do.
                 assert!(exact(&laws, &others, &[said / 4.0])[0] > delta, "{said}");
             }
         }
@@ -382,7 +394,7 @@ mod tests {
         for (answers, order) in [(13, 0), (151, 0), (40, 3), (40, 20)] {
             let channel = channel(answers, "1", order);
             let of = |releases| epsilon(&channel, releases, DELTA).unwrap();
-            // Three digits, in numbers for programs as well.
+            // Three digits, even in numbers for programs.
             for said in [100, 1000, 10_000, 100_000].into_iter().filter_map(of) {
                 assert!(said.to_string().len() <= "0.000123".len(), "{said}");
             }
@@ -394,7 +406,7 @@ mod tests {
                 "{few} {many} {more}"
             );
             assert_eq!(of(u64::MAX), Some(more));
-            // A smaller δ is a stronger statement, of a larger ε.
+            // A smaller δ is a stronger statement with a larger ε.
             assert!(epsilon(&channel, 1000, 1e-12).unwrap() > Some(few));
         }
         let channel = channel(13, "1", 0);
@@ -402,7 +414,7 @@ mod tests {
             let error = epsilon(&channel, 10, delta).unwrap_err().to_string();
             assert!(error.contains("10^-15 to 0.1"), "{error}");
         }
-        // At any ε, also one whose unlikely outcomes are next to impossible.
+        // At any ε, even where unlikely outcomes are nearly impossible.
         for epsilon_of_one in ["0.000001", "27", "40", "1000"] {
             let channel = self::channel(13, epsilon_of_one, 0);
             let found = epsilon(&channel, 1000, DELTA).unwrap();

@@ -1,22 +1,25 @@
-//! Statement (a): the share of texts of which the pack's own classifier would have said each candidate.
+//! Statement (a): the share of texts that the pack's own classifier would assign to each candidate.
 //!
-//! It holds whatever the texts are: no assumption but that devices are honest. It is about the best candidate, not about
-//! the truth: a classifier errs.
+//! It holds for any texts and assumes only honest devices. It is about the best candidate, not
+//! about the truth: a classifier errs.
 //!
 //! # The interval
-//! Releases are independent, and one is preferred by answer v with probability `own` if v is its text's best candidate, else
-//! with `other`. So the number N_v of those preferred is a sum of independent coins of unequal chances. Its tails
-//! are no heavier than those of a binomial of the same mean (Hoeffding 1956), as far as these intervals reach, so the interval of
-//! Clopper and Pearson 1934 for the mean covers at least as often as it says. The share is an increasing line of that mean.
+//! Releases are independent. Answer v prefers a release with probability `own` if v is the best
+//! candidate of its text, else with probability `other`. So N_v, the number of releases that v
+//! prefers, is a sum of independent coins of unequal chances. Its tails are no heavier than those
+//! of a binomial of the same mean (Hoeffding 1956) in the range of these intervals, so the interval
+//! of Clopper and Pearson 1934 for the mean has at least its nominal coverage. The share is an
+//! increasing linear function of that mean.
 //!
-//! # The guess
-//! Guesses without bias are off by about as much for a rare candidate as for a frequent one. Where there are many candidates, most of a table
-//! would be noise. So the guess is the share that is expected, given all guesses of the table: of a candidate that stands out it is nearly its own, and
-//! those that do not stand out are taken to be about as rare as the others. The intervals do not depend on it.
+//! # The estimate
+//! Unbiased estimates are about as uncertain for a rare candidate as for a frequent one, so most of
+//! a table of many candidates would be noise. Each estimate is therefore the expected share given
+//! all unbiased estimates of the table: outstanding candidates keep nearly their own, and the rest
+//! are taken to be about as rare as each other. The intervals do not depend on it.
 //!
 //! # Source
-//! The estimate: Warner 1965; Feldman, Nelson, Nguyen and Talwar 2022. The guess: Kiefer and Wolfowitz 1956; Jiang and Zhang 2009; shares that add up to
-//! one: Wang et al. 2020.
+//! The unbiased estimate: Warner 1965; Feldman, Nelson, Nguyen and Talwar 2022. The expected share:
+//! Kiefer and Wolfowitz 1956; Jiang and Zhang 2009. Shares with sum one: Wang et al. 2020.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +32,12 @@ use crate::counts::Kind;
 use crate::refused;
 use crate::simplex::{expected, nearest};
 
-/// How sure intervals are.
+/// The confidence of intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confidence {
-    /// Of each interval, or of all together: 0.95 means that 95 of 100 are right.
+    /// The level of each interval, or of all together: 0.95 means that 95 of 100 are right.
     pub level: f64,
-    /// Whether all intervals of a table hold at once, and not each alone (Bonferroni).
+    /// Whether all intervals of a table hold at once instead of each alone (Bonferroni).
     pub at_once: bool,
 }
 
@@ -48,13 +51,13 @@ impl Default for Confidence {
 }
 
 impl Confidence {
-    /// The chance that one of `count` intervals may miss on one side.
+    /// The probability that one of `count` intervals may miss on one side.
     pub(crate) fn side(self, count: usize) -> f64 {
         let count = if self.at_once { count.max(1) } else { 1 };
         (1.0 - self.level) / 2.0 / count as f64
     }
 
-    /// The confidence of each of so many tables: all of them hold at once, if all intervals of a table shall.
+    /// The confidence of each of several tables such that all of them hold at once, if `at_once`.
     #[must_use]
     pub fn among(self, tables: usize) -> Self {
         let tables = if self.at_once { tables.max(1) } else { 1 };
@@ -64,7 +67,7 @@ impl Confidence {
         }
     }
 
-    /// Refuses a level that is none.
+    /// Refuses an invalid level.
     pub(crate) fn check(self) -> Result<()> {
         match self.level > 0.0 && self.level < 1.0 {
             true => Ok(()),
@@ -76,10 +79,10 @@ impl Confidence {
     }
 }
 
-/// One share.
+/// An estimated share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// The best guess. All of a table add up to one.
+    /// The point estimate. Those of a table have sum one.
     pub share: f64,
     /// The lower end of the interval, at least 0.
     pub low: f64,
@@ -87,28 +90,30 @@ pub struct Share {
     pub high: f64,
 }
 
-/// The shares of the candidates and of "nothing known", the last.
+/// The shares of the candidates, and that of "nothing known" as the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
-    /// Releases.
+    /// The number of releases.
     pub releases: u64,
     /// `[m + 1]`.
     pub shares: Vec<Share>,
-    /// `[m + 1]`: the guesses without bias. They may lie outside of 0..=1 and add up to other numbers.
+    /// `[m + 1]`: unbiased estimates, which may lie outside 0..=1 and have any sum.
     pub unbiased: Vec<f64>,
-    /// What forging one release moves a guess without bias by, at most. A [`share`](Share::share) is what is expected given all of these, and may move by a
-    /// few times as much.
+    /// Most that one forged release moves an unbiased estimate. A [`share`](Share::share) depends
+    /// on all of these and may move a few times as much.
     pub moved: f64,
-    /// Whether honest devices release like this: false if some answer is so rare, or so frequent, as no texts make it, which of honest devices is
-    /// seen less than once in a thousand estimates. Then releases are forged, or of another law, and the shares say nothing.
+    /// Whether honest devices can release like this: false if an answer is rarer or more frequent
+    /// than any texts make it. Honest devices get false less than once in a thousand estimates. If
+    /// false, releases are forged or of another law, and the shares are meaningless.
     pub possible: bool,
-    /// The part of the releases whose kind says nothing.
+    /// The fraction of releases of uninformative kinds.
     unknown: f64,
-    /// `[m + 1]`: of the other releases, the guesses and their intervals before they are cut to 0..=1.
+    /// `[m + 1]`: estimates and intervals from the other releases, before they are bounded to
+    /// 0..=1.
     known: Vec<Known>,
 }
 
-/// What releases whose kind says something say of a share among their texts.
+/// Estimate of a share among the texts of informative kinds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
     guess: f64,
@@ -116,11 +121,11 @@ struct Known {
     high: f64,
 }
 
-/// The shares that releases of one kind say, under a pack of so many candidates; `None` for sentence releases, whose law
-/// depends on the text: see [`labels`](crate::labels).
+/// The shares that releases of one kind give under a pack of `candidates`; `None` for sentence
+/// releases, whose law depends on the text: see [`labels`](crate::labels).
 ///
 /// # Errors
-/// Those of [`pooled`].
+/// The errors of [`pooled`].
 pub fn shares(
     kind: Kind,
     outcomes: &BTreeMap<u32, u64>,
@@ -130,18 +135,20 @@ pub fn shares(
     pooled(&[(kind, outcomes)], candidates, confidence)
 }
 
-/// The shares that releases of several kinds under one pack say together; sentence releases are left out. `None` if
-/// there are no others.
+/// The shares that releases of several kinds under one pack give together; sentence releases are
+/// left out. `None` if there are no others.
 ///
-/// Each kind counts as many times as it has releases, so the shares are those of all these texts, whatever texts have which
-/// kind. Intervals of several kinds are joined by the method of variance estimates recovery (Zou and Donner 2008). A kind with so few releases that its
-/// own guess could be off by half of everything counts as unknown: its texts may be all or none of a share. So one release with a tiny ε spoils nothing.
-/// If all kinds are so, the one that is off by the least counts. The method takes each kind's interval for nearly symmetric. Kinds with too few releases
-/// for that have an interval together, by the inequality of Bernstein.
+/// Each kind is weighted by its number of releases, so the shares are those of all these texts,
+/// whichever texts have which kind. Intervals of several kinds are combined by the method of
+/// variance estimates recovery (Zou and Donner 2008), which assumes nearly symmetric intervals.
+/// Kinds with too few releases for that share one interval, by Bernstein's inequality. A kind whose
+/// own estimate could be off by half of everything is uninformative: its texts may be all or none
+/// of a share. So one release with a tiny ε spoils nothing. If all kinds are uninformative, the
+/// most precise one counts.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, for outcomes that do not exist, for a level outside of 0..1; those of
-/// [`Channel::new`].
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, for outcomes
+/// that do not exist, for a level outside 0..1; those of [`Channel::new`].
 pub fn pooled(
     samples: &[(Kind, &BTreeMap<u32, u64>)],
     candidates: u32,
@@ -178,7 +185,7 @@ pub fn pooled(
         };
     };
     let releases: u64 = parts.iter().map(|(_, releases, _)| releases).sum();
-    // One kind alone is never unknown: its interval says all there is to say.
+    // A single kind is always informative: its interval is valid.
     let known = |part: &&Part| off(part) < HALF.max(least * (1.0 + 1e-9));
     let total: u64 = parts.iter().filter(known).map(|(_, own, _)| own).sum();
     let unknown = 1.0 - total as f64 / releases as f64;
@@ -195,7 +202,7 @@ pub fn pooled(
             low <= 1.0 && high >= 0.0
         })
     });
-    // How far off the guesses are where the shares are about these.
+    // Standard errors, for shares near these.
     let about = nearest(&unbiased);
     let deviation = |share: &f64| {
         let parts = parts.iter().filter(known);
@@ -227,20 +234,20 @@ pub fn pooled(
     }))
 }
 
-/// How often honest devices may be taken for forgers.
+/// How often honest devices may be mistaken for forgers.
 const RARE: f64 = 0.001;
 
-/// A kind whose votes have a smaller variance than this is not nearly symmetric: its rare votes are a few.
+/// Kinds whose votes have a smaller variance are not nearly symmetric.
 const FEW: f64 = 20.0;
 
-/// Releases of one kind: how many, and for each answer how many of them it prefers.
+/// Releases of one kind: their number and, for each answer, the number that it prefers.
 type Part = (Channel, u64, Vec<u64>);
 
 fn is_small((channel, own, _): &Part) -> bool {
     channel.variance_of_coins() * (*own as f64) < FEW
 }
 
-/// What several kinds say of one answer together.
+/// The estimate of one answer from several kinds.
 fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Known {
     let total = parts.iter().map(|(_, own, _)| *own as f64).sum::<f64>();
     let (mut guess, mut below, mut above, mut of_small) = (0.0, 0.0, 0.0, 0.0);
@@ -278,10 +285,10 @@ fn joined(parts: &[&Part], small: &Small, answer: usize, side: f64) -> Known {
 struct Small {
     kinds: usize,
     releases: f64,
-    /// The variance of the guess where the share is 0, and how it grows with the share, at most.
+    /// Bounds on the variance of the estimate for a share of 0, and on its growth with the share.
     variance: f64,
     growth: f64,
-    /// How far one release moves the guess up, and down, from what is expected of it, at most.
+    /// Most that one release moves the estimate up, and down, from its expectation.
     up: f64,
     down: f64,
 }
@@ -297,7 +304,7 @@ impl Small {
         };
         for (channel, own, _) in kinds {
             let moves = channel.weight() / releases;
-            // Of all texts that have the answer, which kind has how many is not known: the most that it makes counts.
+            // The kinds of the texts with the answer are unknown, so the largest growth counts.
             let [other, one] = [channel.other(), channel.own()].map(|p| p * (1.0 - p));
             small.kinds += 1;
             small.variance += *own as f64 * moves * moves * other;
@@ -308,8 +315,8 @@ impl Small {
         small
     }
 
-    /// The shares from which the guess is not so far off that it comes less often than `side` says: each end by the inequality of Bernstein, with
-    /// the variance at that end. It holds for any number of releases, and is wider than need be.
+    /// The interval of the share, whose ends are by Bernstein's inequality with the variance at
+    /// each end. It holds for any number of releases and is wider than necessary.
     fn interval(&self, guess: f64, side: f64) -> [f64; 2] {
         let wanted = -side.ln();
         let end = |sign: f64, moves: f64| {
@@ -325,10 +332,10 @@ impl Small {
     }
 }
 
-/// A standard deviation above which a kind of releases says nothing.
+/// Kinds of releases with a larger standard deviation are uninformative.
 const HALF: f64 = 0.5;
 
-/// Whether the promise of these releases is for the whole text.
+/// Whether the guarantee of these releases covers the whole text.
 pub fn is_whole_text(kind: Kind) -> bool {
     matches!(
         kind.mechanism(),
@@ -336,12 +343,14 @@ pub fn is_whole_text(kind: Kind) -> bool {
     )
 }
 
-/// How the shares of two sets of releases differ, the second less the first: both with the confidence that the difference
-/// shall have. By the method of variance estimates recovery (Newcombe 1998, Zou and Donner 2008). What is unknown is no matter of chance: its texts may be
-/// all of a share in one set and none in the other.
+/// The differences of the shares of two sets of releases, the second less the first. Both must have
+/// the confidence that the difference requires. By the method of variance estimates recovery
+/// (Newcombe 1998, Zou and Donner 2008). Texts of uninformative kinds may be all of a share in one
+/// set and none in the other.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they are of packs with other numbers of candidates.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if their packs have different numbers
+/// of candidates.
 pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
     if first.shares.len() != second.shares.len() {
         return Err(refused(format!(
@@ -373,8 +382,8 @@ pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
     Ok((0..first.shares.len()).map(of).collect())
 }
 
-/// The interval of Clopper and Pearson for the chance of a coin that showed `heads` of `tosses`; `side`: how often the chance
-/// may lie beyond each end.
+/// The interval of Clopper and Pearson for the chance of a coin that showed `heads` of `tosses`;
+/// `side`: the probability beyond each end.
 pub(crate) fn mean_of_coins(heads: u64, tosses: u64, side: f64) -> [f64; 2] {
     let tails = tosses.saturating_sub(heads);
     [
@@ -383,7 +392,7 @@ pub(crate) fn mean_of_coins(heads: u64, tosses: u64, side: f64) -> [f64; 2] {
     ]
 }
 
-/// The chance of heads of which so many or more come as often as `side` says.
+/// The chance of heads at which this many heads or more have the probability `side`.
 fn lowest_chance(heads: u64, tails: u64, side: f64) -> f64 {
     if heads == 0 {
         return 0.0;
@@ -394,19 +403,21 @@ fn lowest_chance(heads: u64, tails: u64, side: f64) -> f64 {
     beta_quantile(heads as f64, tails as f64 + 1.0, side)
 }
 
-/// Above this, both parameters of a beta distribution are large: its approximation is better than what sums with so many terms come to.
+/// Above this, both parameters of a beta distribution are large: the approximation is better than
+/// long sums.
 const LARGE: f64 = 3e3;
 
-/// The number below which a part `at` of a beta distribution with parameters of at least 1 lies.
+/// The quantile `at` of a beta distribution with parameters of at least 1.
 ///
-/// By halving: Newton's method, as statrs 0.19 has it, overflows for large parameters and then never ends.
+/// By bisection: Newton's method, as in statrs 0.19, overflows for large parameters and then never
+/// ends.
 fn beta_quantile(a: f64, b: f64, at: f64) -> f64 {
     let guess = approximate_beta_quantile(a, b, at);
     if a.min(b) > LARGE {
         return guess;
     }
     let beta = Beta::new(a, b).expect("both are at least 1");
-    // Odds, as a factor of the guessed ones: they may be tiny.
+    // Odds relative to the guessed ones, because they may be tiny.
     let odds = guess / (1.0 - guess);
     let chance = |logarithm: f64| {
         let odds = odds * logarithm.exp();
@@ -416,10 +427,11 @@ fn beta_quantile(a: f64, b: f64, at: f64) -> f64 {
     chance(logarithm)
 }
 
-/// Abramowitz and Stegun 1964, 26.5.22: of large parameters it is off by far less than a standard deviation.
+/// Abramowitz and Stegun 1964, 26.5.22: for large parameters its error is far below a standard
+/// deviation.
 fn approximate_beta_quantile(a: f64, b: f64, at: f64) -> f64 {
     let y = -Normal::standard().inverse_cdf(at);
-    // Its terms have poles at one half, and a and b are at least 1.
+    // Its terms have poles at one half; a and b are at least 1.
     let [one, two] = [a, b].map(|own| 1.0 / (2.0 * own - 1.0));
     let h = 2.0 / (one + two);
     let lambda = (y * y - 3.0) / 6.0;
@@ -429,7 +441,8 @@ fn approximate_beta_quantile(a: f64, b: f64, at: f64) -> f64 {
     (odds / (1.0 + odds)).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
 }
 
-/// Where an ascending function reaches `value`, to twelve digits: near `low` and `high`, which need not be on both sides. It always ends.
+/// Argument at which an ascending function reaches `value`, to twelve digits. The search starts
+/// from `low` and `high`, which need not be on both sides of it, and always ends.
 pub(crate) fn ascending(mut low: f64, mut high: f64, value: f64, of: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..64 {
         if of(low) <= value {
@@ -460,7 +473,7 @@ pub(crate) fn ascending(mut low: f64, mut high: f64, value: f64, of: impl Fn(f64
 mod tests {
     use super::*;
 
-    /// Heads, tosses, how often the chance may lie beyond each end, and the ends.
+    /// Heads, tosses, probability beyond each end, and the ends.
     #[rustfmt::skip]
     const EXPECTED: [(u64, u64, f64, f64, f64); 68] = [
         (0, 8000000, 0.025, 0.0, 4.6110982545307377e-07),
@@ -533,7 +546,7 @@ mod tests {
         (10000000000, 10000000000, 5e-09, 0.9999999980886172, 1.0),
     ];
 
-    /// Counts as large as nobody has once took for ever. Expected: scipy 1.16, `beta.ppf` and `beta.isf`.
+    /// Huge counts once took for ever. Expected values: scipy 1.16, `beta.ppf` and `beta.isf`.
     #[test]
     fn intervals_of_any_count_end_and_are_right() {
         for (heads, tosses, side, low, high) in EXPECTED {
@@ -551,7 +564,7 @@ mod tests {
         }
     }
 
-    /// Where statrs ends, it says the same.
+    /// Compares with statrs where it ends.
     #[test]
     fn intervals_are_those_of_another_method() {
         for tosses in [1, 2, 7, 100, 5_000, 100_000] {

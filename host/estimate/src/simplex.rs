@@ -1,9 +1,10 @@
-//! Shares: numbers that are not negative and add up to one.
+//! Shares: numbers that are not negative and have sum one.
 
 use nalgebra::{DMatrix, DVector};
 
-/// The shares closest to `values`: all are lowered by the same number, and those below 0 are 0 (Wang et al. 2020,
-/// "Locally differentially private frequency estimation with consistency", Norm-Sub).
+/// The shares closest to `values`: all values are lowered by the same number, and negative results
+/// become 0 (Wang et al. 2020, "Locally differentially private frequency estimation with
+/// consistency", Norm-Sub).
 pub(crate) fn nearest(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
@@ -23,28 +24,31 @@ pub(crate) fn nearest(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Shares that are resolved better than one in so many of the largest are taken as they are.
+/// Estimates more precise than the largest divided by this are kept.
 const RESOLVED: f64 = 2000.0;
 
-/// More shares than this are taken as they are: the work grows with them.
+/// More shares than this are kept, because the work grows with them.
 const MOST_SHARES: usize = 1 << 16;
 
-/// As so many guesses counts that all shares are alike, so that the distribution of few guesses is not just themselves. Chosen on made-up
-/// shares, 1/k and Dirichlet(1), of 11 to 5,001 answers: without it few answers err by up to 15 % more; as much of it for many answers would take the
-/// largest errors for shares.
+/// Weight of the uniform prior, in estimates, so that the distribution of few estimates is not just
+/// themselves. Chosen on made-up shares, 1/k and Dirichlet(1), of 11 to 5,001 answers: without it
+/// few answers err by up to 15 % more; the same weight for many answers would take the largest
+/// errors for shares.
 fn prior(answers: usize) -> f64 {
     1000.0 / answers as f64
 }
 
-/// Rounds of expectation and maximisation, at most.
+/// Most rounds of expectation and maximisation.
 const ROUNDS: usize = 500;
 
-/// The shares that are expected, of guesses without bias whose errors are normal with these standard deviations: empirical Bayes.
+/// The expected shares, given unbiased estimates with normal errors of these standard deviations:
+/// empirical Bayes.
 ///
-/// Which shares are frequent is read off the guesses themselves: of all distributions of shares, the one under which
-/// the guesses are the most likely (Kiefer and Wolfowitz 1956), found by expectation and maximisation on a grid, with a [`prior`]. Each share is its mean,
-/// given the guess; then those are made to add up to one. Where guesses say little, their errors are pulled together; where they say much,
-/// nothing changes (Jiang and Zhang 2009, "General maximum likelihood empirical Bayes estimation of normal means").
+/// The distribution of shares comes from the estimates themselves: the one under which they are
+/// most likely (Kiefer and Wolfowitz 1956), found by expectation and maximisation on a grid, with a
+/// [`prior`]. Each share is its mean given the estimate, then all are adjusted to sum one.
+/// Imprecise estimates shrink together and precise ones do not change (Jiang and Zhang 2009,
+/// "General maximum likelihood empirical Bayes estimation of normal means").
 pub(crate) fn expected(guesses: &[f64], deviations: &[f64]) -> Vec<f64> {
     let least = deviations.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = guesses.iter().copied().fold(0.0, f64::max).min(1.0);
@@ -52,7 +56,7 @@ pub(crate) fn expected(guesses: &[f64], deviations: &[f64]) -> Vec<f64> {
         return nearest(guesses);
     }
     let grid = grid(least, (highest + 2.0 * least).min(1.0));
-    // Of each guess, how likely it is for each share of the grid that is not far: where they start, and these.
+    // For each estimate, the first nearby share of the grid and the likelihoods from there on.
     let likelihoods: Vec<(usize, Vec<f64>)> = guesses
         .iter()
         .zip(deviations)
@@ -112,7 +116,7 @@ pub(crate) fn expected(guesses: &[f64], deviations: &[f64]) -> Vec<f64> {
     nearest(&likelihoods.iter().map(mean).collect::<Vec<_>>())
 }
 
-/// The part of the range of a grid that each of its shares stands for.
+/// The part of a grid's range that each of its shares represents.
 fn widths(grid: &[f64]) -> Vec<f64> {
     let ends = |i: usize| (grid[i.saturating_sub(1)], grid[(i + 1).min(grid.len() - 1)]);
     let widths = (0..grid.len()).map(|i| ends(i).1 - ends(i).0);
@@ -120,7 +124,8 @@ fn widths(grid: &[f64]) -> Vec<f64> {
     widths.map(|width| width / total).collect()
 }
 
-/// 0, then shares that grow by a factor up to the least deviation, then by a third of it, up to `highest`.
+/// 0, then shares that grow geometrically to the least deviation, then by a third of it, up to
+/// `highest`.
 fn grid(deviation: f64, highest: f64) -> Vec<f64> {
     let first = (1..40)
         .map(|i| deviation / 50.0 * 1.1f64.powi(i))
@@ -133,10 +138,10 @@ fn grid(deviation: f64, highest: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Changes of the set of shares that are not 0, at most, for each share.
+/// Most changes of the set of positive shares, for each share.
 const CHANGES: usize = 8;
 
-/// The shares x with the least xᵀ·`m`·x / 2 − `b`ᵀ·x, and the same without a bound at 0. `start`: shares to start from.
+/// The shares x that minimise xᵀ·`m`·x / 2 − `b`ᵀ·x, starting from `start`.
 ///
 /// `m` is symmetric and positive definite. `None` if it is not.
 pub(crate) fn least(m: &DMatrix<f64>, b: &DVector<f64>, start: &[f64]) -> Option<Vec<f64>> {
@@ -149,7 +154,7 @@ pub(crate) fn least(m: &DMatrix<f64>, b: &DVector<f64>, start: &[f64]) -> Option
             &m.select_rows(&chosen).select_columns(&chosen),
             &b.select_rows(&chosen),
         )?;
-        // As far as all stay shares.
+        // Step as far as all stay shares.
         let mut step = 1.0;
         let mut blocking = None;
         for (place, i) in chosen.iter().enumerate() {
@@ -167,7 +172,7 @@ pub(crate) fn least(m: &DMatrix<f64>, b: &DVector<f64>, start: &[f64]) -> Option
             free[blocking] = false;
             continue;
         }
-        // Which share of 0 would lower the sum most?
+        // The share of 0 that would lower the sum most.
         let gradient = m * DVector::from_column_slice(&x) - b;
         let gains = (0..n)
             .filter(|i| !free[*i])
@@ -181,10 +186,11 @@ pub(crate) fn least(m: &DMatrix<f64>, b: &DVector<f64>, start: &[f64]) -> Option
     Some(x)
 }
 
-/// Steps of Newton's method, at most.
+/// Most steps of Newton's method.
 const STEPS: usize = 200;
 
-/// The shares x with the least xᵀ·`m`·x / 2 − `b`ᵀ·x − `counts`·Σ ln x: none is 0. `None` if `m` is not positive definite.
+/// The shares x that minimise xᵀ·`m`·x / 2 − `b`ᵀ·x − `counts`·Σ ln x: none is 0. `None` if `m` is
+/// not positive definite.
 pub(crate) fn likely(m: &DMatrix<f64>, b: &DVector<f64>, counts: f64) -> Option<Vec<f64>> {
     let n = b.len();
     let mut x = DVector::repeat(n, 1.0 / n as f64);
@@ -222,7 +228,7 @@ pub(crate) fn likely(m: &DMatrix<f64>, b: &DVector<f64>, counts: f64) -> Option<
     Some(x.iter().copied().collect())
 }
 
-/// The numbers x that add up to one with the least xᵀ·`m`·x / 2 − `b`ᵀ·x, and the multiplier of their sum.
+/// The numbers x with sum one that minimise xᵀ·`m`·x / 2 − `b`ᵀ·x, and the multiplier of their sum.
 pub(crate) fn with_sum_one(m: &DMatrix<f64>, b: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
     let m = m.clone().cholesky()?;
     let free = m.solve(b);
@@ -244,7 +250,8 @@ mod tests {
         assert_eq!(nearest(&[-3.0]), [1.0]);
     }
 
-    /// Exact guesses stay; guesses that say nothing are all alike; and of many guesses of which few are not 0, most come closer.
+    /// Exact estimates stay, uninformative ones become equal, and if few of many shares are
+    /// positive, most come closer.
     #[test]
     fn expected_shares_are_closer() {
         let exact = expected(&[0.5, 0.3, 0.2], &[1e-5; 3]);
@@ -260,7 +267,7 @@ mod tests {
         let normal = statrs::distribution::Normal::new(0.0, 0.02).unwrap();
         let noise = |i: usize| {
             use statrs::distribution::ContinuousCDF;
-            // Each quantile once, in an order that has nothing to do with the shares.
+            // Each quantile once, in an order unrelated to the shares.
             normal.inverse_cdf(((i * 77 % 200) as f64 + 0.5) / 200.0)
         };
         let guesses: Vec<f64> = truth
@@ -280,7 +287,7 @@ mod tests {
             error(&own),
             error(&nearest(&guesses))
         );
-        // What cannot be: far below 0, and above 1.
+        // Impossible values: far below 0, and above 1.
         let wild = expected(&[-50.0, 2.0, 0.1], &[0.3; 3]);
         assert!(wild.iter().all(|share| share.is_finite()), "{wild:?}");
     }
@@ -296,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Without anything measured all are alike; with much they are what was measured.
+    /// Without measurements all shares are equal; with many they are as measured.
     #[test]
     fn likely_shares_are_what_was_measured() {
         let b = DVector::from_column_slice(&[0.7, 0.3, 0.0]);

@@ -1,6 +1,8 @@
-//! Intervals of labels where public texts, or releases, are few: how often they cover, and how often the test of fit refutes what is so.
+//! Coverage of intervals of labels from few public texts or releases, and how often the test of fit
+//! refutes a true assumption.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-estimate --test few -- --nocapture` prints what README states. All random numbers are fixed.
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-estimate --test few -- --nocapture` prints
+//! the figures of the README. All random numbers are fixed.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,7 @@ use undertone_estimate::counts::Kind;
 use undertone_estimate::labels::{Labels, Laws, Sample, difference, labels};
 use undertone_estimate::shares::{Confidence, Share};
 
-/// How often the classifier says each candidate, and "nothing known" at the end, of the texts of each of three labels.
+/// For each of three labels, the probability of each candidate, and of "nothing known" as the last.
 type Says = Vec<Vec<f64>>;
 
 fn strong() -> Says {
@@ -51,7 +53,7 @@ fn sure() -> Says {
     ]
 }
 
-/// More populations say more exactly what few say.
+/// More populations give more precise figures.
 fn populations() -> usize {
     match std::env::var_os("UNDERTONE_SOAK") {
         Some(_) => 1000,
@@ -74,7 +76,7 @@ fn chosen(chances: &[f64], rng: &mut PublicRng) -> usize {
     chances.len() - 1
 }
 
-/// So many public texts of each label.
+/// `texts` public texts of each label.
 fn public(says: &Says, texts: usize, rng: &mut PublicRng) -> Calibration {
     let of_texts: Vec<u32> = (0..3 * texts as u32).map(|text| text % 3).collect();
     let said = |label: &u32| chosen(&says[*label as usize], rng) as u32;
@@ -139,7 +141,7 @@ impl Tally {
         }
     }
 
-    /// The share of intervals that cover, of all labels and of the worst, and of populations that are refuted.
+    /// The share of covering intervals, of all labels and of the worst, and of refuted populations.
     fn print(&self, name: &str) -> [f64; 3] {
         let intervals = self.intervals as f64;
         let all = self.covered.iter().sum::<usize>() as f64 / intervals / 3.0;
@@ -202,7 +204,7 @@ fn few_public_texts_make_intervals_wide() {
         });
 }
 
-/// The public texts say all there is to know: 2,000 of each label, dealt out as the classifier does.
+/// Complete public texts: 2,000 of each label, in the classifier's exact proportions.
 fn known() -> Calibration {
     let mut own = public(&sure(), 0, &mut PublicRng::new(0));
     for (label, chances) in sure().into_iter().enumerate() {
@@ -235,7 +237,7 @@ fn few_releases_make_intervals_wide() {
         for releases in [1, 3, 10, 30, 100, 300, 1000] {
             let mut rng = PublicRng::new(releases as u64);
             let mut tally = Tally::default();
-            // The same counts give the same answer.
+            // Equal counts give equal answers.
             let mut seen: BTreeMap<Vec<(u32, u64)>, Labels> = BTreeMap::new();
             for _ in 0..populations() {
                 let outcomes = released(kind, &says, &shares, releases, &mut rng);
@@ -259,7 +261,7 @@ fn few_releases_make_intervals_wide() {
     });
 }
 
-/// Two packs that were made with the same public texts err alike, also in differences.
+/// Packs made with the same public texts share their errors, even in differences.
 #[test]
 fn packs_of_the_same_public_texts_err_alike() {
     let shares = [0.5, 0.3, 0.2];
@@ -293,6 +295,6 @@ fn packs_of_the_same_public_texts_err_alike() {
     }
     let [all, ..] = tally.print("two packs");
     assert!(all > 0.94, "{all}");
-    // What both err by does not count.
+    // Common errors cancel.
     assert!(widths[0] < 0.7 * widths[1], "{widths:?}");
 }

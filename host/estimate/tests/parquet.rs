@@ -1,4 +1,4 @@
-//! Releases in Parquet, in every form that other programs write, and counts as a library gives them.
+//! Releases in Parquet in every form that other programs write, and counts through the library.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,7 +43,7 @@ fn write_column<T: DataType>(
     let levels: Vec<i16> = all.iter().map(|value| i16::from(value.is_some())).collect();
     let there: Vec<T::T> = all.into_iter().flatten().collect();
     let mut column = group.next_column().unwrap().unwrap();
-    // Required columns take no notice of levels.
+    // Required columns ignore levels.
     column
         .typed::<T>()
         .write_batch(&there, Some(&levels), None)
@@ -51,7 +51,7 @@ fn write_column<T: DataType>(
     column.close().unwrap();
 }
 
-/// A file of row groups of `rows` rows.
+/// Writes a file of row groups of `rows` rows.
 fn write(path: &Path, schema: &str, columns: &[Values], rows: usize, compression: Compression) {
     let settings = WriterProperties::builder().set_compression(compression);
     write_with(path, schema, columns, rows, settings.build());
@@ -134,7 +134,6 @@ fn count(path: &Path, by: &[&str]) -> Result<(Counted, String)> {
     Ok((counted, aside))
 }
 
-/// Slices, outcomes and counts.
 fn rows(counts: &Counts) -> Vec<(String, u32, u64)> {
     counts
         .rows()
@@ -209,7 +208,7 @@ fn releases_are_bytes_or_digits_in_any_column() {
     }
 }
 
-/// Decimals in bytes, as other programs write ours, are numbers and no bytes: with a dictionary and without.
+/// Decimals stored as bytes are numbers, with a dictionary and without.
 #[test]
 fn slices_may_be_decimals_in_bytes() {
     let folder = tempfile::tempdir().unwrap();
@@ -232,7 +231,7 @@ fn slices_may_be_decimals_in_bytes() {
         assert_eq!(found.rejected.total(), 1);
         assert!(aside.contains("\"cost\":null"), "{aside}");
     }
-    // What is not counted by is said as people say it.
+    // Fields other than those of slices are formatted for people.
     let schema = "required binary release; required int32 at (TIME(MILLIS, true));";
     let columns = [
         Values::Bytes(vec![Some(record(0).to_vec())]),
@@ -314,7 +313,7 @@ fn slices_are_columns_and_nulls_are_rejected() {
     assert_eq!(lines[3]["release"], hex::encode(record(5)));
     assert_eq!(lines[3]["day"], serde_json::Value::Null);
 
-    // Rejects can be counted again when they were put right.
+    // Corrected rejects can be counted again.
     let again = path(&folder, "again.jsonl");
     fs::write(&again, aside.replace("null", "\"2026-11-22\"")).unwrap();
     assert_eq!(count(&again, &["day"]).unwrap().0.counts.total(), 3);
@@ -332,7 +331,8 @@ fn slices_are_columns_and_nulls_are_rejected() {
     }
 }
 
-/// Dictionaries are another way to the same counts: with few combinations, with many, with one forged, with none.
+/// Dictionaries give the same counts as rows: with few combinations, with many, with one forged,
+/// with none.
 #[test]
 fn dictionaries_give_the_counts_of_rows() {
     let folder = tempfile::tempdir().unwrap();
@@ -445,7 +445,7 @@ fn counts_are_written_and_read_in_both_forms() {
         counts.write(&file).unwrap();
         assert_eq!(Counts::read(&file).unwrap(), counts, "{name}");
     }
-    // Adding nothing, or nothing of something, changes nothing.
+    // Adding nothing, or a count of 0, changes nothing.
     let mut same = counts.clone();
     same.merge(&Counts::new(slices.clone()).unwrap()).unwrap();
     let kind = counts.rows().next().unwrap().kind;
@@ -466,7 +466,7 @@ fn counts_are_written_and_read_in_both_forms() {
 #[test]
 fn made_up_outcomes_take_no_more_room_than_they_are() {
     let folder = tempfile::tempdir().unwrap();
-    // Each slice names one outcome at the end of the array: arrays for all of them would take 10 GB.
+    // Each slice has one outcome at the end of the array: arrays for all of them would take 10 GB.
     let file = path(&folder, "a.jsonl");
     let text: String = (0..10_000u32)
         .map(|i| {
@@ -482,7 +482,7 @@ fn made_up_outcomes_take_no_more_room_than_they_are() {
     assert_eq!(found.counts.groups().count(), 10_000);
 }
 
-/// Found by fuzzing: such a file was read as CSV and written as Parquet, which was refused then.
+/// Found by fuzzing: such a file was read as CSV, but its Parquet form was refused.
 #[test]
 fn counts_have_no_longer_values_in_csv_than_in_parquet() {
     let folder = tempfile::tempdir().unwrap();
@@ -517,7 +517,7 @@ fn counts_may_start_with_a_byte_order_mark() {
     assert!(Counts::from_csv(b"\xef\xbb", name).is_err());
 }
 
-/// The pack is named if it is what was not expected.
+/// The pack is named if it was not expected.
 #[test]
 fn rejected_counts_name_a_pack_that_is_another() {
     let text = "pack,mechanism,rule,epsilon,order,outcome,count\n\

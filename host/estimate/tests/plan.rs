@@ -1,4 +1,5 @@
-//! What is planned is what happens: populations are drawn and released with fixed seeds, and errors compared with the forecast.
+//! Compares forecasts with the errors of estimates from populations that are drawn and released
+//! with fixed seeds.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ const SURE: Confidence = Confidence {
     at_once: false,
 };
 
-/// Texts of three labels under a pack of `m` candidates: each says mostly what its label does.
+/// Texts of three labels under a pack of `m` candidates, most of them typical of their label.
 fn calibration(m: usize, texts: usize) -> Calibration {
     let mut rng = PublicRng::new(7);
     let mut own = Calibration {
@@ -54,7 +55,8 @@ fn uniform(rng: &mut PublicRng) -> f64 {
     (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
-/// The chances of outcomes of sentence releases, added up: of each text, for those that a kind of releases needs.
+/// Cumulative probabilities of the outcomes of sentence releases, for each text, if the kind
+/// requires them.
 fn laws(kind: Kind, texts: &Calibration) -> Vec<Vec<f64>> {
     if kind.mechanism() != Mechanism::Scores {
         return Vec::new();
@@ -118,7 +120,7 @@ fn released(
     outcomes
 }
 
-/// So many texts of each label, drawn anew.
+/// Draws `each` texts of each label.
 fn drawn(texts: &Calibration, each: usize, rng: &mut PublicRng) -> Calibration {
     let mut own = Calibration {
         of_texts: Vec::new(),
@@ -139,7 +141,7 @@ fn epsilon(text: &str) -> Epsilon {
     text.parse().unwrap()
 }
 
-/// The root of the mean square over labels and populations, beside what was forecast.
+/// The root mean square over labels and populations, and its forecast.
 fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
     let square = |own: &Vec<f64>| -> f64 {
         let own = own.iter().zip(truth);
@@ -155,7 +157,7 @@ fn forecast_errors_of_labels_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 1000);
     let kinds = ["1", "3"].map(|text| kinds(PACK, 12, Mechanism::Scores, epsilon(text)).unwrap());
-    // At once: each has random numbers of its own.
+    // In parallel: each has random numbers of its own.
     kinds.concat().into_par_iter().for_each(|kind| {
         let mut rng = PublicRng::new(11);
         let (count, populations) = (2000, 120);
@@ -164,7 +166,7 @@ fn forecast_errors_of_labels_are_those_of_populations() {
         let found: Vec<Vec<f64>> = (0..populations)
             .map(|_| {
                 let outcomes = released(kind, &texts, &laws, &truth, count, &mut rng);
-                // Public texts err, too.
+                // Public texts also err.
                 let public = drawn(&texts, 60, &mut rng);
                 if forecast.is_empty() {
                     let own = Forecast::of_labels(kind, &public, &truth);
@@ -218,7 +220,7 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
     }
 }
 
-/// The intervals of estimates are as wide as planned, even where public texts or releases are few.
+/// The intervals of estimates are as wide as planned, even from few public texts or releases.
 #[test]
 fn planned_intervals_are_those_of_estimates() {
     let truth = [0.5, 0.3, 0.2];
@@ -321,7 +323,8 @@ fn what_cannot_be_planned_is_refused() {
     assert_eq!(depth.len(), 1);
 }
 
-/// One device says nothing, by any rule; and a calibration keeps its place where a slice lacks releases of it.
+/// One device gives no information by any rule, and a calibration keeps its index if a slice has no
+/// releases of it.
 #[test]
 fn labels_of_one_device_are_anything() {
     let texts = calibration(12, 40);
@@ -341,7 +344,7 @@ fn labels_of_one_device_are_anything() {
     }
 }
 
-/// One more release moves no share by more than is said.
+/// Another release moves no share by more than `moved`.
 #[test]
 fn a_forged_release_moves_what_is_said() {
     let texts = calibration(12, 100);

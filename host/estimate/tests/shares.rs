@@ -1,4 +1,4 @@
-//! Shares of candidates: of several kinds at once, of one device, and how they differ.
+//! Shares of candidates: of several kinds at once, of one device, and their differences.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn of(samples: &[(Kind, &BTreeMap<u32, u64>)], level: f64) -> Result<Shares> {
     pooled(samples, 3, confidence).map(|own| own.expect("they are of whole texts"))
 }
 
-/// Counts as the channel of the kind makes them of texts with these shares, without chance.
+/// Expected counts by the kind's channel of texts with these shares, without chance.
 fn expected(kind: Kind, shares: [f64; 4], releases: f64) -> BTreeMap<u32, u64> {
     let channel = Channel::new(kind, 3).unwrap().unwrap();
     let of = |share: f64| channel.other() + share * (channel.own() - channel.other());
@@ -66,7 +66,7 @@ fn a_forged_kind_moves_its_part_and_no_more() {
         assert!((before.share - after.share).abs() < 1e-9);
         assert!((before.high - after.high).abs() < 2e-3 && (before.low - after.low).abs() < 2e-3);
     }
-    // What is said of one forged release is what it moves.
+    // `moved` is the effect of one forged release.
     let mut more = honest.clone();
     *more.get_mut(&3).unwrap() += 1;
     let more = of(&[(one, &more)], 0.95).unwrap();
@@ -131,7 +131,7 @@ fn tables_share_what_may_be_missed() {
     assert!((all.among(5).level - 0.99).abs() < 1e-12);
 }
 
-/// Whatever the texts are, no answer is rarer than by chance alone.
+/// No texts make an answer rarer than chance alone.
 #[test]
 fn what_no_texts_make_is_said() {
     let one = kind("1");
@@ -143,7 +143,7 @@ fn what_no_texts_make_is_said() {
     assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
 }
 
-/// Devices of both kinds have other texts, so no kind alone knows the shares of all.
+/// Devices of the two kinds have different texts, so no kind alone determines the shares of all.
 #[test]
 fn intervals_of_several_kinds_cover() {
     let kinds = [
@@ -163,7 +163,7 @@ fn intervals_of_several_kinds_cover() {
             let kind = kind(epsilon);
             let channel = Channel::new(kind, 3).unwrap().unwrap();
             let mut outcomes = BTreeMap::new();
-            // The texts are what they are: only releases are drawn.
+            // The texts are fixed: only releases are drawn.
             for (answer, share) in (0..).zip(shares) {
                 for _ in 0..(share * f64::from(releases)).round() as u32 {
                     let outcome = match uniform() < channel.own() {
@@ -194,12 +194,12 @@ fn intervals_of_several_kinds_cover() {
     assert!(of_difference * 100 >= all * 95, "{of_difference} of {all}");
 }
 
-/// Texts of a kind that says nothing are no matter of chance: they may be all of a share in one set, and none in the other.
+/// Texts of an uninformative kind may be all of a share in one set, and none in the other.
 #[test]
 fn differences_allow_for_what_is_unknown() {
     let (good, bad) = (kind("5"), kind("0.05"));
     let half = expected(good, [0.5, 0.5, 0.0, 0.0], 15_000.0);
-    // So few of them that they are off by more than half of everything.
+    // So few releases that they are off by more than half of everything.
     let one = expected(bad, [1.0, 0.0, 0.0, 0.0], 1000.0);
     let other = expected(bad, [0.0, 1.0, 0.0, 0.0], 1000.0);
     let part = 1000.0 / 16_000.0;
@@ -212,13 +212,13 @@ fn differences_allow_for_what_is_unknown() {
             found[answer]
         );
     }
-    // There and back are the same, turned.
+    // The opposite difference is the same with opposite sign.
     for (there, back) in found.iter().zip(difference(&b, &a).unwrap()) {
         assert!((there.low + back.high).abs() < 1e-12 && (there.high + back.low).abs() < 1e-12);
     }
 }
 
-/// Kinds of equally many releases: that none has more than another makes none of them known.
+/// Kinds of equally many releases: if none is larger than another, none becomes informative.
 #[test]
 fn a_forged_kind_spoils_nothing_among_equals() {
     let kinds: Vec<Kind> = (0..200).map(|i| kind(&format!("6.{i:03}"))).collect();
@@ -230,7 +230,7 @@ fn a_forged_kind_spoils_nothing_among_equals() {
     let after = of(&samples, 0.95).unwrap();
     assert!(after.moved < 2.0 * before.moved, "{}", after.moved);
     assert!(after.shares[0].low > 0.9, "{:?}", after.shares[0]);
-    // Where no kind says anything, one still counts, so that there is a guess.
+    // If all kinds are uninformative, one still counts, so that there is an estimate.
     let few: Vec<_> = ["0.1", "0.2"].map(|epsilon| (kind(epsilon), &own)).into();
     let own = of(&few, 0.95).unwrap();
     for share in own.shares {
@@ -238,7 +238,8 @@ fn a_forged_kind_spoils_nothing_among_equals() {
     }
 }
 
-/// Many kinds with few releases each, as from a fleet in which every device has its own ε: each kind's votes are far from symmetric.
+/// Many kinds with few releases each, as if every device had its own ε: each kind's votes are far
+/// from symmetric.
 #[test]
 fn intervals_of_many_small_kinds_cover() {
     let mut rng = PublicRng::new(19);

@@ -1,4 +1,4 @@
-//! What counts of releases say: all numbers, as they are written as JSON, as text and as a page.
+//! Answers from counts of releases, as JSON, text and HTML.
 
 mod page;
 mod text;
@@ -21,7 +21,7 @@ use crate::published::{self, DELTA};
 use crate::refused;
 use crate::shares::{self, Confidence, Share, Shares, is_whole_text};
 
-/// More slices are a mistake, and would take hours.
+/// Most slices of an answer. More are a mistake and would take hours.
 const MOST_SLICES: usize = 500;
 
 /// A pack of the fleet.
@@ -30,7 +30,7 @@ pub struct Source {
     pub id: [u8; 8],
     /// The names of its candidates.
     pub names: Vec<String>,
-    /// Labelled public texts.
+    /// Its labelled public texts.
     pub calibration: Option<Calibration>,
 }
 
@@ -44,7 +44,7 @@ impl From<Candidates> for Source {
     }
 }
 
-/// Which releases to count for an answer: those of these packs.
+/// Restricts counting to releases of these packs.
 pub fn expected(sources: &[Source]) -> Expected {
     let mut expected = Expected::default();
     for source in sources {
@@ -54,12 +54,12 @@ pub fn expected(sources: &[Source]) -> Expected {
     expected
 }
 
-/// Which slices to compare.
+/// Slices to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compare {
-    /// Each with the first.
+    /// Each slice with the first.
     First,
-    /// The third with the second, values of the first.
+    /// The third value with the second; both are values of the first, a column.
     Two(String, String, String),
 }
 
@@ -84,19 +84,18 @@ impl FromStr for Compare {
     }
 }
 
-/// What releases say.
+/// Estimates from releases.
 #[derive(Serialize)]
 pub struct Answer {
-    /// Of this form.
+    /// Version of the JSON form.
     version: u32,
     pub(crate) level: f64,
     pub(crate) at_once: bool,
-    /// Releases that were taken.
+    /// Number of accepted releases.
     pub(crate) releases: u64,
     pub(crate) rejected: Vec<Rejects>,
-    /// Kinds of releases that were not taken.
+    /// Kinds of releases that were left out.
     pub(crate) left_out: Vec<LeftOut>,
-    /// The names of the slice columns.
     pub(crate) slices: Vec<String>,
     pub(crate) kinds: Vec<KindOf>,
     /// Whether labels are those of a question.
@@ -104,7 +103,7 @@ pub struct Answer {
     pub(crate) candidates: Vec<OfCandidates>,
     pub(crate) labels: Vec<OfLabels>,
     pub(crate) differences: Vec<Difference>,
-    /// What could not be said, and why.
+    /// Estimates that could not be made, and why.
     pub(crate) unanswered: Vec<String>,
 }
 
@@ -131,16 +130,16 @@ pub(crate) struct KindOf {
     pub(crate) epsilon: f64,
     order: u16,
     pub(crate) releases: u64,
-    /// What published counts reveal; none for sentence releases.
+    /// Privacy of the published counts; none for sentence releases.
     pub(crate) published: Option<Published>,
 }
 
-/// What the counts of releases reveal of one text to somebody who cannot tell which device sent which release.
+/// Privacy of one text in the counts, against an observer who cannot link releases to devices.
 #[derive(Serialize)]
 pub(crate) struct Published {
-    /// Of all releases, or of the smallest slice.
+    /// The number of releases, or that of the smallest slice.
     pub(crate) releases: u64,
-    /// At most that of one release.
+    /// At most the ε of one release.
     pub(crate) epsilon: f64,
     pub(crate) delta: f64,
 }
@@ -154,9 +153,9 @@ pub(crate) struct OfCandidates {
     pub(crate) slice: Slice,
     pub(crate) releases: u64,
     pub(crate) one_forged_release_moves: f64,
-    /// Whether honest devices release like this.
+    /// Whether honest devices can release like this.
     pub(crate) possible: bool,
-    /// By the order of the pack; the last is "nothing known".
+    /// In the order of the pack; "nothing known" is last.
     pub(crate) shares: Vec<Row>,
 }
 
@@ -181,7 +180,7 @@ pub(crate) struct FitOf {
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) share: f64,
-    /// No interval where what it assumes is refuted.
+    /// None if the assumption of the interval is refuted.
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +189,6 @@ pub(crate) struct Row {
 
 #[derive(Serialize)]
 pub(crate) struct Difference {
-    /// "candidates" or "labels".
     pub(crate) of: &'static str,
     pub(crate) packs: Vec<String>,
     pub(crate) first: Slice,
@@ -215,21 +213,22 @@ impl View {
     }
 }
 
-/// A kind of releases, and the public texts of its pack.
+/// A kind of releases and the public texts of its pack.
 type Public<'a> = (Kind, &'a Calibration);
 
 /// Packs with the same labels, whose releases are estimated together.
 struct Group<'a> {
     packs: Vec<String>,
-    /// Of each kind, with the public texts of its pack.
+    /// For each kind, the laws of its pack's public texts.
     laws: Vec<Laws<'a>>,
 }
 
 impl Answer {
-    /// What these counts say of the packs of `sources`. `question`: whether their public texts are those of a question.
+    /// Estimates from these counts for the packs of `sources`. `question`: their public texts are
+    /// those of a question.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be said, and why.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be estimated.
     pub fn new(
         counted: &Counted,
         sources: &[Source],
@@ -294,17 +293,17 @@ impl Answer {
         Ok(answer)
     }
 
-    /// All numbers, for programs: the README of this crate has the form.
+    /// All numbers as JSON; the README of this crate has the form.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("strings and numbers are JSON") + "\n"
     }
 
-    /// In words, with the `top` most frequent answers of each table.
+    /// The answer in words, with the `top` most frequent answers of each table.
     pub fn text(&self, top: usize) -> String {
         text::text(self, top)
     }
 
-    /// A page for people, with the `top` most frequent answers of each table: HTML that needs no other file.
+    /// A self-contained HTML page with the `top` most frequent answers of each table.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
@@ -312,7 +311,7 @@ impl Answer {
         page::page(self, top).map_err(Error::plot)
     }
 
-    /// The packs by their labels; says which have none.
+    /// Groups the packs by their labels; reports the packs without labels.
     fn groups<'a>(&mut self, sources: &'a [Source], all: &View) -> Vec<Group<'a>> {
         let mut groups: Vec<(Vec<String>, Vec<Public<'a>>)> = Vec::new();
         for source in sources {
@@ -395,7 +394,7 @@ impl Answer {
                 match estimated(group, view, confidence) {
                     None => {}
                     Some(Ok(own)) => self.labels.push(of_labels(group, view, &own)),
-                    // The same for all slices.
+                    // All slices fail alike.
                     Some(Err(problem)) => {
                         let problem = problem.to_string();
                         if !self.unanswered.contains(&problem) {
@@ -492,7 +491,7 @@ fn name(source: &Source, answer: usize) -> String {
     name.map_or("nothing known", String::as_str).to_owned()
 }
 
-/// Counts of all follow from those of slices, so the smallest slice decides.
+/// The counts of the smallest slice reveal most.
 fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Published>> {
     let source = sources.iter().find(|own| own.id == kind.pack_id());
     let candidates = source.map_or(0, |own| own.names.len()) as u32;
@@ -540,7 +539,7 @@ fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option
     shares::pooled(&own, source.names.len() as u32, confidence)
 }
 
-/// None if the slice has no such releases.
+/// None if the slice has no releases of the group.
 fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<Result<Labels>> {
     let nothing = Outcomes::new();
     let samples: Vec<Sample<'_>> = group
@@ -620,7 +619,8 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
     Ok((views, left_out.collect()))
 }
 
-/// Why no device with the pack makes releases of this kind. Anybody can send them, so they stop nothing.
+/// Why no device with the pack makes releases of this kind. They are left out and are no error,
+/// because anybody can send them.
 fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
     let source = sources.iter().find(|own| own.id == kind.pack_id())?;
     let by_scores = source
@@ -635,7 +635,7 @@ fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
     (mechanism != kind.mechanism()).then(|| "the pack selects by another mechanism".to_owned())
 }
 
-/// The places of slices to compare.
+/// Indices of the slices to compare.
 fn pairs(
     compare: Option<&Compare>,
     views: &[View],

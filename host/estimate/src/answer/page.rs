@@ -1,4 +1,4 @@
-//! What releases say, as a page for people.
+//! HTML of an answer.
 
 use undertone_report::number::{count, percent};
 use undertone_report::{
@@ -12,10 +12,10 @@ use super::text::{
 };
 use super::{Answer, Difference, Row, Slice};
 
-/// Lines over time, at most: more cannot be told apart.
+/// Most lines over time; more are illegible.
 const LINES: usize = 8;
 
-/// Slices with a plot of their own.
+/// Most slices that get a plot of their own.
 const PLOTTED: usize = 40;
 
 pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
@@ -109,13 +109,12 @@ fn summary(page: &mut Page, answer: &Answer) {
     page.table(&table);
 }
 
-/// One table of shares.
 struct Shown<'a> {
     slice: &'a Slice,
     title: String,
     said: String,
     rows: &'a [Row],
-    /// What belongs together over time.
+    /// Tables of one group make one plot over time.
     group: String,
 }
 
@@ -176,7 +175,7 @@ fn shares(title: &str, of: &str, rows: &[&Row], others: usize) -> Table {
     table
 }
 
-/// A line for each of the most frequent answers, if slices are days.
+/// Draws a line for each of the most frequent answers, if slices are days.
 fn over_time(
     page: &mut Page,
     answer: &Answer,
@@ -243,7 +242,7 @@ fn over_time(
     Ok(())
 }
 
-/// The number of a day that is written like 2026-11-30.
+/// The number of a day written like 2026-11-30.
 fn day(text: &str) -> Option<i64> {
     let parts: Vec<i64> = text
         .split('-')

@@ -1,4 +1,4 @@
-//! What releases say, as it is printed.
+//! Text of an answer.
 
 use undertone_core::release::Mechanism;
 use undertone_core::unit::Unit;
@@ -9,15 +9,15 @@ use crate::labels::FEWEST_TO_TEST;
 
 use super::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
-/// What statement (a) assumes.
+/// Meaning and assumption of statement (a).
 pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
      that devices are honest. It is not the truth about them: a classifier errs.";
 
-/// What statement (b) assumes.
+/// Meaning and assumption of statement (b).
 pub(crate) const OF_LABELS: &str = "What the texts are about. This assumes that texts with one label look alike in public and on the devices; \
      only their shares may differ. A test below says whether the releases speak against it.";
 
-/// What labels of a question assume.
+/// Condition on the labelled texts of a question.
 pub const OF_QUESTION: &str = "The labelled texts of the question must not be ones that the pack was made from: of texts that it knows, releases \
      are right more often, and the shares would come out wrong.";
 
@@ -27,7 +27,7 @@ const REFUTED: &str = "The texts on the devices are not like the public ones: re
 pub(crate) const REMEDY: &str =
     "Public texts that are more like those on the devices would help: give them with --question.";
 
-/// Whether what shares of labels assume holds, in words.
+/// Result of the test of fit, in words.
 pub(crate) fn fit(own: &OfLabels) -> String {
     match own.fit.refuted {
         true => format!("{REFUTED} {REMEDY}"),
@@ -41,11 +41,10 @@ pub(crate) fn fit(own: &OfLabels) -> String {
     }
 }
 
-/// What to say where no texts make such releases.
 const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever their texts: some of these releases are forged, or were made with \
      another epsilon or pack than they say. The guesses below say nothing, and there are no intervals.";
 
-/// What shares of candidates rest on, in words.
+/// Whether devices can be honest, in words.
 pub(crate) fn honest(own: &OfCandidates) -> String {
     let forged = forged(own.one_forged_release_moves);
     match own.possible {
@@ -54,7 +53,7 @@ pub(crate) fn honest(own: &OfCandidates) -> String {
     }
 }
 
-/// What forgers can do, in words.
+/// The influence of forgers, in words.
 pub(crate) fn forged(moved: f64) -> String {
     format!(
         "One forged release moves an unbiased guess of a share by at most {} percentage points.",
@@ -62,7 +61,7 @@ pub(crate) fn forged(moved: f64) -> String {
     )
 }
 
-/// A level in percent, with all of its digits: rounded, one of many nines would be 100.
+/// A level in percent with all of its digits: rounded, 99.9999 would be 100.
 fn level(level: f64) -> String {
     let digits = level.to_string();
     match digits.strip_prefix("0.") {
@@ -75,7 +74,7 @@ fn level(level: f64) -> String {
     }
 }
 
-/// What one release may reveal of its text, in words: for each unit, at the largest ε of its kinds.
+/// Privacy of one release, in words: for each unit, at the largest ε of its kinds.
 pub(crate) fn privacy(answer: &Answer) -> String {
     let largest = |whole_text: bool| {
         let is_whole = |mechanism: u8| {
@@ -91,7 +90,7 @@ pub(crate) fn privacy(answer: &Answer) -> String {
     ];
     let sentences = units.into_iter().filter_map(|(unit, epsilon)| {
         let epsilon = epsilon?;
-        // To one digit, rounded up.
+        // Rounded up to one decimal.
         let likely = (1000.0 / (1.0 + (-epsilon).exp())).ceil() / 10.0;
         Some(format!(
             "At epsilon {epsilon}, a release may make one of two {unit} that were equally likely before up to {likely} % likely."
@@ -100,7 +99,7 @@ pub(crate) fn privacy(answer: &Answer) -> String {
     sentences.collect::<Vec<_>>().join(" ")
 }
 
-/// How sure intervals are, in words.
+/// The confidence of intervals, in words.
 pub(crate) fn sure(answer: &Answer) -> String {
     let level = level(answer.level);
     match answer.at_once {
@@ -111,7 +110,6 @@ pub(crate) fn sure(answer: &Answer) -> String {
     }
 }
 
-/// A slice in words.
 pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
     match slice {
         None => "all".to_owned(),
@@ -125,14 +123,15 @@ pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
     }
 }
 
-/// The rows with the largest shares, and how many others there are. What is not known is always shown last.
+/// The rows with the largest shares, and the number of the others. "Nothing known" is always shown
+/// last.
 pub(crate) fn most(rows: &[Row], top: usize, last: bool) -> (Vec<&Row>, usize) {
     let (rows, rest) = match (last, rows) {
         (true, [rows @ .., rest]) => (rows, Some(rest)),
         _ => (rows, None),
     };
     let mut sorted: Vec<&Row> = rows.iter().collect();
-    // Equal ones stay in their order.
+    // A stable sort: equal rows keep their order.
     sorted.sort_by(|a, b| b.share.abs().total_cmp(&a.share.abs()));
     let others = sorted.len().saturating_sub(top);
     sorted.truncate(top);
@@ -140,7 +139,7 @@ pub(crate) fn most(rows: &[Row], top: usize, last: bool) -> (Vec<&Row>, usize) {
     (sorted, others)
 }
 
-/// `[low, high]` of a row in per cent, if there is one.
+/// `[low, high]` of a row in percent.
 pub(crate) fn interval(row: &Row) -> Option<String> {
     let (low, high) = (row.low?, row.high?);
     Some(format!("{} to {}", percent(low), percent(high)))
@@ -230,7 +229,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
     text
 }
 
-/// How sure differences are, in words.
+/// The confidence of differences, in words.
 pub(crate) fn together(answer: &Answer) -> String {
     format!(
         "All these intervals together are right {} % of the time. An interval on one side of 0 is a difference; one with 0 inside may be none.",
@@ -238,13 +237,13 @@ pub(crate) fn together(answer: &Answer) -> String {
     )
 }
 
-/// What published counts mean, in words.
+/// Meaning of published counts.
 pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
      sent what. Replacing the text by any other changes the probability of the counts by at most a factor e^epsilon, but for delta. The other \
      devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
      allows. For sentence releases nothing of the kind holds.";
 
-/// What published counts reveal, in words, for each kind of whole-text releases.
+/// Privacy of published counts, for each kind of whole-text releases.
 pub(crate) fn published(answer: &Answer) -> Vec<String> {
     let smallest = match answer.slices.is_empty() {
         true => "",
@@ -267,7 +266,7 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
     .collect()
 }
 
-/// What is compared, in words.
+/// The slices that are compared, in words.
 pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
     let [first, second] = [&own.first, &own.second].map(|own| slice(&answer.slices, own));
     format!("shares of {}: {second}, less {first}", own.of)

@@ -17,7 +17,6 @@ use super::dictionary::{Entries, Rows};
 use super::turns::{Aside, Part, in_turns, numbers};
 use super::{Expected, LONGEST_VALUE, Reason};
 
-/// The column of the releases.
 const RELEASE: &str = "release";
 
 /// Rows that are read at once.
@@ -26,10 +25,10 @@ pub(crate) const ROWS: usize = 8192;
 /// The values of a column, a batch of rows at a time.
 pub(crate) struct Column {
     values: Values,
-    /// The definition level of a value that is there.
+    /// Definition level of a value that is present.
     level: i16,
     levels: Vec<i16>,
-    /// For each row the place of its value, if it has one.
+    /// For each row, the index of its value, if it has one.
     places: Vec<Option<usize>>,
 }
 
@@ -54,11 +53,11 @@ impl Column {
         })
     }
 
-    /// Reads the next rows and says how many there are.
+    /// Reads the next rows and returns their number.
     pub(crate) fn next(&mut self) -> Result<usize, ParquetError> {
         let levels = &mut self.levels;
         levels.clear();
-        // It has no repetition levels.
+        // The column has no repetition levels.
         let rows = self.values.read(ROWS, levels, &mut Vec::new())?;
         self.places.clear();
         if self.level > 0 {
@@ -72,16 +71,16 @@ impl Column {
         Ok(rows)
     }
 
-    /// Takes the entries of a dictionary for the values; rows then have places of their own. None if they are cut off.
+    /// Replaces the values by the entries of a dictionary. None if they are cut off.
     fn take_entries(&mut self, entries: &Entries, length: i32) -> Option<()> {
         self.values
             .take_entries(&entries.bytes, entries.count, length)?;
-        // A row has a place, or no value.
+        // A row has an index, or no value.
         self.level = self.level.max(1);
         Some(())
     }
 
-    /// Whether all entries that rows have are good; each is asked about once, by a row that has it.
+    /// Whether all entries in use satisfy `good`, which is called once for each.
     fn entries_are(&self, good: impl Fn(usize) -> bool) -> bool {
         let most = self.places.iter().flatten().max();
         let mut asked = vec![false; most.map_or(0, |most| most + 1)];
@@ -89,7 +88,6 @@ impl Column {
         places.all(|(row, place)| std::mem::replace(&mut asked[*place], true) || good(row))
     }
 
-    /// The place of a row's value.
     #[inline(always)]
     fn place(&self, row: usize) -> Option<usize> {
         match self.level {
@@ -108,7 +106,7 @@ impl Column {
         self.values.number(self.place(row)?)
     }
 
-    /// Adds bytes that tell a row's value apart from others of the column.
+    /// Appends bytes that identify the value of a row within the column.
     fn key(&self, row: usize, key: &mut Vec<u8>) {
         if let Some(bytes) = self.bytes(row) {
             key.push(1);
@@ -122,7 +120,6 @@ impl Column {
         }
     }
 
-    /// A row's value as text.
     pub(crate) fn text(&self, row: usize) -> Result<String, Reason> {
         if let Some(bytes) = self.bytes(row) {
             if bytes.len() > LONGEST_VALUE {
@@ -136,11 +133,11 @@ impl Column {
     }
 }
 
-/// What one thread has.
+/// State of one thread.
 struct State<'a> {
     thread: Thread<'a>,
     file: SerializedFileReader<Pages>,
-    /// The places of slices by the bytes of their values.
+    /// The indices of slices by the bytes of their values.
     slices: HashMap<Vec<u8>, usize>,
 }
 
@@ -237,9 +234,9 @@ pub(crate) fn count<'a>(
     Ok(states.into_iter().map(|state| state.thread).collect())
 }
 
-/// Some rows of a row group, or all of them as combinations of dictionary entries.
+/// Some rows of a row group, or the combinations of dictionary entries in it.
 struct Batch<'n> {
-    /// How many rows the combinations have, and each of them.
+    /// The number of rows, and of rows with each combination.
     rows: u64,
     times: Vec<u64>,
     releases: Column,
@@ -248,7 +245,8 @@ struct Batch<'n> {
 }
 
 impl<'n> Batch<'n> {
-    /// The combinations of dictionary entries of a whole row group, a row for each. None if it is not written so.
+    /// The combinations of dictionary entries of a whole row group, one row for each. None if a
+    /// column has no dictionary.
     fn of_entries(
         group: &dyn RowGroupReader,
         places: &[usize],
@@ -281,13 +279,14 @@ impl<'n> Batch<'n> {
         })
     }
 
-    /// Counts combinations. False, and nothing is counted, if one of them is rejected: then rows have to be looked at.
+    /// Counts combinations. Returns false and counts nothing if one is rejected, because rejects
+    /// require a look at each row.
     fn count_entries(
         &mut self,
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
     ) -> Result<bool> {
-        // Each entry once, however many combinations have it.
+        // Check each entry once, however many combinations it has.
         let tally = &thread.tally;
         let good = self.releases.entries_are(|row| {
             let record = self.record(row);
@@ -298,7 +297,7 @@ impl<'n> Batch<'n> {
         if !good {
             return Ok(false);
         }
-        // Combinations come in an order in which neighbours mostly have one slice.
+        // Neighbouring combinations mostly have the same slice.
         let mut last = None;
         for (row, times) in self.times.iter().enumerate() {
             let same = |before: usize| {
@@ -317,7 +316,7 @@ impl<'n> Batch<'n> {
                     }))
                 }),
             };
-            // Nothing is rejected any more, but there may be too much.
+            // Nothing is rejected any more, but a limit may be exceeded.
             if let Ok(Err(refused)) = counted {
                 thread.reject(refused, 0)?;
             }
@@ -359,7 +358,6 @@ impl<'n> Batch<'n> {
         }
     }
 
-    /// The 24 bytes of a row.
     #[inline(always)]
     fn record(&self, row: usize) -> Result<[u8; Release::BYTES], Reason> {
         let bytes = self.releases.bytes(row).ok_or(Reason::NoRelease)?;
@@ -376,7 +374,7 @@ impl<'n> Batch<'n> {
         }
     }
 
-    /// The place of a row's slice.
+    /// The index of a row's slice.
     #[inline(always)]
     fn place_of_slice(
         &self,

@@ -1,4 +1,4 @@
-//! Counting inputs of every form.
+//! Counting inputs of every format.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,15 +17,16 @@ use super::tally::{Refused, Tally};
 use super::turns::Aside;
 use super::{Counts, Expected, LONGEST_VALUE, Reason, Rejected, columns, file, lines, raw};
 
-/// How many releases are counted between two reports of progress.
+/// Releases between two reports of progress.
 pub(super) const STEP: u64 = 1 << 12;
 
-/// The form of an input.
+/// The format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A JSON object on each line, the release in hexadecimal digits in its field `release`; gzipped or not.
+    /// A JSON object on each line with the release in hexadecimal in its field `release`; gzipped
+    /// or not.
     Lines,
-    /// The 24 bytes of each release, one after the other; gzipped or not.
+    /// 24 bytes for each release, without separators; gzipped or not.
     Raw,
     /// Parquet with a column `release`, or a file of counts.
     Parquet,
@@ -36,10 +37,11 @@ pub enum Format {
 }
 
 impl Format {
-    /// The form of a file by the ending of its name; `.gz` after it is left out. Parquet is known by what is in it, too.
+    /// The format of a file by the extension of its name, without `.gz`. Parquet is also recognised
+    /// by its contents.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for other endings.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for other extensions.
     pub fn of(path: &Path) -> Result<Self> {
         match Form::of(path) {
             Some(Form::JsonLines) => Ok(Self::Lines),
@@ -56,18 +58,19 @@ impl Format {
     }
 }
 
-/// What was counted, and what was not.
+/// Counts and rejects.
 #[derive(Debug)]
 pub struct Counted {
     /// The counts.
     pub counts: Counts,
-    /// What is no release, or none that was expected.
+    /// Lines and records that are not releases, or not expected ones.
     pub rejected: Rejected,
 }
 
-/// Counts releases of any number of inputs.
+/// Counts the releases of any number of inputs.
 ///
-/// A line or record that is no release, or none that is expected, is counted by its reason and never stops the others.
+/// A line or record that is not an expected release is counted under its reason and does not stop
+/// the others.
 pub struct Counter {
     by: Vec<String>,
     expected: Expected,
@@ -79,10 +82,10 @@ pub struct Counter {
     started: bool,
 }
 
-/// What one thread counts.
+/// Counts of one thread.
 pub(crate) struct Thread<'a> {
     pub(crate) tally: Tally<'a>,
-    /// Room for the bytes of a slice.
+    /// Buffer for the bytes of a slice.
     pub(crate) key: Vec<u8>,
     pub(crate) rejected: Rejected,
 }
@@ -123,10 +126,10 @@ impl<'a> Thread<'a> {
 }
 
 impl Counter {
-    /// Counts by these fields or columns, which may be none.
+    /// Counts by these fields or columns; `by` may be empty.
     ///
     /// # Errors
-    /// Those of [`Counts::new`].
+    /// The errors of [`Counts::new`].
     pub fn new(by: Vec<String>, expected: Expected) -> Result<Self> {
         Ok(Self {
             counts: Counts::new(by.clone())?,
@@ -139,8 +142,8 @@ impl Counter {
         })
     }
 
-    /// Sets rejects aside as lines of JSON, in their order: lines as they are, others as objects with the field
-    /// `release` and those of the slice. `path` is what errors call it.
+    /// Writes rejects as lines of JSON in their order: rejected lines unchanged, others as objects
+    /// with the field `release` and those of the slice. `path` names the writer in errors.
     pub fn set_aside(&mut self, path: &Path, writer: Box<dyn Write + Send>) {
         self.aside = Some((path.to_owned(), writer));
     }
@@ -150,9 +153,11 @@ impl Counter {
     /// Counts that are the first input bring their slice columns, unless some are named.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if a file has no form of its kind as a whole, lacks a
-    /// slice column, or makes the counts larger than their limits; [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for slices of raw records, which
-    /// have no fields.
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if the file is not of the format,
+    /// lacks a slice column, or makes the counts exceed their limits;
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for slices of raw records,
+    /// which have no fields.
     pub fn file(&mut self, path: &Path, format: Format) -> Result<()> {
         match format {
             Format::Lines | Format::Raw => {
@@ -179,10 +184,11 @@ impl Counter {
         }
     }
 
-    /// Counts a stream of lines or records, which errors call `name`.
+    /// Counts a stream of lines or records. `name` names it in errors.
     ///
     /// # Errors
-    /// Those of [`file`](Self::file), and [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for the other forms.
+    /// The errors of [`file`](Self::file), and
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for the other formats.
     pub fn stream(
         &mut self,
         name: &Path,
@@ -205,10 +211,11 @@ impl Counter {
         }
     }
 
-    /// Counts releases in memory, each with a value for every slice; errors call them `name`.
+    /// Counts releases in memory, each with a value for every slice. `name` names them in errors.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they make the counts larger than their limits.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they make the counts exceed
+    /// their limits.
     pub fn records<'r>(
         &mut self,
         name: &Path,
@@ -247,7 +254,6 @@ impl Counter {
         }
     }
 
-    /// Counts an input in one or several threads.
     fn threads(
         &mut self,
         path: &Path,
@@ -272,10 +278,10 @@ impl Counter {
         Ok(())
     }
 
-    /// Adds counts, which errors say are in `path`.
+    /// Adds counts. `path` names them in errors.
     ///
     /// # Errors
-    /// Those of [`Counts::by`] and [`Counts::merge`].
+    /// The errors of [`Counts::by`] and [`Counts::merge`].
     pub fn add(&mut self, path: &Path, counts: &Counts) -> Result<()> {
         if !self.started && self.by.is_empty() {
             self.by = counts.slices().to_vec();
@@ -323,7 +329,7 @@ impl Counter {
         self.counts.check()
     }
 
-    /// What was counted. Flushes what rejects are written to.
+    /// Flushes the rejects and returns the counts.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).

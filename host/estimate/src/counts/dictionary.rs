@@ -1,20 +1,21 @@
-//! Row groups whose columns are written by dictionary, as most programs write columns with few values: numbers of
-//! dictionary entries are counted, and an entry is looked at once, not once a row.
+//! Row groups whose columns all have dictionaries, as most programs write columns of few values:
+//! combinations of dictionary entries are counted, and an entry is checked once instead of once a
+//! row.
 //!
-//! The Parquet library unpacks pages; the numbers in them are read here. Whatever is unusual is left to the way that
-//! looks at every row.
+//! The Parquet library decompresses pages; this module decodes the indices in them. Anything
+//! unusual is left to the reader of rows.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageReader};
 use parquet::data_type::ByteArray;
 
-/// The most rows of a row group, so that memory has a bound.
+/// Most rows of a row group, to bound memory.
 const MOST_ROWS: usize = 1 << 22;
 
-/// Numbers up to twice the rows and this are counted in an array.
+/// Up to twice the rows and this many combinations are counted in an array.
 const ARRAY: u64 = 1 << 16;
 
-/// A column by dictionary: the entries as they are in the file, and how many.
+/// A column's dictionary: the encoded entries and their number.
 pub(super) struct Entries {
     pub(super) bytes: ByteArray,
     pub(super) count: usize,
@@ -28,7 +29,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// None for more rows than are held in memory.
+    /// None for more than `MOST_ROWS`.
     pub(super) fn new(rows: i64) -> Option<Self> {
         let rows = usize::try_from(rows)
             .ok()
@@ -40,8 +41,8 @@ impl Rows {
         })
     }
 
-    /// Adds a column, whose values have at most `level` definition levels. None if a page is not written by
-    /// dictionary, or a value is missing.
+    /// Adds a column whose values have at most `level` definition levels. None if a page has no
+    /// dictionary or a value is missing.
     pub(super) fn add(&mut self, pages: &mut dyn PageReader, level: i16) -> Option<Entries> {
         let Page::DictionaryPage {
             buf,
@@ -122,7 +123,8 @@ impl Rows {
         Some(entries)
     }
 
-    /// Gives each combination that rows have: the entry of each column, and how many rows have it.
+    /// Calls `each` with every combination in use: the entry of each column, and the number of
+    /// rows.
     pub(super) fn combinations(mut self, mut each: impl FnMut(&[usize], u64)) {
         let mut entries = vec![0; self.strides.len()];
         if self.stride <= 2 * self.keys.len() as u64 + ARRAY {
@@ -155,7 +157,7 @@ impl Rows {
     }
 }
 
-/// What comes after definition levels, if all values are there.
+/// The bytes after the definition levels, if no value is missing.
 fn after_levels(buf: &[u8], level: i16, values: u32) -> Option<&[u8]> {
     let (length, rest) = buf.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -169,8 +171,9 @@ fn after_levels(buf: &[u8], level: i16, values: u32) -> Option<&[u8]> {
     (full && there).then_some(rest)
 }
 
-/// Reads numbers of `width` bits in Parquet's hybrid of runs and packed groups of eight, and gives each with how often it
-/// comes. False if there are fewer than `wanted`.
+/// Decodes integers of `width` bits in Parquet's hybrid of runs and packed groups of eight, and
+/// calls `each` with an integer and its number of repetitions. False if there are fewer than
+/// `wanted`.
 fn unpack(mut bytes: &[u8], width: u8, wanted: u32, mut each: impl FnMut(u32, usize)) -> bool {
     let width = usize::from(width);
     if width > 32 {

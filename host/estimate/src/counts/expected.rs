@@ -1,4 +1,4 @@
-//! Which releases are expected.
+//! Expected releases.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,8 +7,8 @@ use undertone_core::epsilon::Epsilon;
 
 use super::{Kind, Reason};
 
-/// Which releases are expected. By default all are; whoever knows the packs of the fleet should name them, because any
-/// client can send anything.
+/// Releases to count; by default all. Name the packs of the fleet, because any client can send
+/// anything.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     packs: HashMap<[u8; 8], u32>,
@@ -16,20 +16,20 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Expects releases of this pack, which has so many candidates, and of others that are named.
+    /// Also expects releases of this pack, which has `candidates`.
     pub fn pack(&mut self, id: [u8; 8], candidates: u32) {
         self.packs.insert(id, candidates);
     }
 
-    /// Expects releases with this ε, and others that are named.
+    /// Also expects releases with this ε.
     pub fn epsilon(&mut self, epsilon: Epsilon) {
         self.epsilons.insert(epsilon);
     }
 
-    /// How many outcomes a release of this kind can have.
+    /// The number of outcomes of a release of this kind.
     ///
     /// # Errors
-    /// Why releases of this kind are not expected.
+    /// The reason if releases of this kind are not expected.
     pub fn outcomes(&self, kind: &Kind) -> Result<u64, Reason> {
         if !self.epsilons.is_empty() && !self.epsilons.contains(&kind.epsilon()) {
             return Err(Reason::OtherEpsilon);

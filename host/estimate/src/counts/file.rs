@@ -25,7 +25,7 @@ use super::{COLUMNS, Counts, Kind, LONGEST_VALUE, Reason, Row};
 /// Rows of a row group that we write.
 const GROUP: usize = 1 << 20;
 
-/// The place of slices among the columns: after the order.
+/// Index of the first slice among the columns, after the order.
 const BEFORE_SLICES: usize = 5;
 
 fn wrong(path: &Path, problem: impl Into<String>) -> Error {
@@ -35,7 +35,7 @@ fn wrong(path: &Path, problem: impl Into<String>) -> Error {
     })
 }
 
-/// Whether a Parquet file has counts and no releases.
+/// Whether a Parquet file has counts instead of releases.
 pub(crate) fn is_counts(path: &Path) -> Result<bool> {
     let file = guarded(path, || open(path))?;
     let schema = file.metadata().file_metadata().schema_descr();
@@ -43,7 +43,7 @@ pub(crate) fn is_counts(path: &Path) -> Result<bool> {
     Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
 }
 
-/// Whether a CSV file has releases. Without, it can only have counts.
+/// Whether a CSV file has releases. If not, it must have counts.
 pub(crate) fn has_releases(path: &Path) -> Result<bool> {
     let names = undertone_tables::names_of_csv(path)?;
     Ok(names.iter().any(|name| name == "release"))
@@ -60,14 +60,14 @@ pub(crate) fn read(path: &Path) -> Result<Counts> {
     }
 }
 
-/// The columns of a file: where ours are, and those of the slices.
+/// The indices of our columns and of those of the slices.
 struct Layout {
     own: [usize; COLUMNS.len()],
     slices: Vec<usize>,
 }
 
 impl Layout {
-    /// `instead`: what there is, for an error.
+    /// `instead` lists the columns of the file, for an error.
     fn of(path: &Path, names: &[String], instead: &str) -> Result<(Self, Counts)> {
         let mut own = [0; COLUMNS.len()];
         for (place, name) in own.iter_mut().zip(COLUMNS) {
@@ -82,7 +82,7 @@ impl Layout {
         Ok((Self { own, slices }, counts))
     }
 
-    /// Adds a row, whose values `text` gives by their column.
+    /// Adds a row; `text` returns the value of a column.
     fn add(
         &self,
         counts: &mut Counts,
@@ -131,7 +131,8 @@ fn number<T: std::str::FromStr>(
     text.parse().map_err(|_| wanted())
 }
 
-/// A value for a message. What is no number is not said: it may be a private text, in the wrong file.
+/// Quotes a value for a message if it is a number. Other values may be private text of a wrong
+/// file.
 fn said(text: &str) -> String {
     let digit = |own: u8| own.is_ascii_digit() || b"+-.".contains(&own);
     match (1..=40).contains(&text.len()) && text.bytes().all(digit) {
@@ -140,7 +141,7 @@ fn said(text: &str) -> String {
     }
 }
 
-/// What is said of a value that no file of counts may have. The value is not: it may be a private text.
+/// Message for a value that is too long. It does not quote the value, which may be private text.
 fn too_long(name: &str) -> String {
     format!("the {name} is longer than {LONGEST_VALUE} bytes; count by something shorter")
 }
@@ -174,7 +175,7 @@ pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
     let mut reader = csv::Reader::from_reader(file);
     let names = reader.headers().map_err(problem)?;
     let names: Vec<String> = names.iter().map(str::to_owned).collect();
-    // The names are not said: they are private texts if the line of names is missing.
+    // Does not quote the names: without a header line they are private texts.
     let instead = format!(
         "its first line has {} fields, and must name the columns: `release` in files of releases, {} in files of counts",
         names.len(),
@@ -298,7 +299,7 @@ fn schema(counts: &Counts) -> std::result::Result<Type, ParquetError> {
         column("pack", Physical::BYTE_ARRAY, text())?,
         column("mechanism", Physical::INT32, None)?,
         column("rule", Physical::INT32, None)?,
-        // Micro-units: exact, and a decimal number for every program.
+        // Micro-units: exact decimals in every program.
         column(
             "epsilon",
             Physical::INT64,
@@ -379,7 +380,7 @@ fn write_parquet(counts: &Counts, file: &mut AtomicFile) -> std::result::Result<
             texts(&mut group, rows.iter().map(|row| row.slice[place].as_str()))?;
         }
         long(&mut group, rows.iter().map(|row| i64::from(row.outcome)))?;
-        // Never more than `MOST`.
+        // At most `MOST`.
         long(&mut group, rows.iter().map(|row| row.count.cast_signed()))?;
         group.close()?;
     }

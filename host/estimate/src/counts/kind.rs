@@ -1,4 +1,4 @@
-//! What may be counted together.
+//! Kinds of releases that can be counted together.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,7 +10,7 @@ use undertone_core::projective::Geometry;
 use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
 use undertone_core::select::{MAX_CANDIDATES, Rule};
 
-/// What releases that are counted together have in common: everything of their bytes but the outcome.
+/// The common part of releases that are counted together: all of their bytes but the outcome.
 ///
 /// Kinds are ordered by pack, mechanism, rule, order and ε.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Kind {
     epsilon: Epsilon,
 }
 
-/// The bytes of a release without its outcome, which takes bytes 12 to 15.
+/// The bytes of a release without its outcome, bytes 12 to 15.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Head {
     /// Bytes 0 to 7: magic, version, mechanism, rule, order.
@@ -32,7 +32,6 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The head and the outcome of a record.
     #[inline(always)]
     pub(crate) fn split(record: &[u8; Release::BYTES]) -> (Self, u32) {
         let long = |at: usize| {
@@ -53,7 +52,6 @@ impl Head {
         (head, short(12))
     }
 
-    /// The record with this outcome.
     fn record(&self, outcome: u32) -> [u8; Release::BYTES] {
         let mut record = [0; Release::BYTES];
         record[..8].copy_from_slice(&self.start.to_le_bytes());
@@ -63,7 +61,7 @@ impl Head {
         record
     }
 
-    /// A number that differs for most heads, below `slots`, which is a power of two.
+    /// A hash below `slots`, which is a power of two.
     #[inline(always)]
     pub(crate) fn slot(&self, slots: usize) -> usize {
         let mixed =
@@ -73,10 +71,10 @@ impl Head {
 }
 
 impl Kind {
-    /// The kind and the outcome of a release in its byte form.
+    /// Parses a release in its byte form into kind and outcome.
     ///
     /// # Errors
-    /// Those of [`Release::from_bytes`].
+    /// The errors of [`Release::from_bytes`].
     pub fn of_bytes(bytes: &[u8]) -> Result<(Self, u32), ReleaseFormatError> {
         let release = Release::from_bytes(bytes)?;
         let record = bytes
@@ -92,7 +90,7 @@ impl Kind {
         Ok((kind, outcome))
     }
 
-    /// The kind and the outcome of a release.
+    /// Splits a release into kind and outcome.
     pub fn of(release: &Release) -> (Self, u32) {
         let (head, outcome) = Head::split(&release.to_bytes());
         let kind = Self {
@@ -104,10 +102,10 @@ impl Kind {
         (kind, outcome)
     }
 
-    /// The kind with these fields, by the numbers of the byte form.
+    /// The kind with these fields, which have the values of the byte form.
     ///
     /// # Errors
-    /// Those of [`Release::from_bytes`].
+    /// The errors of [`Release::from_bytes`].
     pub fn from_fields(
         pack_id: [u8; 8],
         mechanism: u8,
@@ -124,7 +122,7 @@ impl Kind {
         Ok(Self::of_bytes(&head.record(0))?.0)
     }
 
-    /// A release of this kind, in its byte form.
+    /// The byte form of a release of this kind.
     pub fn to_bytes(&self, outcome: u32) -> [u8; Release::BYTES] {
         self.head.record(outcome)
     }
@@ -134,31 +132,32 @@ impl Kind {
         self.head.pack.to_le_bytes()
     }
 
-    /// What outcomes are selected by: the mechanism.
+    /// The mechanism that selects outcomes.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
     }
 
-    /// How they are drawn.
+    /// The rule that draws outcomes.
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
-    /// The ε that was spent.
+    /// The ε of a release.
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon
     }
 
-    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, 0 for other mechanisms.
+    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response; 0 for
+    /// other mechanisms.
     pub fn order(&self) -> u16 {
         let [.., low, high] = self.head.start.to_le_bytes();
         u16::from_le_bytes([low, high])
     }
 
-    /// How many outcomes releases of this kind have under a pack of so many candidates, from 0 up; larger ones are forged or
-    /// damaged. None, if no geometry of this order has so many points.
+    /// The number of outcomes of this kind under a pack of `candidates`. Larger outcomes are forged
+    /// or damaged. None if no geometry of this order has enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
-        // One more than the candidates stands for "nothing known".
+        // One more than the candidates, for "nothing known".
         let answers = u64::from(candidates) + 1;
         match self.mechanism {
             Mechanism::Projective => {
@@ -170,7 +169,6 @@ impl Kind {
         }
     }
 
-    /// How a document was released, if it was one.
     fn method(&self) -> Option<Method> {
         match self.mechanism {
             Mechanism::Depth | Mechanism::Scores => Some(Method::Sentence(self.rule)),
@@ -193,7 +191,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// In words, such as `pack 0123456789abcdef, scores, exponential, epsilon 0.5`.
+/// Formats like `pack 0123456789abcdef, scores, exponential, epsilon 0.5`.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pack = hex::encode(self.pack_id());
@@ -273,7 +271,7 @@ mod tests {
         assert_eq!(Kind::of(&release), (kind, 42));
         let epsilon = kind.epsilon();
         assert_eq!(Kind::from_fields(*b"packpack", 7, 2, epsilon, 0), Ok(kind));
-        // Permute-and-flip is no rule of the whole text.
+        // Permute-and-flip is not a rule of the whole text.
         assert!(Kind::from_fields(*b"packpack", 7, 1, epsilon, 0).is_err());
         for at in (0..24).filter(|at| !(12..16).contains(at)) {
             let mut other = RECORD;

@@ -14,14 +14,13 @@ use super::counter::Thread;
 use super::turns::{Aside, Part, in_turns};
 use super::{Expected, LONGEST_VALUE, Reason};
 
-/// What a thread works on.
 struct Work<'l> {
     batch: Batch,
-    /// A line after the batch that is too long to be held, and what reads it.
+    /// A line after the batch that is too long for memory, and its reader.
     too_long: Option<(u64, MutexGuard<'l, Source>)>,
 }
 
-/// What is read, and how many batches were.
+/// The reader, and the number of batches read.
 struct Source {
     lines: Lines,
     batches: u64,
@@ -51,7 +50,7 @@ fn next(source: &Mutex<Source>) -> Result<Option<(u64, Work<'_>)>> {
     Ok(Some((number, Work { batch, too_long })))
 }
 
-/// Sets aside what is written.
+/// Sets aside all bytes that are written to it.
 struct Pieces<'p, 't, 'a> {
     part: &'p mut Part<'t, 'a>,
     failed: Option<Error>,
@@ -71,7 +70,6 @@ impl Write for Pieces<'_, '_, '_> {
     }
 }
 
-/// Counts lines.
 pub(crate) fn count<'e>(
     lines: Lines,
     expected: &'e Expected,
@@ -148,7 +146,6 @@ fn values_of(
     Ok(())
 }
 
-/// The value of a field.
 fn value_of(line: &ReleaseLine<'_>, name: &str) -> Result<String, Reason> {
     let value = line.fields.find(name).map_err(|Twice| Reason::NotAValue)?;
     let value = value.ok_or(Reason::NoValue)?;

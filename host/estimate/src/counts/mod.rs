@@ -1,9 +1,9 @@
-//! How often each outcome was released.
+//! Counts of released outcomes.
 //!
-//! What is sufficient for every estimate is one integer for each [`Kind`] of release, each slice (such as a day or a
-//! country, public) and each outcome. [`Counter`] makes these [`Counts`] from files of releases as streams, in memory
-//! that depends on the counts and not on the number of releases. Counts merge by addition and are kept as Parquet or
-//! CSV.
+//! Every estimate needs one integer for each [`Kind`] of release, each slice (a public value such
+//! as a day or a country) and each outcome. [`Counter`] streams files of releases into these
+//! [`Counts`]. Memory depends on the counts, not on the number of releases. Counts merge by
+//! addition and are stored as Parquet or CSV.
 //!
 //! ```
 //! use undertone_estimate::counts::{Counter, Expected, Format};
@@ -43,22 +43,22 @@ pub use expected::Expected;
 pub use kind::Kind;
 pub use rejected::{Reason, Rejected, Seen};
 
-/// The most slices: combinations of values of the slice columns.
+/// Most slices: combinations of values of the slice columns.
 pub const MOST_SLICES: usize = 100_000;
 
-/// The most kinds of releases. A forger can make up packs and values of ε.
+/// Most kinds of releases, because a forger can invent packs and values of ε.
 pub const MOST_KINDS: usize = 10_000;
 
-/// The most rows. A forger can make up outcomes.
+/// Most rows, because a forger can invent outcomes.
 pub const MOST_ROWS: usize = 1 << 25;
 
-/// The longest value of a slice, in bytes.
+/// Most bytes of a value of a slice.
 pub const LONGEST_VALUE: usize = 256;
 
-/// The largest count: what Parquet's whole numbers hold.
+/// Largest count: the largest integer of Parquet.
 pub const MOST: u64 = i64::MAX as u64;
 
-/// The columns of a file of counts beside those of the slices.
+/// Columns of a file of counts, without those of the slices.
 pub const COLUMNS: [&str; 7] = [
     "pack",
     "mechanism",
@@ -84,7 +84,7 @@ pub struct Group<'a> {
     pub kind: Kind,
     /// A value for each of [`Counts::slices`].
     pub slice: &'a [String],
-    /// How often each outcome was released; never 0.
+    /// Positive counts by outcome.
     pub outcomes: &'a BTreeMap<u32, u64>,
 }
 
@@ -97,22 +97,23 @@ pub struct Row<'a> {
     pub slice: &'a [String],
     /// The outcome.
     pub outcome: u32,
-    /// How often it was released; never 0.
+    /// The number of its releases, at least 1.
     pub count: u64,
 }
 
 impl Group<'_> {
-    /// How many releases these are.
+    /// The number of these releases.
     pub fn total(&self) -> u64 {
         self.outcomes.values().copied().fold(0, u64::saturating_add)
     }
 }
 
 impl Counts {
-    /// No counts, with these slice columns.
+    /// Empty counts with these slice columns.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) if a name is empty, given twice, or one of [`COLUMNS`].
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) if a name is empty, given
+    /// twice, or one of [`COLUMNS`].
     pub fn new(slices: Vec<String>) -> Result<Self> {
         for (index, name) in slices.iter().enumerate() {
             let problem = if name.is_empty() {
@@ -138,11 +139,12 @@ impl Counts {
         &self.slices
     }
 
-    /// Counts `count` more releases with this outcome.
+    /// Adds `count` releases with this outcome.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are more than [`MOST_KINDS`] kinds, [`MOST_SLICES`] slices of a kind or
-    /// [`MOST_ROWS`] rows, if a count is more than [`MOST`], or if there are not as many values as slice columns.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for more than [`MOST_KINDS`] kinds,
+    /// [`MOST_SLICES`] slices of a kind or [`MOST_ROWS`] rows, a count above [`MOST`], or another
+    /// number of values than of slice columns.
     pub fn add(&mut self, kind: Kind, slice: Vec<String>, outcome: u32, count: u64) -> Result<()> {
         self.add_all(kind, slice, [(outcome, count)])
     }
@@ -181,10 +183,11 @@ impl Counts {
         Ok(())
     }
 
-    /// Adds the counts of others.
+    /// Adds other counts.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they have other slice columns (the order matters), and those of [`add`](Self::add).
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if their slice columns or the order
+    /// of these differ, and those of [`add`](Self::add).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         if self.slices != other.slices {
             return Err(Error::from(Cause::OtherSlices {
@@ -202,7 +205,7 @@ impl Counts {
         self.check()
     }
 
-    /// The limits that cost a look at everything.
+    /// Checks the limits that require a pass over all counts.
     pub(crate) fn check(&self) -> Result<()> {
         let mut kinds = 0;
         let mut last = None;
@@ -219,10 +222,12 @@ impl Counts {
         Ok(())
     }
 
-    /// These counts by fewer of their slice columns, or in another order: all else is added up.
+    /// Adds up these counts by a subset of their slice columns, or puts the columns in another
+    /// order.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if a column is missing; those of [`new`](Self::new) and [`add`](Self::add).
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if a column is missing; those of
+    /// [`new`](Self::new) and [`add`](Self::add).
     pub fn by(&self, slices: &[String]) -> Result<Self> {
         let place = |name: &String| self.slices.iter().position(|own| own == name);
         let Some(places) = slices.iter().map(place).collect::<Option<Vec<_>>>() else {
@@ -264,53 +269,56 @@ impl Counts {
         })
     }
 
-    /// How many releases were counted.
+    /// The number of counted releases.
     pub fn total(&self) -> u64 {
         self.groups()
             .map(|group| group.total())
             .fold(0, u64::saturating_add)
     }
 
-    /// Whether nothing was counted.
+    /// Whether there are no counts.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Reads a file that [`write`](Self::write) wrote, or another program in the same form: `.parquet` or `.csv`.
+    /// Reads a file that [`write`](Self::write) or another program wrote in this form: `.parquet`
+    /// or `.csv`.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it has another form, and names the row; [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input), with the row, for another form;
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
     pub fn read(path: &Path) -> Result<Self> {
         file::read(path)
     }
 
-    /// Writes a file, which appears whole or not at all: Parquet or CSV, by the ending of its name.
+    /// Writes a file atomically: Parquet or CSV, by the extension of its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for another ending; [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for another extension;
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
     pub fn write(&self, path: &Path) -> Result<()> {
         self.settled(path)?.commit()
     }
 
-    /// The bytes of a file of counts in CSV.
+    /// The counts as CSV.
     pub fn to_csv(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         file::write_csv(self, &mut bytes).expect("memory takes all bytes");
         bytes
     }
 
-    /// The counts of such a file, which errors call `name`.
+    /// Parses counts in CSV. `name` names them in errors.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn from_csv(bytes: &[u8], name: &Path) -> Result<Self> {
         file::parse_csv(name, bytes)
     }
 
-    /// The file that [`write`](Self::write) writes, on the disk but without its name.
+    /// Writes the file of [`write`](Self::write) to the disk without giving it its name yet.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub fn settled(&self, path: &Path) -> Result<undertone::files::atomic::AtomicFile> {
         file::settled(self, path)
     }

@@ -1,4 +1,4 @@
-//! Files of records: 24 bytes each, one after the other.
+//! Files of 24-byte records without separators.
 
 use std::fs::File;
 use std::io::{BufRead, Read, Seek, SeekFrom};
@@ -13,13 +13,13 @@ use super::counter::Thread;
 use super::rejected::Reason;
 use super::turns::{Aside, Part, in_turns, numbers};
 
-/// What a thread reads at once, a whole number of records.
+/// Bytes that a thread reads at once, a whole number of records.
 const PART: u64 = 24 << 16;
 
-/// What a gzipped file begins with. No release does.
+/// The first bytes of a gzipped file, but of no release.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether a file can be read in parts: not gzipped, and no pipe.
+/// Whether a file can be read in parts: neither gzipped nor a pipe.
 pub(crate) fn is_in_parts(file: &mut File) -> std::io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
@@ -69,7 +69,7 @@ pub(crate) fn count_stream<'a>(
     aside: Option<Aside<'_>>,
     progress: &Progress,
 ) -> Result<Vec<Thread<'a>>> {
-    // One part, whatever its length.
+    // One part of any length.
     let source = std::sync::Mutex::new(&mut source);
     let work = |thread: &mut Thread<'a>, _: u64, aside: &mut Part<'_, '_>| {
         let mut source = source.lock().expect("one thread reads");
@@ -89,7 +89,7 @@ pub(crate) fn count_stream<'a>(
     in_turns(numbers(1), aside, || Ok(Thread::new(expected)), work)
 }
 
-/// Counts records, of which `first` come before.
+/// Counts records; `first` precede them.
 fn count(
     thread: &mut Thread<'_>,
     bytes: &[u8],

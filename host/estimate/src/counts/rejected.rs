@@ -1,4 +1,4 @@
-//! What is no release, or none that was asked for.
+//! Lines and records that are not counted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use super::LONGEST_VALUE;
 
-/// Why a line or a record is not counted. None of them quotes it.
+/// Why a line or a record is not counted. No reason quotes its text.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
 )]
 #[non_exhaustive]
 pub enum Reason {
-    /// A line that is no release: [`BadLine`] says why.
+    /// The line is not a release, for the reason of [`BadLine`].
     #[error("{0}")]
     Line(BadLine),
     /// The file ends in the middle of a record.
     #[error("cut off: the file ends in the middle of a record")]
     CutOff,
-    /// There is no release, such as null in a column.
+    /// The release is missing, such as null in a column.
     #[error("no release")]
     NoRelease,
     /// A field or column of a slice is missing or null.
     #[error("a field of --by is missing or null")]
     NoValue,
-    /// A field of a slice is given twice, or holds a list, an object or a fraction.
+    /// A field of a slice is repeated, or holds a list, an object or a fraction.
     #[error("a field of --by is no string, whole number or truth value, or is given twice")]
     NotAValue,
     /// A value of a slice is too long.
@@ -39,33 +39,33 @@ pub enum Reason {
     OtherEpsilon,
 }
 
-/// Lines and records that were not counted: how many for each reason, and the first of them.
+/// Rejected lines and records: the number and the first of each reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
     inputs: Vec<PathBuf>,
     reasons: BTreeMap<Reason, Seen>,
 }
 
-/// How often a reason was met.
+/// Rejects of one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// How often.
+    /// Their number.
     pub count: u64,
-    /// The input of the first: its place among the inputs.
+    /// The index of the first reject's input.
     input: usize,
-    /// The line or record of the first in its input, from 1.
+    /// The line or record of the first reject in its input, from 1.
     pub first: u64,
-    /// The pack of the first, if that is what was not expected.
+    /// The pack of the first reject, if the pack was not expected.
     pub pack: Option<[u8; 8]>,
 }
 
 impl Rejected {
-    /// The next rejects are those of this input.
+    /// Starts the rejects of the next input.
     pub(crate) fn start(&mut self, input: &Path) {
         self.inputs.push(input.to_owned());
     }
 
-    /// Rejects of the input that was started last, by the number of the first.
+    /// Adds rejects of the current input; `first` is the number of the first.
     pub(crate) fn add(&mut self, reason: Reason, count: u64, first: u64, pack: Option<[u8; 8]>) {
         let input = self.inputs.len().saturating_sub(1);
         let new = Seen {
@@ -84,25 +84,25 @@ impl Rejected {
         }
     }
 
-    /// Adds what another thread found in the same input.
+    /// Adds another thread's rejects of the same input.
     pub(crate) fn merge(&mut self, other: &Rejected) {
         for (reason, seen) in &other.reasons {
             self.add(*reason, seen.count, seen.first, seen.pack);
         }
     }
 
-    /// How many there are.
+    /// The number of all rejects.
     pub fn total(&self) -> u64 {
         let counts = self.reasons.values().map(|seen| seen.count);
         counts.fold(0, u64::saturating_add)
     }
 
-    /// The reasons in their order.
+    /// The rejects by reason, in order.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, Seen)> {
         self.reasons.iter().map(|(reason, seen)| (*reason, *seen))
     }
 
-    /// What [`from_json`](Self::from_json) reads.
+    /// JSON for [`from_json`](Self::from_json).
     pub fn to_json(&self) -> String {
         let inputs = self.inputs.iter().map(|path| path.to_string_lossy());
         let own = (
@@ -112,10 +112,10 @@ impl Rejected {
         serde_json::to_string(&own).expect("strings and numbers are JSON")
     }
 
-    /// What [`to_json`](Self::to_json) wrote, by this version.
+    /// Parses the JSON of [`to_json`](Self::to_json), written by this version.
     ///
     /// # Errors
-    /// Those of JSON of another form.
+    /// The errors of JSON of another form.
     pub fn from_json(text: &str) -> serde_json::Result<Self> {
         let (inputs, reasons): (Vec<PathBuf>, Vec<(Reason, Seen)>) = serde_json::from_str(text)?;
         Ok(Self {
@@ -124,7 +124,7 @@ impl Rejected {
         })
     }
 
-    /// A line of text for each reason, each with a line break before it.
+    /// A line of text for each reason, preceded by a line break.
     pub fn summary(&self) -> String {
         let mut text = String::new();
         for (reason, seen) in self.reasons() {

@@ -15,26 +15,25 @@ use super::{
 /// Outcomes below this are counted in an array: more than any pack has candidates.
 const DENSE: u32 = 1 << 17;
 
-/// How many numbers all arrays of a thread have at most. Anyone can send any outcome for any slice: what is beyond goes
-/// to a hash map, which has room for what was counted and no more.
+/// Most numbers in all arrays of a thread. Anyone can send any outcome for any slice, so further
+/// counts go to a hash map, whose size depends only on the outcomes met.
 const ARRAYS: usize = 1 << 22;
 
 /// Heads that are found without a hash map.
 const RECENT: usize = 64;
 
-/// Counts of one thread.
 pub(crate) struct Tally<'a> {
     expected: &'a Expected,
-    /// The slices: their values, and their places.
+    /// The values of each slice, and the index of each.
     slices: Vec<Vec<String>>,
     known: HashMap<Vec<String>, usize>,
     /// The tables of each kind and slice.
     tables: Vec<Table>,
     places: HashMap<(Head, usize), usize>,
     kinds: HashSet<Head>,
-    /// The place of a table for heads and slices that came lately; in a slot of its own for each hash.
+    /// A cache of table indices by recent head and slice, one entry for each hash.
     recent: Vec<(Head, usize, usize)>,
-    /// Numbers in all arrays.
+    /// Total length of all arrays.
     arrays: usize,
     /// Outcomes in all hash maps.
     sparse: usize,
@@ -49,7 +48,7 @@ struct Table {
     sparse: HashMap<u32, u64>,
 }
 
-/// Why a record stops the counting, or is not counted.
+/// Why a record is rejected or stops the counting.
 pub(crate) enum Refused {
     Reject(Reason, Option<[u8; 8]>),
     Stop(undertone::error::Error),
@@ -70,7 +69,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// The place of a slice, which a record names: one that is rejected makes none.
+    /// The index of a record's slice. Rejected records make no slice.
     pub(crate) fn slice(
         &mut self,
         values: &[String],
@@ -89,7 +88,7 @@ impl<'a> Tally<'a> {
         Ok(place)
     }
 
-    /// The place of the only slice of inputs that are not sliced.
+    /// The index of the only slice of unsliced inputs.
     pub(crate) fn no_slice(&mut self) -> usize {
         if self.slices.is_empty() {
             self.slices.push(Vec::new());
@@ -98,7 +97,7 @@ impl<'a> Tally<'a> {
         0
     }
 
-    /// Counts a record, so many times.
+    /// Counts a record `count` times.
     #[inline(always)]
     pub(crate) fn count(
         &mut self,
@@ -167,7 +166,7 @@ impl<'a> Tally<'a> {
         Ok(())
     }
 
-    /// A new table, if its kind is valid and expected. What is rejected takes no room.
+    /// Makes a table if its kind is valid and expected, so that rejects take no memory.
     fn table(
         &mut self,
         head: Head,
@@ -196,7 +195,7 @@ impl<'a> Tally<'a> {
         Ok(place)
     }
 
-    /// The kind of a record and how many outcomes it has, if it is valid and expected.
+    /// The kind of a record and its number of outcomes, if it is valid and expected.
     pub(crate) fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, u64), Refused> {
         let (kind, outcome) = Kind::of_bytes(record)
             .map_err(|_| Refused::Reject(Reason::Line(BadLine::NotARelease), None))?;
@@ -210,7 +209,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Adds what was counted to counts with the same slice columns.
+    /// Adds the tally to counts with the same slice columns.
     pub(crate) fn add_to(self, counts: &mut Counts) -> Result<()> {
         for table in self.tables {
             let dense = (0..).zip(table.dense);

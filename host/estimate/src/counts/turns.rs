@@ -1,4 +1,4 @@
-//! Parts of an input that several threads count, and rejects that come out in the order of the input all the same.
+//! Counts parts of an input in several threads, and writes rejects in the order of the input.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::thread;
 
 use undertone::error::{Error, Result};
 
-/// Where rejects go as lines of JSON, and what messages call it.
+/// The writer of rejects, and its name in messages.
 pub(crate) struct Aside<'w> {
     pub(crate) writer: &'w mut (dyn Write + Send),
     pub(crate) path: &'w Path,
@@ -22,10 +22,10 @@ impl Aside<'_> {
     }
 }
 
-/// Rejects are held back until there are so many bytes of them.
+/// Rejects are buffered up to this many bytes.
 const HELD: usize = 1 << 20;
 
-/// Whose turn it is to write.
+/// The part that may write now.
 pub(crate) struct Turns<'a> {
     aside: Mutex<Option<Aside<'a>>>,
     waits: bool,
@@ -38,11 +38,11 @@ struct Now {
     part: u64,
     /// The part of the first error, and the error.
     failed: Option<(u64, Error)>,
-    /// Whether a thread panicked: nobody may wait for it.
+    /// Whether a thread panicked, so that no other waits for it.
     panicked: bool,
 }
 
-/// Says so if its thread panics.
+/// Sets `panicked` if its thread panics.
 struct Alarm<'t, 'a>(&'t Turns<'a>);
 
 impl Drop for Alarm<'_, '_> {
@@ -61,7 +61,7 @@ pub(crate) struct Part<'t, 'a> {
     held: Vec<u8>,
 }
 
-/// A program that panicked in another thread stops anyway.
+/// Ignores poisoning: a panic in another thread stops the program anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -72,7 +72,6 @@ impl<'t, 'a> Part<'t, 'a> {
         self.turns.waits
     }
 
-    /// Sets a line aside.
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         self.held.extend_from_slice(line);
         match self.held.len() > HELD {
@@ -81,7 +80,7 @@ impl<'t, 'a> Part<'t, 'a> {
         }
     }
 
-    /// Waits for the turn of this part, and writes. After a failure elsewhere nothing matters any more.
+    /// Waits for the turn of this part and writes. Does nothing after a failure elsewhere.
     fn flush(&mut self) -> Result<()> {
         let mut now = lock(&self.turns.now);
         while now.part != self.number && now.failed.is_none() && !now.panicked {
@@ -105,7 +104,7 @@ impl<'t, 'a> Part<'t, 'a> {
     }
 }
 
-/// So many parts, which are their numbers.
+/// The parts from 0 to `parts`, each of which is its number.
 pub(crate) fn numbers(parts: u64) -> impl Fn() -> Result<Option<(u64, u64)>> + Sync {
     let next = AtomicU64::new(0);
     move || {
@@ -114,8 +113,9 @@ pub(crate) fn numbers(parts: u64) -> impl Fn() -> Result<Option<(u64, u64)>> + S
     }
 }
 
-/// Works on parts with as many threads as there are processors. `next` gives a part and its number, from 0 on, in any thread. A
-/// thread that gets one makes a state with `start`, counts into it part by part, in the order of parts, and the states are returned.
+/// Processes parts in one thread for each processor. `next` returns a part and its number, from 0,
+/// in any thread. A thread makes a state with `start` for its first part and counts its parts into
+/// it in order. Returns the states.
 pub(crate) fn in_turns<'a, S: Send, P>(
     next: impl Fn() -> Result<Option<(u64, P)>> + Sync,
     aside: Option<Aside<'a>>,
@@ -135,11 +135,11 @@ pub(crate) fn in_turns<'a, S: Send, P>(
             if lock(&turns.now).failed.is_some() {
                 return Ok(state);
             }
-            // What cannot be read comes after all that was.
+            // A read error comes after all parts that were read.
             let Some((number, found)) = next().map_err(|error| (u64::MAX, error))? else {
                 return Ok(state);
             };
-            // Not before: of few parts most threads get none.
+            // Lazily: of few parts most threads get none.
             let state = match &mut state {
                 Some(state) => state,
                 none => none.insert(start().map_err(|error| (number, error))?),

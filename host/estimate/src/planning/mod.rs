@@ -1,4 +1,4 @@
-//! A plan of what to collect: all numbers, as they are written as JSON, as text and as a page.
+//! Plans of a collection, as JSON, text and HTML.
 
 mod page;
 mod text;
@@ -23,27 +23,27 @@ use crate::shares::Confidence;
 /// Days of a month.
 const DAYS: u16 = 30;
 
-/// Devices that the plot goes through.
+/// Numbers of devices on the plot.
 const PLOTTED: [f64; 9] = [100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6];
 
-/// What is asked for.
+/// The requirements on a plan.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The values of ε to compare.
     pub epsilon: Vec<Epsilon>,
-    /// How far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5.
+    /// Most that 95 of 100 estimated shares may deviate from the truth, 0.000001 to 0.5.
     pub within: f64,
-    /// Numbers of devices whose precision is wanted, each at most [`MOST_DEVICES`].
+    /// Numbers of devices whose precision is requested, each at most [`MOST_DEVICES`].
     pub devices: Vec<u64>,
     /// Guessed shares, each as `NAME=SHARE`. All others share the rest equally.
     pub shares: Vec<String>,
-    /// For what releases cost a user: the probability, above 0 and below 1, with which the promise with δ may fail.
+    /// For the privacy cost of a user's releases: the probability, above 0 and below 1, with which
+    /// the guarantee with δ may fail.
     pub delta: f64,
     /// Whether the public texts are those of a question.
     pub question: bool,
 }
 
-/// What is estimated.
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Of {
@@ -51,47 +51,48 @@ enum Of {
     Labels,
 }
 
-/// A way to release and to estimate, at one ε.
+/// One method of releasing and estimating, at one ε.
 struct Way {
     of: Of,
     kind: Kind,
-    /// Of the public texts only so many sentences are released; none where that is not asked for, or makes no difference.
+    /// The number of sentences that are released of each public text; none if all are, or if the
+    /// number makes no difference.
     sentences: Option<u16>,
-    /// Devices for the wanted precision; none if no number gives it.
+    /// Devices for the requested precision; none if no number suffices.
     needed: Option<u64>,
-    /// The half-width that any number of devices leaves.
+    /// The half-width in the limit of many devices.
     limit: f64,
-    /// The half-width of intervals, for each number of devices that is asked for.
+    /// The half-width of intervals, for each requested number of devices.
     precise: Vec<f64>,
     plotted: Vec<f64>,
-    /// What the counts reveal of one text, by devices; empty but for shares of candidates.
+    /// Privacy of one text in the counts, by devices; empty except for shares of candidates.
     published: Vec<Published>,
 }
 
-/// What published counts of so many devices reveal of one text.
+/// Privacy of one text in the published counts of a number of devices.
 #[derive(Clone, Copy, Serialize)]
 struct Published {
     devices: u64,
-    /// None if it is that of one release.
+    /// None if it is the ε of one release.
     epsilon: Option<f64>,
     delta: f64,
 }
 
 impl Way {
-    /// What ways have in common that can be chosen from. Ways are sorted by it.
+    /// The properties that all alternatives of a choice share. Ways are sorted by it.
     fn group(&self) -> (bool, Epsilon, Option<u16>) {
         (self.of == Of::Labels, self.kind.epsilon(), self.sentences)
     }
 }
 
-/// What a release each day costs a user in a month, at one ε.
+/// Privacy cost to a user of a release each day for a month, at one ε.
 struct Month {
     epsilon: Epsilon,
     /// By kind of release, those of sentences first.
     costs: Vec<(Mechanism, Unit, Total)>,
 }
 
-/// How many devices it takes, for each way to release and to estimate.
+/// The number of devices that each way of releasing and estimating requires.
 pub struct Plan {
     asked: Asked,
     ways: Vec<Way>,
@@ -100,7 +101,7 @@ pub struct Plan {
 }
 
 impl Month {
-    /// The sum, which is the same by all kinds.
+    /// The sum, which all kinds share.
     fn sum(&self) -> Micro {
         let first = self.costs.first();
         first.map_or(Micro(0), |(_, _, total)| total.epsilon())
@@ -108,11 +109,13 @@ impl Month {
 }
 
 impl Plan {
-    /// The plan for the pack of these candidates. `texts`: labelled public texts, by the number of sentences that are released of
-    /// each; `None` for all, or for those that came with the candidates.
+    /// The plan for the pack of these candidates. `texts`: labelled public texts by the number of
+    /// sentences that are released of each; `None` for all sentences, or for the texts stored with
+    /// the candidates.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for guesses of shares that cannot be, or if nothing can be planned, and why.
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for invalid guesses of shares, or
+    /// if nothing can be planned.
     pub fn new(
         asked: &Asked,
         candidates: &Candidates,
@@ -125,17 +128,17 @@ impl Plan {
         }
     }
 
-    /// All numbers, for programs: the README of this crate has the form.
+    /// All numbers as JSON; the README of this crate has the form.
     pub fn json(&self) -> String {
         self.asked.written(self)
     }
 
-    /// In words.
+    /// The plan in words.
     pub fn text(&self) -> String {
         text::text(&self.asked, self)
     }
 
-    /// A page for people: HTML that needs no other file.
+    /// A self-contained HTML page.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
@@ -143,16 +146,16 @@ impl Plan {
         page::page(&self.asked, self).map_err(Error::plot)
     }
 
-    /// Whether the length of texts is looked at.
+    /// Whether the plan compares lengths of texts.
     fn by_length(&self) -> bool {
         self.ways.iter().any(|way| way.sentences.is_some())
     }
 }
 
-/// A plan as it is written as JSON.
+/// The JSON form of a plan.
 #[derive(Serialize)]
 struct Written<'a> {
-    /// Of this form.
+    /// Version of the JSON form.
     version: u32,
     within: f64,
     level: f64,
@@ -189,7 +192,7 @@ struct WrittenMonth {
     kinds: Vec<WrittenCost>,
 }
 
-/// What a kind of release costs in a month.
+/// The cost of a kind of release in a month.
 #[derive(Serialize)]
 struct WrittenCost {
     kind: String,
@@ -252,7 +255,7 @@ impl Asked {
             }
         }
         plan.unanswered.dedup();
-        // What is compared stands together.
+        // Alternatives become neighbours.
         plan.ways.sort_by_key(Way::group);
         Ok(plan)
     }
@@ -281,7 +284,8 @@ impl Asked {
         })
     }
 
-    /// What published counts reveal: of so many devices as are asked for, else as it takes.
+    /// Privacy of published counts, for the requested numbers of devices, else for the required
+    /// one.
     fn published(&self, way: &Way, candidates: u32) -> Result<Vec<Published>> {
         let Some(channel) = Channel::new(way.kind, candidates)? else {
             return Ok(Vec::new());
@@ -300,7 +304,7 @@ impl Asked {
         devices.into_iter().map(of).collect()
     }
 
-    /// Refuses guesses about what is not there.
+    /// Refuses guesses about unknown names.
     fn known(&self, names: &[&str]) -> Result<()> {
         for (name, _) in self.guesses()? {
             if !names.contains(&name) {
@@ -318,7 +322,7 @@ impl Asked {
         Ok(())
     }
 
-    /// The guesses, none of them of one name twice.
+    /// The parsed guesses, whose names are distinct.
     fn guesses(&self) -> Result<Vec<(&str, f64)>> {
         let of = |text: &String| match text.rsplit_once('=') {
             None => None,
@@ -419,7 +423,7 @@ impl Asked {
     }
 }
 
-/// What a release each day costs in a month, by each kind that devices with such a pack can make.
+/// The cost of a release each day for a month, by each kind that devices with such a pack can make.
 fn month(epsilon: Epsilon, sentences_by: Drawn, candidates: u32) -> Result<Month> {
     let mut methods = vec![
         (Method::Sentence(Rule::PermuteAndFlip), Unit::Sentence),

@@ -1,4 +1,4 @@
-//! A plan, as a page for people.
+//! HTML of a plan.
 
 use undertone_report::number::count;
 use undertone_report::{
@@ -66,7 +66,7 @@ pub(super) fn page(asked: &Asked, plan: &Plan) -> Result<String, DrawError> {
     Ok(page.finish())
 }
 
-/// Devices of the plot by length, if none are asked for: one of [`PLOTTED`].
+/// Devices of the plot by length if none are requested: one of [`PLOTTED`].
 const DEVICES: u64 = 10_000;
 
 fn table(asked: &Asked, plan: &Plan) -> Table {
@@ -101,7 +101,7 @@ fn table(asked: &Asked, plan: &Plan) -> Table {
     table
 }
 
-/// The precision of so many devices, by the length of texts.
+/// Plots the precision of `devices` by the length of texts.
 fn by_length(page: &mut Page, ways: &[&Way], devices: u64) -> Result<(), DrawError> {
     let mut lines: Vec<Line> = Vec::new();
     for way in ways {

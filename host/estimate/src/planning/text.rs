@@ -1,4 +1,4 @@
-//! A plan, as it is printed.
+//! Text of a plan.
 
 use undertone::release::budget::{self, Unit, rounded};
 use undertone_core::release::Mechanism;
@@ -11,10 +11,10 @@ use crate::answer::{OF_PUBLISHED, OF_QUESTION};
 use crate::counts::Kind;
 use crate::shares::is_whole_text;
 
-/// So many times the devices are about as many.
+/// Numbers of devices within this factor count as about equal.
 const NEAR: f64 = 1.2;
 
-/// What is better, in words, for each ε, length of texts and statement.
+/// Recommendations for each ε, length of texts and statement.
 pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ways = &plan.ways[..];
@@ -55,7 +55,7 @@ pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// What a month of daily releases costs a user.
+/// The privacy cost to a user of a month of daily releases, in words.
 fn cost(month: &Month, delta: f64) -> String {
     let of = |wanted: Unit| {
         let own = month.costs.iter().filter(|(_, unit, _)| *unit == wanted);
@@ -79,7 +79,7 @@ fn cost(month: &Month, delta: f64) -> String {
     )
 }
 
-/// What the releases of a month are drawn with, if some mechanisms serve a smaller ε.
+/// The mechanisms that draw a month's releases, if some use a smaller ε.
 fn served(month: &Month) -> String {
     let less = month.costs.iter().filter_map(|(mechanism, ..)| {
         let budget::Mechanism::Document(method) = mechanism else {
@@ -96,7 +96,7 @@ fn served(month: &Month) -> String {
     format!(" Not all of it is served: {}.", less.join(", "))
 }
 
-/// What the plan rests on.
+/// The assumptions of the plan.
 pub(super) fn assumed(asked: &Asked) -> String {
     let shares = match asked.shares.is_empty() {
         true => "all shares are equal".to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
         text += &format!("{line}\n");
     }
     let head = format!("± {} points", points(asked.within));
-    // Where texts have one length, that is no column.
+    // Lengths are a column only if they differ.
     let by_length = plan.by_length();
     let lengths = |cell: &str| match by_length {
         true => format!("{cell:>9}  "),
@@ -166,7 +166,7 @@ pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
     text
 }
 
-/// What published counts reveal, in words, for each kind of whole-text releases.
+/// Privacy of published counts, for each kind of whole-text releases.
 pub(super) fn published(plan: &Plan) -> Vec<String> {
     let of = |way: &Way| -> Vec<String> {
         let own = way.published.iter().map(|own| {
@@ -192,7 +192,7 @@ pub(super) fn published(plan: &Plan) -> Vec<String> {
     plan.ways.iter().flat_map(of).collect()
 }
 
-/// The way that takes the fewest devices. The stronger promise wins where it costs little.
+/// The way that requires the fewest devices. The stronger guarantee wins if it costs little more.
 fn best(ways: &[Way]) -> &Way {
     let devices = |way: &Way| (way.needed.unwrap_or(u64::MAX), way.limit);
     let order = |a: &&Way, b: &&Way| {
@@ -214,7 +214,7 @@ fn best(ways: &[Way]) -> &Way {
     if near { whole } else { fewest }
 }
 
-/// How long texts are, in words.
+/// The length of texts in words.
 pub(super) fn length(sentences: u16) -> String {
     match sentences {
         1 => "texts of 1 sentence".to_owned(),
@@ -222,7 +222,7 @@ pub(super) fn length(sentences: u16) -> String {
     }
 }
 
-/// How long the texts of a way are, in a table.
+/// The length of the texts of a way, for a table.
 pub(super) fn sentences(way: &Way) -> String {
     match way.sentences {
         None => "any".to_owned(),
