@@ -23,8 +23,8 @@ struct Cells {
     reader: Reader<Limited>,
     read: Arc<Seen>,
     names: Vec<String>,
-    /// The text column, whose empty cells are texts, and whether the first bad record ends the
-    /// file.
+    /// The text column, whose empty cells are texts; then, whether the first bad record
+    /// ends the file.
     text: Option<usize>,
     stops: bool,
     record: ByteRecord,
@@ -158,7 +158,7 @@ pub(crate) fn names(path: &Path, source: Box<dyn Read + Send>) -> Result<Vec<Str
     Ok(Cells::open(path, source)?.names)
 }
 
-/// Skips a byte order mark at the start of a stream. Spreadsheets write one, and it is no part of
+/// Skips a byte order mark at the start of a stream. Spreadsheets write one; it does not belong to
 /// the first name.
 ///
 /// # Errors
@@ -257,7 +257,7 @@ impl Cells {
                 (None, Some(other)) => format!(
                     "its first line names no column `{name}`, but `{other}`, which differs in capitals; name that one"
                 ),
-                // The names are not quoted: they are private texts if the line of names is missing.
+                // Does not quote the names: without a header line they are private texts.
                 (None, None) => format!(
                     "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
                      it. Does each line end with a line feed?"
@@ -267,7 +267,7 @@ impl Cells {
         })
     }
 
-    /// What parts the columns if commas do not.
+    /// The separator of the columns if it is not a comma.
     fn separator(&self) -> Option<&'static str> {
         let [only] = &self.names[..] else {
             return None;

@@ -41,7 +41,7 @@ const ENCRYPTED_FOOTER: [u8; 4] = *b"PARE";
 
 const DECRYPT: &str = "encrypted Parquet is not read, so write the file without encryption";
 
-/// A Parquet file whose pages are looked at before the library unpacks them.
+/// A Parquet file whose page headers are checked before the library decompresses the pages.
 pub struct Pages(File);
 
 impl Length for Pages {
@@ -69,16 +69,16 @@ impl ChunkReader for Pages {
     }
 }
 
-/// The largest page that is unpacked in any case; most programs write pages of 1 MiB.
+/// Pages up to this size are always decompressed; most programs write pages of 1 MiB.
 const PAGE_LIMIT: i64 = 64 << 20;
 
-/// How many times its packed size a larger page may have.
+/// Largest compression ratio of larger pages.
 const PAGE_RATIO: i64 = 100;
 
-/// Refuses encrypted pages, and those that would take memory out of proportion: 29 kB of Zstandard can
-/// unpack to 939 MB. Whatever else is wrong with a page, the library finds.
+/// Refuses encrypted pages, and pages that would take disproportionate memory: 29 kB of Zstandard
+/// can expand to 939 MB. The library finds all other faults of a page.
 fn check_page(mut header: &[u8]) -> Result<(), String> {
-    // An encrypted header starts with its length, 4 bytes with the lowest first; a plain one with the field
+    // An encrypted header starts with its length, 4 little-endian bytes; a plain one with the field
     // of its type.
     if matches!(header, [first, _, 0, 0, ..] if *first != I32_FIELD) {
         return Err(format!("its pages are encrypted; {DECRYPT}"));
@@ -101,7 +101,7 @@ fn check_page(mut header: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// In Thrift's compact protocol, a field of type i32 whose number follows that of the field before.
+/// Thrift's compact protocol: a field of type i32 whose number follows that of the previous field.
 const I32_FIELD: u8 = 0x15;
 
 /// Takes an i32 of Thrift's compact protocol off the front.
@@ -123,7 +123,7 @@ pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
-/// What is wrong with pages that the library refuses, if they can be told from others.
+/// Cause of an error of the library, if it is recognised.
 pub(crate) fn damage(problem: &ParquetError) -> Option<&'static str> {
     let is_checksum = matches!(problem, ParquetError::General(text) if text.contains("CRC"));
     is_checksum.then_some(
@@ -166,15 +166,15 @@ pub enum Form {
     Bytes,
     /// Identifiers of 16 bytes.
     Uuid,
-    /// Whole numbers.
+    /// Integers.
     Whole,
-    /// Whole numbers from 0 on.
+    /// Unsigned integers.
     Unsigned,
     /// Days since 1970.
     Day,
     /// Times of day since midnight, in units of 1/n s.
     Time(i64),
-    /// Whole numbers with n digits after the point.
+    /// Integers with n digits after the point.
     Decimal(u32),
     /// Instants since 1970, in units of 1/n s.
     Instant(i64),
@@ -255,7 +255,7 @@ impl Form {
     }
 }
 
-/// The most bytes of a decimal.
+/// Most bytes of a decimal.
 const WIDEST: i32 = 16;
 
 /// Describes the type of a column, for messages.

@@ -37,7 +37,7 @@ const MICRO: (i32, i32) = (6, 10);
 pub enum Kind {
     /// Strings; other values as their JSON.
     Text,
-    /// Whole numbers of 64 bits.
+    /// Integers of 64 bits.
     Whole,
     /// Floating-point numbers in the form that Rust writes.
     Real,

@@ -166,7 +166,7 @@ fn rows_of_parquet_become_lines() {
     let expected =
         r#""id":1,"map":[{"key":"k","value":7},{"key":"l","value":null}],"body.text":"a\"b\n""#;
     assert_eq!(kept.unwrap().kept, expected);
-    // The column of the text is the only one that must be there; it is missed before any row is read.
+    // Only the column of the text is required; its absence is found before any row is read.
     let other = FieldNames {
         text: "x".to_owned(),
         label: "y".to_owned(),
@@ -177,7 +177,7 @@ fn rows_of_parquet_become_lines() {
         error.contains("no column `x`, only body.text, body.n"),
         "{error}"
     );
-    // Ids without a text are no documents.
+    // Rows without a text are not documents.
     let other = FieldNames {
         text: "body.x".to_owned(),
         ..names
@@ -531,7 +531,7 @@ fn pages_that_are_not_read_are_named() {
         assert!(error.contains(part), "{error}");
     };
     failed(&path, "would unpack to 681");
-    // As large, but packed little.
+    // As large, but hardly compressed.
     let plain = one::<ByteArrayType>(&folder, "binary x", &large, Compression::UNCOMPRESSED);
     assert!(releases(&plain).unwrap().next_line().unwrap().is_some());
 
@@ -569,7 +569,7 @@ const CHECKED: &str = "
     001c000000b801000050415231
 ";
 
-/// A letter that was changed since.
+/// One letter is changed after the checksum was made.
 #[test]
 fn a_wrong_checksum_is_an_error() {
     let folder = TempDir::new().unwrap();
