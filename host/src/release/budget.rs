@@ -1,60 +1,72 @@
-//! What many releases cost together: several a day, by several mechanisms and packs, for as many days as wanted.
+//! The privacy loss of many releases: several a day, by several mechanisms and packs, over any
+//! number of days.
 //!
 //! # Units
-//! A promise is about what is exchanged, its [`Unit`]: a sentence, the whole text, the words of a bag, a vector. Costs for
-//! different units are never added, because their sum promises nothing. For each unit a [`Budget`] adds up all releases
-//! that promise something for it:
+//! A promise is about its [`Unit`]: a sentence, the whole text, the words of a bag, a vector.
+//! Losses for different units are never added, because their sum bounds nothing. For each unit a
+//! [`Budget`] adds up all releases that promise something for it:
 //!
-//! - A sentence: releases by the sentence, and those by the whole text, because a text with another sentence is another text.
-//! - The whole text: releases by the whole text. One by the sentence promises a text only what its pack allows
-//!   ([`Document::whole_text_epsilon`](undertone_core::Document::whole_text_epsilon)), so it counts if its pack is known, and otherwise
-//!   there is no number.
-//! - Words and vectors: ε is for a distance of 1, or for that of [`Budget::at_distance`]. Distances include what the
-//!   mechanism adds to each, q for selected words and τ for vectors, and of several releases the largest counts.
+//! - A sentence: releases by sentence and by whole text, because replacing a sentence changes the
+//!   text.
+//! - The whole text: releases by whole text. A release by sentence bounds the loss of the whole
+//!   text only through its pack
+//!   ([`Document::whole_text_epsilon`](undertone_core::Document::whole_text_epsilon)). It is added
+//!   if its pack is known; otherwise there is no total.
+//! - Words and vectors: ε is for a distance of 1, or for that of [`Budget::at_distance`]. Each
+//!   distance grows by the slack of its mechanism, q for selected words and τ for vectors; of
+//!   several releases, the largest slack counts.
 //!
-//! Packs and windows add up like anything else: a text that is released under two packs is released twice. The total of a year is about a
-//! sentence that all of its texts have, or about one sentence of each text. A sentence that one day's text alone has is
-//! protected by what that day cost.
+//! Packs and windows add up alike: a text released under two packs is released twice. The total of
+//! a year is about a sentence that is in the text of every day, or about one sentence of each day's
+//! text. A sentence that is in one day's text only is protected by the loss of that day.
 //!
 //! # Two ways to add up
-//! **Pure ε** is the sum, in whole micro-units, of what mechanisms [serve](Method::served). Releases of vectors with Laplace noise, and of words by it, also have a δ,
-//! which adds up, too.
+//! **Pure ε** is the sum, in whole micro-units, of the ε that mechanisms [serve](Method::served).
+//! Releases of vectors and of words with Laplace noise also have a δ, which adds up as well.
 //!
-//! **Zero-concentrated DP** (Bun and Steinke 2016). A mechanism is ρ-zCDP if the Rényi divergence of any order α > 1 between
-//! its laws for two neighbours is at most ρ·α. ρ adds up, whatever earlier releases said, and ρ-zCDP implies
-//! (ρ + 2·√(ρ·ln(1/δ)), δ)-DP for every δ. That grows with the square root of the number of releases, so for many it is far
-//! less than the sum. The price is δ: with that probability the promise may fail. For what has a δ' of its own,
-//! δ' comes off δ first.
+//! **Zero-concentrated DP** (Bun and Steinke 2016). A mechanism is ρ-zCDP if the Rényi divergence
+//! of any order α > 1 between its laws for two neighbours is at most ρ·α. ρ adds up, whatever the
+//! outcomes of earlier releases, and ρ-zCDP implies (ρ + 2·√(ρ·ln(1/δ)), δ)-DP for every δ. That
+//! grows with the square root of the number of releases, so for many releases it is far less than
+//! the sum. The price is δ: the probability with which the promise may fail. If a mechanism has a
+//! δ' of its own, δ' is subtracted from δ first.
 //!
-//! # What ρ is
-//! *Lemma.* Let P and P' be two laws, L = ln(P/P'), and let all values of L lie in an interval of length η. Then
-//! D_α(P‖P') ≤ α·η²/8. *Proof.* Hoeffding's lemma bounds ln E\[e^(s·L)\] by s·E\[L\] + s²·η²/8, in expectations under P. With s = −1
-//! the left is 0, so E\[L\] ≤ η²/8. With s = α − 1 the left is (α − 1)·D_α, so D_α ≤ E\[L\] + (α − 1)·η²/8 ≤ α·η²/8. ∎
-//! (Cesar and Rogers 2021; Dong, Durfee and Rogers 2020.)
+//! # Derivation of ρ
+//! *Lemma.* Let P and P' be two laws, L = ln(P/P'), and let all values of L lie in an interval of
+//! length η. Then D_α(P‖P') ≤ α·η²/8. *Proof.* Hoeffding's lemma bounds ln E\[e^(s·L)\] by
+//! s·E\[L\] + s²·η²/8, in expectations under P. With s = −1 the left is 0, so E\[L\] ≤ η²/8. With
+//! s = α − 1 the left is (α − 1)·D_α, so D_α ≤ E\[L\] + (α − 1)·η²/8 ≤ α·η²/8. ∎ (Cesar and Rogers
+//! 2021; Dong, Durfee and Rogers 2020.)
 //!
-//! - **Any mechanism.** L lies in −ε..ε, so η = 2ε and ρ = ε²/2. Permute-and-flip has no better bound: for two
-//!   candidates and small ε its laws come as near to it as one likes.
-//! - **The exponential mechanism**: ρ = ε²/8. *Proof*, with the weights of [`select`](undertone_core::select). Let one neighbour step
-//!   move levels by at most Q, and let D be how far it moves the best one. Levels relative to the best one move by −Q − D to
-//!   Q − D, and 0 lies in between because |D| ≤ Q. Capping at the bound keeps them there. A weight is at most r times the next
-//!   one, rounding included, with ln r ≤ ε/(2·Q) − 2⁻⁶². So the logarithms of weights move within an interval of length
-//!   2·Q·ln r ≤ ε − 2⁻⁶¹. The normaliser moves all of them alike, and finite randomness moves L by at most 2⁻⁶² to each side.
-//!   So η ≤ ε. ∎ (Where ε/Q is below one micro-unit, all laws are within e^(2⁻⁶⁰).) The same holds for a selected word, with the
-//!   steps that a distance allows, and ε·(dist + q) for ε.
-//! - **The whole text**, by the rule or by projective geometry. L is ε, −ε or 0, so η = 2ε and ρ = ε²/2. If the number of candidates is
-//!   known, ρ is less, because L is 0 most of the time. Two outcomes have d points each of their own, with weight e^ε against
-//!   1, and all other points together weigh `rest` for both: d = 1 and rest = n − 1 by the rule with n candidates, d = c − c₂ and
-//!   rest = c₂·e^ε + K − 2c + c₂ by a geometry. With s = α − 1/2 and h = rest / (2·d·e^(ε/2)),
-//!   (α − 1)·D_α = ln\[(cosh(ε·s) + h) / (cosh(ε/2) + h)\], which must not exceed ρ·α·(α − 1) = ρ·(s² − 1/4). Both are 0 at
-//!   s = 1/2, so the largest derivative of the left by s² will do: ρ = (ε²/2)·max over x ≥ ε/2 of sinh x / (x·(cosh x + h)).
-//!   The engine's weights have an ε that is never larger. Their laws follow from these by mixing with the uniform law, which
-//!   only lessens D_α. Finite randomness moves ln P, ln P' and L by at most 2⁻⁶², so D_α by less than 2⁻⁴⁰ for α ≥ 1 + 2⁻²⁰, and D_α grows
-//!   with α. So ρ·(1 + 2⁻²⁰) + 2⁻⁴⁰ covers it.
+//! - **Any mechanism.** L lies in −ε..ε, so η = 2ε and ρ = ε²/2. Permute-and-flip has no better
+//!   bound: for two candidates and small ε its laws come arbitrarily close to it.
+//! - **The exponential mechanism**: ρ = ε²/8. *Proof*, with the weights of
+//!   [`select`](undertone_core::select). Let a step between neighbours move each level by at most
+//!   Q, and the best level by D. Levels relative to the best one move by −Q − D to Q − D, and 0
+//!   lies in between because |D| ≤ Q. Capping at the bound keeps them there. A weight is at most r
+//!   times the next one, rounding included, with ln r ≤ ε/(2·Q) − 2⁻⁶². So the logarithms of
+//!   weights move within an interval of length 2·Q·ln r ≤ ε − 2⁻⁶¹. The normaliser moves all of
+//!   them alike, and finite randomness moves L by at most 2⁻⁶² to each side. So η ≤ ε. ∎ (If ε/Q is
+//!   below one micro-unit, all laws are within e^(2⁻⁶⁰).) The same holds for a selected word, with
+//!   the steps that a distance allows and ε·(dist + q) for ε.
+//! - **The whole text**, by the rule or by projective geometry. L is ε, −ε or 0, so η = 2ε and ρ =
+//!   ε²/2. If the number of candidates is known, ρ is less, because L is mostly 0. Each of two
+//!   outcomes has d points that the other lacks, with weight e^ε against 1, and the remaining
+//!   points together weigh `rest` for both: d = 1 and rest = n − 1 by the rule with n candidates,
+//!   d = c − c₂ and rest = c₂·e^ε + K − 2c + c₂ by a geometry. With s = α − 1/2 and h = rest /
+//!   (2·d·e^(ε/2)), (α − 1)·D_α = ln\[(cosh(ε·s) + h) / (cosh(ε/2) + h)\], which must not exceed
+//!   ρ·α·(α − 1) = ρ·(s² − 1/4). Both are 0 at s = 1/2, so it suffices that ρ is the largest
+//!   derivative of the left by s²: ρ = (ε²/2)·max over x ≥ ε/2 of sinh x / (x·(cosh x + h)). The ε
+//!   of the engine's weights is never larger. Their laws follow from these by mixing with the
+//!   uniform law, which only lessens D_α. Finite randomness moves ln P, ln P' and L by at most
+//!   2⁻⁶², so D_α by less than 2⁻⁴⁰ for α ≥ 1 + 2⁻²⁰, and D_α grows with α. So ρ·(1 + 2⁻²⁰) + 2⁻⁴⁰
+//!   covers it.
 //!
-//! # Which rule
-//! For one release permute-and-flip, the default, errs the least. For a release each day and a promise with δ, it is the wrong one:
-//! the exponential mechanism has a quarter of its ρ. A year at ε = 0.5 a day costs 182.5 by adding up ε; with δ = 10⁻⁶ it costs 95.9
-//! by permute-and-flip and 36.6 by the exponential mechanism.
+//! # Choosing the rule
+//! For a single release permute-and-flip, the default, has the least error. For a release each day
+//! and a promise with δ, choose the exponential mechanism, which has a quarter of its ρ. A year at
+//! ε = 0.5 a day costs 182.5 by adding up ε; with δ = 10⁻⁶ it costs 95.9 by permute-and-flip and
+//! 36.6 by the exponential mechanism.
 //!
 //! ```
 //! use undertone::release::budget::{Budget, Mechanism, Unit};
@@ -86,35 +98,36 @@ pub use undertone_core::unit::Unit;
 use super::document::{self, Method, epsilon_f64};
 use crate::error::{Cause, Error, Result};
 
-/// What draws a release.
+/// A mechanism of `core` with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
     /// A document.
     Document(Method),
     /// A bag of words.
     Words {
-        /// How each word is made private.
+        /// The mechanism for each word.
         mechanism: WordMechanism,
-        /// How many words a bag has, 1 to [`MAX_BAG_SIZE`].
+        /// The number of words in a bag, 1 to [`MAX_BAG_SIZE`].
         words: u16,
     },
     /// A vector.
     Vector(Noise),
 }
 
-/// The most micro-units of a window. More would promise nothing, and this times any number of windows fits an integer.
+/// The most micro-units of a window. A larger ε promises nothing, and this times any number of
+/// windows fits an integer.
 const MOST_MICRO: u64 = (1 << 48) - 1;
 
 /// Covers the rounding of sums of positive doubles.
 const UP: f64 = 1.0 + 1e-12;
 
-/// What a mechanism with δ has of it: see [`laplace`](undertone_core::laplace).
+/// The δ of one draw of Laplace noise: see [`laplace`](undertone_core::laplace).
 const DELTA: f64 = 1.0 / (1u64 << 60) as f64;
 
 /// Micro-units that cover κ.
 const KAPPA: u64 = 1;
 
-/// What is spent in a window, for one unit.
+/// The privacy loss of a window for one unit.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     micro: u64,
@@ -123,7 +136,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Of a mechanism whose loss is at most so much, and lies in an interval of twice that length.
+    /// The cost of a mechanism whose loss is at most `micro`.
     fn pure(micro: u64) -> Self {
         Self {
             micro,
@@ -132,7 +145,8 @@ impl Cost {
         }
     }
 
-    /// Of one whose loss, for two neighbours, lies in an interval of this length.
+    /// The cost of a mechanism whose loss, for any two neighbours, lies in an interval of length
+    /// `micro`.
     fn bounded_range(micro: u64) -> Self {
         Self {
             rho: square(micro) / 8.0,
@@ -147,7 +161,7 @@ impl Cost {
         }
     }
 
-    /// The same if the loss is at most `served`.
+    /// Limits the loss to `served`.
     fn serving(self, served: Micro) -> Self {
         let served = Self::pure(served.0.min(self.micro));
         Self {
@@ -157,13 +171,13 @@ impl Cost {
         }
     }
 
-    /// Of so many vectors with Laplace noise, which all together move by 1.
+    /// The cost of `vectors` vectors with Laplace noise that together move by 1.
     fn laplace(micro: u64, vectors: u64) -> Self {
         let each = micro.saturating_add(KAPPA);
         let cost = Self::pure(each.saturating_mul(vectors));
         let factor = (cost.micro as f64 / f64::from(MICRO)).exp();
         Self {
-            // All of them may move as far as one does.
+            // Each of them may move by the full distance.
             delta: vectors as f64 * (1.0 + factor) * DELTA,
             ..cost
         }
@@ -176,12 +190,12 @@ fn square(micro: u64) -> f64 {
     epsilon * epsilon
 }
 
-/// Where what is spent for a unit is.
+/// The index of a unit in [`Budget::spent`].
 fn place(unit: Unit) -> usize {
     usize::from(unit.number() - 1)
 }
 
-/// Its name, as commands take it: `permute-and-flip`, `words-exponential=50`.
+/// The name in commands: `permute-and-flip`, `words-exponential=50`.
 impl fmt::Display for Mechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of_rule = |rule| match rule {
@@ -203,12 +217,12 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// Micro-units in units, as numbers for programs.
+/// Converts micro-units to a number for programs.
 pub fn number(micro: Micro) -> f64 {
     micro.0 as f64 / f64::from(MICRO)
 }
 
-/// Micro-units in units for people: from 1 on rounded up to hundredths.
+/// Formats micro-units for people: values of 1 or more are rounded up to hundredths.
 pub fn rounded(micro: Micro) -> String {
     let step = match micro.0 >= MICRO.into() {
         true => 10_000,
@@ -217,7 +231,7 @@ pub fn rounded(micro: Micro) -> String {
     Micro(micro.0.div_ceil(step).saturating_mul(step)).to_string()
 }
 
-/// What is known of the pack under which documents are released.
+/// The knowledge about the pack of released documents.
 #[derive(Clone, Copy)]
 enum Known<'a> {
     Nothing,
@@ -225,14 +239,14 @@ enum Known<'a> {
     Pack(&'a Pack<'a>),
 }
 
-/// What releases of one window cost; see the [module](self).
+/// The privacy loss of the releases of one window; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// By unit.
+    /// The loss by unit.
     spent: [Option<Cost>; Unit::ALL.len()],
-    /// Whether there are releases that promise a text nothing that is known here.
+    /// True if some releases have no known bound for the whole text.
     unbounded: bool,
-    /// How far apart two bags or two vectors are.
+    /// The distance between two bags or two vectors.
     distance: Micro,
 }
 
@@ -243,7 +257,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// An empty budget for bags of words and vectors that are this far apart, in micro-units.
+    /// An empty budget for bags and vectors at this distance, in micro-units.
     pub fn at_distance(distance: Micro) -> Self {
         Self {
             spent: Default::default(),
@@ -252,27 +266,29 @@ impl Budget {
         }
     }
 
-    /// ε at the distance of this budget, from ε at a distance of 1: rounded up.
+    /// Converts ε at a distance of 1 to ε at the distance of this budget, rounded up.
     fn at(&self, micro: u64) -> u64 {
         let product = u128::from(micro) * u128::from(self.distance.0);
         u64::try_from(product.div_ceil(MICRO.into())).unwrap_or(u64::MAX)
     }
 
-    /// Adds a number of releases in each window.
+    /// Adds `releases` releases to each window.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a bag of 0 or more than [`MAX_BAG_SIZE`] words, for
-    /// an ε of vectors below 0.1, and if a window would cost an ε of more than 281 million. The budget is unchanged.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a bag of 0 or more than
+    /// [`MAX_BAG_SIZE`] words, for an ε of vectors below 0.1, and if a window would cost an ε of
+    /// more than 281 million. The budget is then unchanged.
     pub fn add(&mut self, mechanism: Mechanism, epsilon: Epsilon, releases: u16) -> Result<()> {
         self.add_under(Known::Nothing, mechanism, epsilon, releases)
     }
 
-    /// The same for documents of a pack. What they cost is less or, for the whole text of releases by the sentence, known
-    /// only then.
+    /// [`add`](Budget::add) for documents of a pack. The pack may lower their loss, and it bounds
+    /// the whole-text loss of releases by sentence.
     ///
     /// # Errors
-    /// Those of [`add`](Budget::add), and [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released
-    /// from by this method.
+    /// The errors of [`add`](Budget::add), and
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack does not support this
+    /// method.
     pub fn add_of_pack(
         &mut self,
         pack: &Pack<'_>,
@@ -284,11 +300,11 @@ impl Budget {
         self.add_under(known, Mechanism::Document(method), epsilon, releases)
     }
 
-    /// The same for documents of a pack of which only the number of candidates is known: a server has no pack, but a
-    /// file of its candidates. Whole texts cost less than without that number.
+    /// [`add`](Budget::add) for documents of a pack of which only the number of candidates is
+    /// known, as on a server without the pack. That number lowers the loss of whole texts.
     ///
     /// # Errors
-    /// Those of [`add`](Budget::add).
+    /// The errors of [`add`](Budget::add).
     pub fn add_among(
         &mut self,
         candidates: u32,
@@ -352,7 +368,7 @@ impl Budget {
                 let words = u64::from(words);
                 let cost = match mechanism {
                     WordMechanism::Selection(rule) => Cost::of_rule(rule, self.at(micro * words)),
-                    // Noise, which costs the most.
+                    // Noise costs the most.
                     _ => {
                         check_noise(Noise::Laplace, epsilon)?;
                         Cost::laplace(self.at(micro), words)
@@ -397,11 +413,9 @@ impl Budget {
         Ok(())
     }
 
-    /// What so many windows promise for a unit: `None` if nothing that was added promises anything for it, and for the
-    /// whole text if releases by the sentence were added without their pack.
-    ///
-    /// # Cost
-    /// Constant.
+    /// Returns the promise of `windows` windows for a unit. `None` if no added release promises
+    /// anything for it, and for the whole text if releases by sentence were added without their
+    /// pack.
     pub fn total(&self, unit: Unit, windows: u16) -> Option<Total> {
         let spent = self.spent[place(unit)]?;
         let bounded = unit != Unit::WholeText || !self.unbounded;
@@ -413,7 +427,7 @@ impl Budget {
     }
 }
 
-/// What releases promise together, for one unit.
+/// The joint promise of releases for one unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Total {
     micro: u64,
@@ -427,18 +441,18 @@ impl Total {
         Micro(self.micro)
     }
 
-    /// The sum of the δ that the mechanisms have themselves: 0 for documents and selected words.
+    /// The sum of the δ of the mechanisms: 0 for documents and selected words.
     pub fn delta(&self) -> f64 {
         self.delta.min(1.0)
     }
 
-    /// The ρ of zero-concentrated DP, which holds but for a probability of [`delta`](Total::delta).
+    /// The ρ of zero-concentrated DP, which holds except with probability [`delta`](Total::delta).
     pub fn rho(&self) -> f64 {
         self.rho
     }
 
-    /// The ε that holds together with this δ: what ρ implies, or the sum if that is less. `None` if δ is not above
-    /// [`delta`](Total::delta), or not a number between 0 and 1.
+    /// Returns the ε that holds together with this δ: the one that ρ implies, or the sum if that is
+    /// less. `None` unless δ lies between [`delta`](Total::delta) and 1.
     pub fn with_delta(&self, delta: f64) -> Option<Micro> {
         if !(delta > 0.0 && delta < 1.0) {
             return None;
@@ -449,32 +463,32 @@ impl Total {
             return None;
         }
         let epsilon = self.rho + 2.0 * (self.rho * -left.ln()).sqrt();
-        // Saturates, so that the sum is less.
+        // Saturates, so that the sum is used.
         let micro = (epsilon * f64::from(MICRO) * UP).ceil() as u64;
         Some(Micro(micro.saturating_add(1).min(self.micro)))
     }
 }
 
-/// Refuses an ε that no noise is drawn with.
+/// Refuses an ε that the noise does not support.
 fn check_noise(noise: Noise, epsilon: Epsilon) -> Result<()> {
     Laplace::with_noise(noise, 1, epsilon, Sensitivity::ONE)
         .map(drop)
         .map_err(|problem| VectorError::from(problem).into())
 }
 
-/// The number of candidates of a pack that texts are released under as a whole.
+/// Returns the number of candidates of a pack for releases by whole text.
 fn candidates_by_text(pack: &Pack<'_>) -> Result<u32> {
     document::empty(pack)?
         .check_whole_text()
         .map_err(Error::from)?;
     let scores = pack.scores().map(|section| section.candidate_count());
-    // The check needs scores.
+    // `check_whole_text` succeeds only for packs with scores.
     Ok(scores.unwrap_or(1))
 }
 
-/// ρ of a release of the whole text, among so many candidates.
+/// Returns ρ of a whole-text release among `candidates` candidates.
 fn whole_text_rho(method: Method, candidates: u32, epsilon: Epsilon) -> f64 {
-    // The engine's weights serve no more: 2^48 to 1 is e^33.3.
+    // The engine's weights reach at most 2^48 to 1, which is e^33.3.
     let e = epsilon_f64(epsilon).min(34.0);
     let (own, rest) = match (method, Geometry::best(candidates + 1, epsilon)) {
         (Method::Projective, Some(geometry)) => {
@@ -486,19 +500,19 @@ fn whole_text_rho(method: Method, candidates: u32, epsilon: Epsilon) -> f64 {
         _ => (1.0, f64::from(candidates) - 1.0),
     };
     let peak = highest(rest / (2.0 * own * (e / 2.0).exp()), e / 2.0);
-    // Finite randomness.
+    // The margin for finite randomness.
     e * e / 2.0 * peak * (1.0 + 1e-6) + 1e-12
 }
 
-/// At least the largest sinh x / (x·(cosh x + h)) of all x from `start` on.
+/// Returns an upper bound of sinh x / (x·(cosh x + h)) over all x ≥ `start`.
 fn highest(h: f64, start: f64) -> f64 {
     const STEP: f64 = 1e-3;
     let mut x = start;
     let mut best = 0.0f64;
-    // sinh x < cosh x + h, so it is below 1/x.
+    // The expression is below 1/x, because sinh x < cosh x + h.
     while 1.0 / x > best {
         let end = x + STEP;
-        // sinh x / x and cosh x both grow.
+        // sinh x / x and cosh x both increase.
         best = best.max(end.sinh() / end / (x.cosh() + h) * UP);
         x = end;
     }
@@ -531,7 +545,7 @@ mod tests {
         budget.total(unit, 365).unwrap()
     }
 
-    /// The largest D_α / α of all orders.
+    /// Returns the largest D_α / α over the tested orders.
     fn divergence(one: &[f64], other: &[f64]) -> f64 {
         let of_order = |order: f64| {
             let terms = one
@@ -546,7 +560,8 @@ mod tests {
         ORDERS.into_iter().map(of_order).fold(0.0, f64::max)
     }
 
-    /// The laws for all lists of levels of so many candidates, capped, by the levels before that.
+    /// Returns the laws of all lists of levels of `candidates` candidates, by the levels before
+    /// capping.
     fn laws(candidates: usize, steps: u8, rule: Rule, ratio: Ratio) -> BTreeMap<Vec<u8>, Vec<f64>> {
         let mut lists: Vec<Vec<u8>> = vec![Vec::new()];
         for _ in 0..candidates {
@@ -566,7 +581,7 @@ mod tests {
         lists.iter().map(|list| (list.clone(), law(list))).collect()
     }
 
-    /// The largest D_α / α of all neighbours of few candidates.
+    /// Returns the largest D_α / α over all neighbours of few candidates.
     fn worst(rule: Rule, text: &str) -> f64 {
         let mut worst = 0.0f64;
         for (candidates, steps) in [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)] {
@@ -595,7 +610,7 @@ mod tests {
         // ρ + 2·√(ρ·ln 10⁶) with ρ = 365/32 and 365/8.
         let (exponential, flip) = (with(Rule::Exponential), with(Rule::PermuteAndFlip));
         assert_eq!((exponential, flip), (36_512_678, 95_837_855));
-        // Whole texts, among 12 candidates: the table of the host's page, rounded up.
+        // Whole texts among 12 candidates: the table in `host/README.md`, rounded up.
         for (method, share, tenths) in [
             (Method::WholeText, 8.5, 350),
             (Method::Projective, 4.0, 583),
@@ -609,7 +624,7 @@ mod tests {
             let with = total.with_delta(1e-6).unwrap().0;
             assert_eq!(with.div_ceil(ONE / 10), tenths, "{method:?}");
         }
-        // Where the sum is less, it counts.
+        // If the sum is less, it counts.
         let one = |rule| {
             let mut budget = Budget::default();
             budget.add(SENTENCE(rule), epsilon("0.5"), 1).unwrap();
@@ -633,11 +648,11 @@ mod tests {
                     worst <= rho * (1.0 + 1e-9) + 1e-12,
                     "{rule:?} {text}: {worst} of {rho}"
                 );
-                // The bounds are no larger than they need to be, so a smaller one would be found out.
+                // The bounds are tight: a smaller one would fail here.
                 if e < 0.1 {
                     assert!(worst > 0.98 * rho, "{rule:?} {text}: {worst} of {rho}");
                 }
-                // By permute-and-flip the smaller bound is wrong.
+                // For permute-and-flip the smaller bound is wrong.
                 if rule == Rule::PermuteAndFlip && e < 2.0 {
                     assert!(worst > 2.0 * e * e / 8.0, "{text}: {worst}");
                 }
@@ -681,7 +696,8 @@ mod tests {
 
     fn check(rho: f64, e: f64, found: f64, candidates: u32) {
         assert!(found <= rho + 1e-12, "{e} {candidates}: {found} of {rho}");
-        // Not far from it, either: orders are few, and the bound is that of a derivative.
+        // The bound is within a factor of 2: it is that of a derivative, and the orders tested are
+        // few.
         assert!(found > 0.5 * rho, "{e} {candidates}: {found} of {rho}");
     }
 
@@ -710,7 +726,7 @@ mod tests {
         let of = |budget: &Budget| {
             Unit::ALL.map(|unit| budget.total(unit, 10).map(|own| own.epsilon().0 / ONE))
         };
-        // A text with another sentence is another text.
+        // Replacing a sentence changes the text.
         assert_eq!(of(&budget), [Some(60), Some(60), None, None]);
         let mechanism = WordMechanism::Selection(Rule::Exponential);
         let bag = |words| Mechanism::Words { mechanism, words };
@@ -719,7 +735,7 @@ mod tests {
             .add(Mechanism::Vector(Noise::DiscreteLaplace), epsilon("4"), 1)
             .unwrap();
         assert_eq!(of(&budget), [Some(60), Some(60), Some(500), Some(40)]);
-        // What it promises the text, the pack would say.
+        // Only the pack bounds the loss of the whole text.
         let flip = SENTENCE(Rule::PermuteAndFlip);
         budget.add(flip, epsilon("1"), 0).unwrap();
         assert_eq!(of(&budget)[1], Some(60));
@@ -767,7 +783,7 @@ mod tests {
 
     #[test]
     fn deltas_of_noise_add_up() {
-        // At ε = 30 one vector has a δ of 10⁻⁵: the table of core.
+        // At ε = 30 one vector has a δ of 10⁻⁵, as in the table of `core`.
         let laplace = Mechanism::Vector(Noise::Laplace);
         let mut budget = Budget::default();
         budget.add(laplace, epsilon("30"), 1).unwrap();
@@ -778,7 +794,7 @@ mod tests {
         assert_eq!(day.with_delta(1e-5).unwrap().0, 30 * ONE + KAPPA);
         assert_eq!(year(laplace, "60", Unit::Vector).delta(), 1.0);
         assert_eq!(year(laplace, "1000", Unit::Vector).delta(), 1.0);
-        // A year of small ones: what they have themselves comes off first.
+        // A year of small ones: the δ of the mechanism is subtracted first.
         let small = year(laplace, "0.5", Unit::Vector);
         let expected = 365.0 * (1.0 + 0.500_001f64.exp()) * DELTA;
         assert!((small.delta() / expected - 1.0).abs() < 1e-9);
@@ -792,7 +808,7 @@ mod tests {
         assert_eq!(exact, 95_837_855);
         assert!((exact..exact + 1000).contains(&noisy));
         assert!(small.with_delta(small.delta()).is_none());
-        // A bag by noise: its words may all move as far as one.
+        // A bag by noise: each of its words may move by the full distance.
         let mechanism = WordMechanism::LaplaceNearest;
         let bag = year(
             Mechanism::Words {
@@ -836,7 +852,7 @@ mod tests {
                 same.with_delta(1e-6).unwrap().0
             );
         }
-        // The δ of noise grows with e to the distance.
+        // The δ of noise grows like e to the distance.
         let noisy = cost(Mechanism::Vector(Noise::Laplace), "10", 3 * ONE);
         assert!(
             (noisy.delta() / (365.0 * 9.27e-6) - 1.0).abs() < 1e-2,

@@ -1,5 +1,5 @@
-//! The device side, run from the host: the same `core` that a phone runs, with the operating
-//! system's entropy.
+//! Releases of documents on the host: the same `core` as on a phone, with the operating system's
+//! entropy.
 
 use rand::rngs::{SysError, SysRng};
 use undertone_core::document::{Document, DocumentError};
@@ -19,7 +19,7 @@ use crate::encoder::{Encoder, PrivateEncoder};
 use crate::error::{Cause, Error, Result};
 use crate::text;
 
-/// The most sentences of a document that are used; those behind are left out.
+/// The most sentences of a document that are used; later ones are left out.
 pub const MAX_SENTENCES: usize = 128;
 
 /// The most projection directions of a pack.
@@ -31,24 +31,22 @@ pub const MAX_SCORED: usize = SUMS_PER_ROW * MAX_DIRECTIONS;
 /// The document type of this crate and of the C library.
 pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
 
-/// The sentences of a document that enter a release: the first [`MAX_SENTENCES`].
+/// Returns the sentences of a document that enter a release: the first [`MAX_SENTENCES`].
 ///
 /// # Leaks
-/// Those of [`text::sentences`]. A document that is cut promises ε, not ε/2, when a sentence is added.
+/// See [`text::sentences`]. A truncated document promises ε, not ε/2, when a sentence is added.
 ///
 /// # Shapes
 /// `text`: any.
-///
-/// # Cost
-/// That of [`text::sentences`].
 pub fn sentences(text: &str) -> Vec<&str> {
-    // Those behind are not even looked for.
+    // The rest of the text is not split.
     text::each_sentence(text).take(MAX_SENTENCES).collect()
 }
 
-/// ε as the nearest floating-point number, for reports and estimates: no release is drawn by it. Its shortest digits are ε's.
+/// Returns ε as the nearest floating-point number, for reports and estimates only. Its shortest
+/// decimal form is ε.
 pub fn epsilon_f64(epsilon: Epsilon) -> f64 {
-    // Not a product: 1e-6 is not what it says.
+    // Not a product, because 1e-6 is not exact.
     f64::from(epsilon.micro()) / 1e6
 }
 
@@ -75,10 +73,10 @@ impl TryRng for OsEntropy {
 impl TryCryptoRng for OsEntropy {}
 impl Entropy for OsEntropy {}
 
-/// Refuses an encoder that is not the one whose embeddings the pack was built from.
+/// Refuses an encoder other than the one the pack was built with.
 ///
 /// # Errors
-/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) names both.
+/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder), naming both.
 pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     let identity = encoder.identity();
     if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
@@ -92,7 +90,7 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     }))
 }
 
-/// How a release is drawn, and what is exchanged in its promise.
+/// The mechanism of a document release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// A sentence: [`Document::release`] by this rule.
@@ -104,7 +102,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What is exchanged in its promise, which its grants are for.
+    /// The privacy unit of the promise, which its grants must be for.
     pub fn unit(self) -> Unit {
         match self {
             Self::Sentence(_) => Unit::Sentence,
@@ -112,13 +110,13 @@ impl Method {
         }
     }
 
-    /// Whether it is the whole text that is exchanged.
+    /// Returns whether the unit is the whole text.
     pub fn is_whole_text(self) -> bool {
         matches!(self, Self::WholeText | Self::Projective)
     }
 
-    /// The ε that a release among this many candidates is drawn with: `epsilon`, or less if the integer weights of the
-    /// mechanism cannot express it. Two texts that differ in a sentence lose no more than any two texts.
+    /// Returns the ε of a release among `candidates` candidates: `epsilon`, or less if the integer
+    /// weights of the mechanism cannot express it.
     pub fn served(self, epsilon: Epsilon, candidates: u32) -> Micro {
         let largest = match self {
             Self::Sentence(rule) => {
@@ -131,7 +129,8 @@ impl Method {
         Micro(largest.0.min(epsilon.micro().into()))
     }
 
-    /// `epsilon` for people, with what is served if that is less: `3`, or `40 (served as 33.271065)`.
+    /// Formats `epsilon` for people, with the served value if that is less: `3`, or `40 (served as
+    /// 33.271065)`.
     pub fn epsilon_text(self, epsilon: Epsilon, candidates: u32) -> String {
         let served = self.served(epsilon, candidates);
         if served.0 < epsilon.micro().into() {
@@ -142,27 +141,25 @@ impl Method {
     }
 }
 
-/// An empty document under `pack`.
+/// Creates an empty document under `pack`.
 ///
 /// # Errors
-/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from.
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release.
 pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
     HostDocument::new(pack).map_err(Error::from)
 }
 
-/// Forgets what `document` had, and adds sentences with their embeddings.
+/// Clears `document` and adds sentences with their embeddings.
 ///
 /// # Leaks
-/// Those of [`Document::push_encoded`]; how many sentences there are shows in the time.
+/// See [`Document::push_encoded`]; the time reveals the number of sentences.
 ///
 /// # Shapes
-/// `sentences`: `[k]`; `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
+/// `sentences`: `[k]`; `embeddings`: `[k][dimension]` f32, row-major. Sentences beyond the
+/// [`Document`]'s limit are left out.
 ///
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for embeddings of another dimension.
-///
-/// # Cost
-/// A [`push_encoded`](Document::push_encoded) for each sentence.
 pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f32]) -> Result<()> {
     document.clear();
     let embeddings = embeddings.chunks_exact(document.dimension());
@@ -177,20 +174,18 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
     Ok(())
 }
 
-/// Forgets what `document` had, and adds the [`sentences`] of a text, each encoded alone.
+/// Clears `document` and adds the [`sentences`] of a text, each encoded alone.
 ///
 /// # Leaks
-/// Those of [`sentences`], of the encoder and of [`Document::push_encoded`].
+/// See [`sentences`], the encoder and [`Document::push_encoded`].
 ///
 /// # Shapes
 /// `text`: any.
 ///
 /// # Errors
-/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) or [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for an encoder of another dimension: none depends on
-/// the text.
-///
-/// # Cost
-/// That of [`sentences`], and for each a run of the encoder and a [`push_encoded`](Document::push_encoded).
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) or
+/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for an encoder of another dimension; no
+/// error depends on the text.
 pub fn fill_text(
     document: &mut HostDocument<'_>,
     encoder: &PrivateEncoder<'_>,
@@ -209,22 +204,20 @@ pub fn fill_text(
 /// Releases one document given by its sentences and their embeddings.
 ///
 /// # Guarantee
-/// That of [`Document::release`], [`Document::release_whole_text`] or [`Document::release_projective`], as are its leaks, what it assumes and its source.
+/// The guarantee, leaks, assumptions and source of [`Document::release`],
+/// [`Document::release_whole_text`] or [`Document::release_projective`], by `method`.
 ///
 /// # Leaks
-/// Those of [`fill`] and [`Document`].
+/// See also [`fill`].
 ///
 /// # Shapes
-/// Those of [`fill`].
+/// See [`fill`].
 ///
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
 ///
-/// # Cost
-/// Those of [`fill`] and of a release.
-///
 /// # Source
-/// That of [`Document`].
+/// See [`Document`].
 pub fn release(
     document: &mut HostDocument<'_>,
     sentences: &[&str],
@@ -236,22 +229,20 @@ pub fn release(
     draw(document, grant, method)
 }
 
-/// Draws a release of what a document has, and forgets its sentences.
+/// Draws a release from the sentences of a document, and clears it.
 ///
 /// # Guarantee
-/// That of [`Document::release`], [`Document::release_whole_text`] or [`Document::release_projective`], as are its leaks, what it assumes and its source.
+/// The guarantee, leaks, assumptions and source of [`Document::release`],
+/// [`Document::release_whole_text`] or [`Document::release_projective`], by `method`.
 ///
 /// # Leaks
-/// Those of [`Document`].
+/// See [`Document`].
 ///
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
 ///
-/// # Cost
-/// That of a release.
-///
 /// # Source
-/// That of [`Document`].
+/// See [`Document`].
 pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Result<Release> {
     match method {
         Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
@@ -265,7 +256,7 @@ pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Re
 mod tests {
     use super::*;
 
-    /// The sum of the losses of two sentences that differ is what the engine's weights allow, and no more.
+    /// The served ε never exceeds the largest ratio that the engine's weights express.
     #[test]
     fn no_more_is_served_than_weights_express() {
         let served = |method: Method, text: &str| method.served(text.parse().unwrap(), 12).0;
@@ -285,7 +276,7 @@ mod tests {
         assert_eq!(text, "40 (served as 33.271065)");
     }
 
-    /// What reports show of an ε can be given back, and is the same ε.
+    /// The digits of an ε in reports parse to the same ε.
     #[test]
     fn digits_of_an_epsilon_are_read_back() {
         let small = 1..2_000_000;

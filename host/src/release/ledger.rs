@@ -17,7 +17,7 @@ use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, open_regular, resolved, sync_folder};
 use crate::release::document::OsEntropy;
 
-/// A privacy budget in a file, which nobody else can open as long as this value lives.
+/// A privacy budget in a file that only this value has open.
 ///
 /// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The
 /// operating system holds the lock on the file, and releases it when the process ends. All
@@ -46,19 +46,20 @@ pub struct LedgerFile {
     storage: LockedFile,
 }
 
-/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0
-/// at first, never goes back, kept where the file is not. `examples/counted_ledger.rs` shows one.
+/// A platform's monotonic counter for one ledger, which detects a ledger that was set back. It
+/// starts at 0, never decreases, and is stored away from the file. `examples/counted_ledger.rs`
+/// shows one.
 pub trait Counter: fmt::Debug + Send {
-    /// The counter as it is now.
+    /// Returns the current value.
     ///
     /// # Errors
     /// If it cannot be read.
     fn read(&mut self) -> io::Result<u64>;
 
-    /// Raises the counter, and returns once it is `to` for good.
+    /// Raises the counter, and returns once the value `to` is durable.
     ///
     /// # Errors
-    /// If it may not be.
+    /// If it cannot be raised.
     fn raise(&mut self, to: u64) -> io::Result<()>;
 }
 
@@ -68,16 +69,16 @@ struct LockedFile {
     file: File,
     path: PathBuf,
     counter: Option<Box<dyn Counter>>,
-    /// The process that took the lock.
+    /// The id of the process that took the lock.
     process: u32,
 }
 
 impl Drop for LockedFile {
-    /// A forked process shares the lock: it may not give it up, and its copy of the file must not
-    /// keep it.
+    /// A forked process shares the lock. The child must not release it, and the child's copy of the
+    /// file must not keep it.
     fn drop(&mut self) {
         if self.process == process::id() {
-            // Closing the file does the same, unless there is such a copy.
+            // Closing the file releases the lock only if no child has a copy of it.
             unlock(&self.file);
         }
     }
@@ -110,13 +111,13 @@ impl Storage for LockedFile {
 }
 
 impl LedgerFile {
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, counted by
-    /// `counter` if the platform has one. For programs that have released: a missing ledger must
-    /// not become a fresh budget.
+    /// Opens an existing ledger for `unit` at `path`, with `budget` per window, counted by
+    /// `counter` if the platform has one. For programs that have released before: a missing ledger
+    /// must not become a fresh budget.
     ///
     /// # Errors
-    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), and
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if nothing is there.
+    /// The errors of [`open_or_create_counted`](Self::open_or_create_counted), and
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file is missing.
     pub fn open(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -128,25 +129,25 @@ impl LedgerFile {
         Self::from_locked(LockedFile::lock(file, path, counter)?, unit, budget)
     }
 
-    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if
-    /// nothing is there.
+    /// Opens the ledger for `unit` at `path`, with `budget` per window, or creates it if it is
+    /// missing.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it
-    /// open; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or
-    /// unit, is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for
-    /// anything but a regular file.
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if it is open already, in any process;
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or unit, is
+    /// no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for anything
+    /// but a regular file.
     pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
         Self::open_or_create_counted(path, unit, budget, None)
     }
 
-    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one
-    /// that was set back, deleted or exchanged is noticed.
+    /// [`open_or_create`](Self::open_or_create) with a platform counter, which detects a ledger
+    /// that was set back, deleted or exchanged.
     ///
     /// # Errors
-    /// Errors of [`open_or_create`](Self::open_or_create), and
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one
-    /// counted.
+    /// The errors of [`open_or_create`](Self::open_or_create), and
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that does not match the
+    /// counter.
     pub fn open_or_create_counted(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -167,12 +168,12 @@ impl LedgerFile {
     }
 
     /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future
-    /// because a clock was wrong. The present `window` counts as spent. A person should decide
-    /// this: the file at `path` is overwritten.
+    /// because a clock was wrong. The current `window` counts as spent. Only a person should decide
+    /// this, because the file at `path` is overwritten.
     ///
     /// # Errors
-    /// Errors of [`open_or_create_counted`](Self::open_or_create_counted), but for the state of the
-    /// old file.
+    /// The errors of [`open_or_create_counted`](Self::open_or_create_counted), except those about
+    /// the old file's state.
     pub fn recreate_spent(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -183,7 +184,7 @@ impl LedgerFile {
         let path = path.as_ref();
         let file = match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A file to lock, from which nobody can spend.
+                // A file to lock, from which nothing can be spent.
                 settle(path, Some(&[0; LEDGER_BYTES]))?;
                 open(path)
             }
@@ -217,7 +218,7 @@ impl LedgerFile {
         Ok(Self { ledger, storage })
     }
 
-    /// The budget left in `window`, in micro-units.
+    /// Returns the budget left in `window`, in micro-units.
     ///
     /// # Errors
     /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the
@@ -227,12 +228,12 @@ impl LedgerFile {
         remaining.map_err(Error::ledger(&self.storage.path))
     }
 
-    /// Spends ε, or the cost of a bag, in `window`. A grant is returned only once the disk has
+    /// Spends ε, or the cost of a bag, in `window`. Returns a grant only after the disk has
     /// recorded the cost.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before
-    /// that of the ledger, a record was lost, or the file changed;
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if too little is left, `window` is
+    /// before that of the ledger, a record was lost, or the file changed;
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), after which the cost stays spent.
     pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
         let Self { ledger, storage } = self;
@@ -241,7 +242,7 @@ impl LedgerFile {
     }
 }
 
-/// Reads the ledger at `path`, to show it. Nothing is locked, because nothing is spent.
+/// Reads the ledger at `path` for display. Takes no lock, because nothing is spent.
 ///
 /// # Errors
 /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is
@@ -254,7 +255,7 @@ pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     Contents::read(&image[..len], None).map_err(|problem| unusable(&file, path, problem))
 }
 
-/// Adds the whole length of the file to an error: only its start was read.
+/// Adds the length of the file to an error, because only its start was read.
 fn unusable(file: &File, path: &Path, problem: LedgerError) -> Error {
     let problem = match problem {
         LedgerError::Length { found } if found > LEDGER_BYTES => {
@@ -283,7 +284,8 @@ impl LockedFile {
             }),
             TryLockError::Error(error) => Error::io("lock", path)(error),
         })?;
-        // After opening the ledger: its `NAME.lock` is there before it is.
+        // The program that creates a ledger makes `NAME.lock` first, so check after opening the
+        // ledger.
         let at = resolved(path);
         if fs::symlink_metadata(lock_path(&at)).is_ok() {
             settle(&at, None)?;
@@ -304,7 +306,7 @@ impl LockedFile {
     }
 }
 
-/// The days since 1970 in UTC, as this machine's clock has them.
+/// Returns the days since 1970 in UTC, by this machine's clock.
 pub fn utc_day() -> u64 {
     const DAY: u64 = 24 * 60 * 60;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -315,13 +317,13 @@ fn open(path: &Path) -> io::Result<File> {
     regular(path, OpenOptions::new().read(true).write(true))
 }
 
-/// Opens a regular file, or a link to one, to read it.
+/// Opens a regular file, or a link to one, for reading.
 #[doc(hidden)]
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     regular(path, OpenOptions::new().read(true))
 }
 
-/// Refuses anything but a regular file, before it is opened: a pipe would wait for its other end.
+/// Refuses anything but a regular file before opening it, because opening a pipe would block.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let check = |about: fs::Metadata| {
         if about.is_file() {
@@ -343,33 +345,32 @@ fn lock_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks `NAME.lock`, puts a whole new ledger at `path` if there is an image and no ledger yet, and
-/// syncs the folder. `NAME.lock` stays until then, as long as the name of the ledger may not be
-/// durable.
+/// Locks `NAME.lock`, writes a new ledger to `path` if there is an image and no ledger yet, and
+/// syncs the folder. `NAME.lock` stays until the ledger's name is durable.
 fn settle(path: &Path, image: Option<&[u8; LEDGER_BYTES]>) -> Result<()> {
     let lock_path = lock_path(path);
     let alone = lock_alone(&lock_path)?;
-    // Any file of that name, even a dangling link, because renaming would replace it.
+    // Any file of that name counts, even a dangling link, because renaming would replace it.
     match (fs::symlink_metadata(path), image) {
         (Ok(_), _) | (_, None) => {
             sync_folder(path).map_err(Error::io("sync the folder of", path))?;
         }
         (Err(error), Some(image)) if error.kind() == io::ErrorKind::NotFound => {
             let mut file = AtomicFile::create(path)?;
-            // Nobody else may lock the file, or learn how much was spent.
+            // Other users must neither lock the file nor see how much was spent.
             file.keep_private()?;
             file.write_all(image).map_err(Error::io("write", path))?;
             file.commit()?;
         }
         (Err(error), _) => return Err(Error::io("open", path)(error)),
     }
-    // Whoever waits for this lock, or makes the file anew, finds the ledger.
+    // A program that waits for this lock, or creates the file again, finds the ledger.
     let _ = fs::remove_file(&lock_path);
     drop(alone);
     Ok(())
 }
 
-/// Waits until no other program holds the lock on this file, which is made if it is missing.
+/// Waits until no other program holds the lock on this file, which is created if missing.
 fn lock_alone(path: &Path) -> Result<File> {
     let file = open_regular(path)?;
     let locked = file.lock().map_err(TryLockError::Error);
@@ -379,14 +380,14 @@ fn lock_alone(path: &Path) -> Result<File> {
     }
 }
 
-// libc's `flock` has offsets of 32 bits there, but the system takes 64.
+// On 32-bit Android libc's `flock` has 32-bit offsets, but the system call expects 64.
 #[cfg(all(target_os = "android", target_pointer_width = "32"))]
 compile_error!(
     "ledgers cannot be locked on 32-bit Android; use the C library and undertone_posix.h there"
 );
 
-/// Takes the lock that Java takes: on these systems it and that of [`File::lock`] ignore each
-/// other.
+/// Takes a record lock, as Java does. On these systems it and the lock of [`File::lock`] ignore
+/// each other.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError> {
     use nix::errno::Errno;
@@ -407,13 +408,13 @@ fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError>
     }
 }
 
-/// Other systems have one kind of lock, or two that see each other.
+/// Other systems have one kind of lock, or two that respect each other.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn lock_record(_: &File, _: bool) -> std::result::Result<(), TryLockError> {
     Ok(())
 }
 
-/// A record lock of this kind on all of a file.
+/// A record lock of this kind on the whole file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn whole_file(kind: nix::libc::c_int) -> nix::libc::flock {
     nix::libc::flock {
@@ -425,7 +426,7 @@ fn whole_file(kind: nix::libc::c_int) -> nix::libc::flock {
     }
 }
 
-/// Gives up both locks. If this fails, closing the file does it.
+/// Releases both locks. If this fails, closing the file does it.
 fn unlock(file: &File) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -435,7 +436,7 @@ fn unlock(file: &File) {
     let _ = file.unlock();
 }
 
-/// Reads the file, as far as the buffer goes.
+/// Reads the file into the buffer, up to its length.
 fn read(file: &mut File, image: &mut [u8]) -> io::Result<usize> {
     file.seek(SeekFrom::Start(0))?;
     let mut len = 0;

@@ -1,4 +1,4 @@
-//! Files of releases: a line of JSON each.
+//! Files of releases, with one JSON object per line.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::files::fields::Fields;
 use crate::files::lines::unzipped;
 
-/// The longest line, in bytes: an id of that length has room, whoever made it.
+/// The longest line, in bytes: enough for a release with a long id.
 pub const LINE_LIMIT: usize = 1 << 20;
 
-/// The only field of a line that a CSV file gives instead of a record inside quotation marks that nothing closes: its fields are in
-/// a list.
+/// The single field name that stands for a CSV record with an unclosed quotation mark.
 #[doc(hidden)]
 pub const UNCLOSED: &str = "a quotation mark is not closed";
 
-/// What is wrong with a line of a file of releases. None of them quotes the line, which may be a private text.
+/// A fault of a line in a file of releases. The messages do not quote the line, which may be a
+/// private text.
 #[derive(
     Clone,
     Copy,
@@ -34,34 +34,34 @@ pub const UNCLOSED: &str = "a quotation mark is not closed";
 )]
 #[non_exhaustive]
 pub enum BadLine {
-    /// It is longer than [`LINE_LIMIT`].
+    /// Longer than [`LINE_LIMIT`].
     #[error("longer than {LINE_LIMIT} bytes")]
     TooLong,
-    /// It is not UTF-8.
+    /// Not UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
-    /// It is not one JSON object.
+    /// Not a single JSON object.
     #[error("not a release in JSON")]
     NotJson,
-    /// A record of a CSV file that ends inside quotation marks.
+    /// A CSV record that ends inside quotation marks.
     #[error("a quotation mark is not closed; is the file cut off?")]
     Unclosed,
-    /// The field `release` is missing, given twice, or no string.
+    /// The field `release` is missing, given twice, or not a string.
     #[error("no field \"release\" that is a string")]
     NoRelease,
-    /// The release is not written in hexadecimal digits.
+    /// The release is not hexadecimal.
     #[error("the release is not hexadecimal")]
     NotHexadecimal,
-    /// The bytes are not those of a release.
+    /// The bytes are not a release.
     #[error("not the bytes of a release; it is damaged, cut off or of another kind")]
     NotARelease,
-    /// No candidates of its pack were given.
+    /// The candidates of its pack were not given.
     #[error("made under a pack whose candidates were not given")]
     OtherPack,
-    /// The pack has no such candidate.
+    /// Its pack has no such candidate.
     #[error("names a candidate that its pack does not have; it is damaged or forged")]
     NoSuchCandidate,
-    /// It was made by projective geometry response.
+    /// A release by projective geometry response.
     #[error(
         "names a point that many candidates prefer, and no candidate; count such releases with `undertone count` and \
          `undertone estimate`"
@@ -69,23 +69,23 @@ pub enum BadLine {
     Point,
 }
 
-/// The lines of a file of releases, one in memory.
+/// Reads the lines of a file of releases, with one in memory.
 ///
-/// The file may be gzipped. A byte order mark at the start, carriage returns at line ends and blank lines are
-/// skipped. A line that cannot be read does not stop the others.
+/// The file may be gzipped. A byte order mark at the start, carriage returns at line ends and blank
+/// lines are skipped. Reading continues after a bad line.
 pub struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
-    /// The line as it stands in the file, or its start if it is too long.
+    /// The line as written, or its start if it is too long.
     line: Vec<u8>,
-    /// Whether the reader stands in the middle of that line.
+    /// Whether the rest of a line that is too long is still unread.
     cut: bool,
     number: u64,
 }
 
-/// One line, and its number from 1.
+/// One line with its number, counted from 1.
 pub struct Line<'a> {
-    /// The number.
+    /// Its number.
     pub number: u64,
     /// Its text, without the line end.
     pub text: Result<&'a str, BadLine>,
@@ -101,7 +101,7 @@ impl Lines {
         Self::new(path, file)
     }
 
-    /// The lines of a stream, which errors call `name`.
+    /// Reads the lines of a stream; errors call it `name`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -110,7 +110,7 @@ impl Lines {
         Ok(Self::plain(name, reader))
     }
 
-    /// The same of lines that are not gzipped, and of which nothing is read yet.
+    /// [`new`](Self::new) for a stream that is not gzipped.
     #[doc(hidden)]
     pub fn plain(name: &Path, reader: Box<dyn BufRead + Send>) -> Self {
         Self {
@@ -122,16 +122,16 @@ impl Lines {
         }
     }
 
-    /// The next line that is not blank; none at the end.
+    /// Returns the next line that is not blank, or `None` at the end.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be read on: that is no fault of a line.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be read further.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
         loop {
             self.rest(&mut io::sink())?;
             self.line.clear();
             self.number += 1;
-            // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
+            // Room for a byte order mark (3 bytes), "\r\n" (2), and 1 byte to notice a longer line.
             let most = LINE_LIMIT as u64 + 6;
             let read = (&mut self.reader)
                 .take(most)
@@ -154,7 +154,7 @@ impl Lines {
         Self::text_of(&self.line, self.number)
     }
 
-    /// The text of a line of this number, as [`copy`](Self::copy) writes it.
+    /// Returns the text of line `number`, given as [`copy`](Self::copy) writes it.
     ///
     /// # Errors
     /// [`BadLine`].
@@ -171,11 +171,11 @@ impl Lines {
         str::from_utf8(line).map_err(|_| BadLine::NotUtf8)
     }
 
-    /// Copies the line that was read last as it stands in the file, however long it is. At the end of a file a line
-    /// end is added if there is none.
+    /// Copies the last line read, as written and of any length. A line end is added if the file
+    /// lacks the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), which names `path` if `to` cannot be written.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), naming `path` if `to` cannot be written.
     pub fn copy(&mut self, to: &mut dyn Write, path: &Path) -> Result<()> {
         to.write_all(&self.line).map_err(Error::io("write", path))?;
         let last = match self.cut {
@@ -188,7 +188,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Reads to the end of a line that is too long, and says what its last byte is.
+    /// Reads to the end of a line that is too long, and returns its last byte.
     fn rest(&mut self, to: &mut dyn Write) -> Result<Option<u8>> {
         let mut last = None;
         while self.cut {
@@ -208,21 +208,21 @@ impl Lines {
     }
 }
 
-/// Some lines as they stand in a file, for another thread to work on.
+/// Lines as written in a file, for another thread to parse.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// The number of each line, and where it stops.
+    /// The number of each line, and the offset of its end.
     ends: Vec<(u64, usize)>,
 }
 
 impl Batch {
-    /// How many bytes are enough: so many that handing them to another thread costs little, and so few that many threads have
-    /// some.
+    /// The size of a full batch in bytes: large enough to hide the cost of handing it to another
+    /// thread, small enough to share the work among many threads.
     pub const ENOUGH: usize = 64 << 10;
 
-    /// Adds the line that was read last, whose number this is. It must not be too long to be held.
+    /// Adds the last line read, whose number is `number` and which must not be too long.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -232,7 +232,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The lines, with their ends, and their numbers.
+    /// Returns the lines, with their ends, and their numbers.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut start = 0;
         self.ends.iter().map(move |&(number, end)| {
@@ -242,40 +242,37 @@ impl Batch {
         })
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn line_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is enough for a thread.
+    /// Returns whether the batch is large enough for a thread.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= Self::ENOUGH
     }
 }
 
-/// A line of JSON: its release, and its fields as they are written.
+/// A parsed line: its release, and its fields as written.
 pub struct ReleaseLine<'a> {
     /// The release.
     pub release: Release,
-    /// All fields in their order, `release` too.
+    /// All fields in order, including `release`.
     #[doc(hidden)]
     pub fields: Fields<'a>,
 }
 
 impl<'a> ReleaseLine<'a> {
-    /// Reads a line.
+    /// Parses a line in linear time and memory.
     ///
     /// # Leaks
-    /// Nothing: a server has the line.
+    /// Nothing: the server has the line.
     ///
     /// # Shapes
     /// `line`: any.
     ///
     /// # Errors
     /// [`BadLine`].
-    ///
-    /// # Cost
-    /// Time and memory linear in the length of the line.
     pub fn parse(line: &'a str) -> Result<Self, BadLine> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.0.iter().filter(|(name, _)| name == "release");
@@ -298,7 +295,7 @@ impl<'a> ReleaseLine<'a> {
     }
 }
 
-/// A string, of which serde would make a copy.
+/// A string that borrows from the line; serde copies a plain `Cow`.
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -339,7 +336,7 @@ mod tests {
             (7, text(b"last")),
         ];
         assert!(found == expected);
-        // One byte more is too long, with an end or without.
+        // One more byte is too long, with or without a line end.
         for end in ["", "\n", "\r\n"] {
             let bytes = [&most[..], b"y", end.as_bytes()].concat();
             assert!(read(&bytes) == [(1, Err(BadLine::TooLong))]);
@@ -389,7 +386,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever stands between them, the good lines are read, and what was read is what is copied.
+        /// Good lines are read whatever bytes stand between them, and the copy equals the input.
         #[test]
         fn any_bytes_are_lines(
             parts in proptest::collection::vec(proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40), 0..9)

@@ -1,4 +1,4 @@
-//! The device side, run from the host: documents, bags of words, the ledger, and what a server reads back.
+//! Releases on the host: documents, bags of words, the ledger, budgets, and files of releases.
 
 pub mod budget;
 pub mod document;

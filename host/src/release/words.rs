@@ -1,4 +1,4 @@
-//! The word mechanisms of `core`, run from the host, and what their guarantee amounts to in a vocabulary.
+//! The word mechanisms of `core` on the host, and the meaning of their guarantee in a vocabulary.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -12,30 +12,29 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism};
 use crate::error::{Error, Result};
 use crate::release::document::{OsEntropy, epsilon_f64};
 
-/// The most words of a text that enter its bag; those behind are left out.
+/// The most words of a text that enter its bag; later ones are left out.
 pub const MAX_WORDS: usize = 16_384;
 
-/// The bag of this crate.
+/// The bag type of this crate.
 pub type HostBag<'a> = Bag<'a, MAX_WORDS>;
 
 /// Releases `size` words of a private text.
 ///
-/// A word that the vocabulary does not have is exchanged for the [fallback word](Vocabulary::fallback) before.
+/// Words missing from the vocabulary are replaced by the [fallback word](Vocabulary::fallback)
+/// first.
 ///
 /// # Guarantee
-/// That of [`Bag`].
+/// See [`Bag`].
 ///
 /// # Leaks
-/// Those of [`Bag`], which also says what is assumed.
+/// See [`Bag`], also for the assumptions.
 ///
 /// # Errors
-/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for a size outside `1..=256` or if the operating system has no entropy.
-///
-/// # Cost
-/// A [`push`](Bag::push) for each word and a [`release`](Bag::release).
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for a size outside `1..=256` or if the
+/// operating system has no entropy.
 ///
 /// # Source
-/// That of [`Bag`].
+/// See [`Bag`].
 pub fn release(
     vocabulary: &Vocabulary<'_>,
     words: impl IntoIterator<Item = impl AsRef<str>>,
@@ -53,8 +52,8 @@ pub fn release(
     Ok(bytes)
 }
 
-/// Distances between words of a vocabulary: medians over [`SAMPLED`](Self::SAMPLED) of its words, evenly
-/// spaced in the alphabet.
+/// Distances between words of a vocabulary: medians over [`SAMPLED`](Self::SAMPLED) words at equal
+/// alphabetical intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TypicalDistances {
     /// To the nearest other word.
@@ -66,10 +65,11 @@ pub struct TypicalDistances {
 }
 
 impl TypicalDistances {
-    /// Words whose distances to all others are computed.
+    /// The number of words whose distances to all others are computed.
     pub const SAMPLED: u32 = 100;
 
-    /// The distances in `vocabulary`, which is public; none in a vocabulary of one word.
+    /// Measures the distances in `vocabulary`, which is public. `None` for a vocabulary of one
+    /// word.
     pub fn measure(vocabulary: &Vocabulary<'_>) -> Option<Self> {
         let n = vocabulary.word_count();
         if n < 2 {
@@ -106,12 +106,12 @@ impl TypicalDistances {
 /// Above this exponent a promise of e^exponent hardly limits anything.
 pub const WEAK: f64 = 20.0;
 
-/// The next multiple of `unit`: what a promise says is never less than what is promised.
+/// Rounds up to a multiple of `unit`, so that no bound in a report is too small.
 fn up(x: f64, unit: f64) -> f64 {
     (x / unit).ceil() * unit
 }
 
-/// A number above 0, rounded up to three digits. What is too large for a double stays infinite.
+/// Rounds a positive number up to three significant digits. Infinity stays infinite.
 fn three_digits_up(x: f64) -> f64 {
     match x.is_finite() {
         true => up(x, 10f64.powf(x.log10().floor() - 2.0)),
@@ -119,7 +119,8 @@ fn three_digits_up(x: f64) -> f64 {
     }
 }
 
-/// What releases of `size` words promise in this vocabulary, for people, and a warning if that is weak.
+/// Describes the promise of releases of `size` words in this vocabulary, with a warning if it is
+/// weak.
 pub fn guarantee(
     vocabulary: &Vocabulary<'_>,
     size: u16,
@@ -169,7 +170,7 @@ pub fn guarantee(
                 "warning: for a word and {other} the promise is a factor of e^{:.1}, above e^{WEAK}: it \
                  hardly limits what a release tells about which of them was drawn; at --epsilon {:.3} it is e^{WEAK}",
                 up(exponent, 0.1),
-                // Down: a larger one promises less.
+                // Rounded down, because a smaller ε promises more.
                 (WEAK / (distance + slack) * 1000.0).floor() / 1000.0,
             ));
         }

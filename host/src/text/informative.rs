@@ -1,13 +1,14 @@
-//! Which words tell the labels of a public corpus apart.
+//! The words that best distinguish the labels of a public corpus.
 //!
-//! A word is ranked by the mutual information of a document's label and whether the word occurs in it.
-//! What is ranked is public, so a list of the first words can be a fixed rule for private texts.
+//! A word is ranked by the mutual information of a document's label and the word's occurrence in
+//! the document. The corpus is public, so a list of the first words can be a fixed rule for private
+//! texts.
 
 use std::collections::HashMap;
 
 use undertone_core::lexicon::Word;
 
-/// How many documents of each label there are, and how many of them have a word.
+/// Counts of documents by label, in total and by word.
 #[derive(Clone, Debug, Default)]
 pub struct WordsByLabel {
     labels: HashMap<String, usize>,
@@ -19,13 +20,10 @@ impl WordsByLabel {
     /// Counts one public document with these words.
     ///
     /// # Leaks
-    /// What is counted is public.
+    /// None: the counts are of public documents.
     ///
     /// # Shapes
     /// `words`: in any order, any number of times.
-    ///
-    /// # Cost
-    /// A sort of the words.
     pub fn add(&mut self, label: &str, words: impl Iterator<Item = Word>) {
         let label = match self.labels.get(label) {
             Some(number) => *number,
@@ -53,8 +51,8 @@ impl WordsByLabel {
         self.labels.len()
     }
 
-    /// All words with their information about the label, in bits, the most informative first and equally
-    /// informative ones in byte order.
+    /// Returns all words with their information about the label, in bits, from most to least
+    /// informative; ties are in byte order.
     pub fn ranked(&self) -> Vec<(&str, f64)> {
         let mut ranked: Vec<(&str, f64)> = self
             .words
@@ -65,7 +63,7 @@ impl WordsByLabel {
         ranked
     }
 
-    /// Σ p(x, y)·log₂(p(x, y)/(p(x)·p(y))) over labels y and whether the document has the word, x.
+    /// Computes Σ p(x, y)·log₂(p(x, y)/(p(x)·p(y))) over labels y and occurrence x of the word.
     fn information(&self, with_word: &[u64]) -> f64 {
         let all = self.documents.iter().sum::<u64>() as f64;
         let with = with_word.iter().sum::<u64>() as f64;

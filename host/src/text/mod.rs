@@ -19,21 +19,21 @@ use crate::files::lines::Lines;
 /// The longest line of a list of words, in bytes.
 const LINE_LIMIT: usize = 1 << 16;
 
-/// The sentences of `text`, in order, each a trimmed part of it: those of
+/// Splits `text` into trimmed sentences, in order, by the rules of
 /// [`undertone_core::sentences`](mod@undertone_core::sentences), as on a device.
 ///
-/// Pieces without a letter or digit (rulers, lone punctuation) are dropped: they would only add
-/// vectors that mean nothing. Any string is accepted, and the splitting looks at nothing but `text`.
+/// Pieces without a letter or digit (rulers, lone punctuation) are dropped, because their vectors
+/// would mean nothing. Any string is accepted, and the result depends only on `text`.
 ///
 /// # Leaks
-/// Neighbours are lists of sentences: a character that merges or splits sentences changes several. Time
-/// depends on the text.
+/// Neighbours are lists of sentences: a character that merges or splits sentences changes several.
+/// Time depends on the text.
 ///
 /// # Shapes
 /// `text`: any.
 ///
 /// # Cost
-/// Linear in the text, whatever is in it.
+/// Linear in the length of any text.
 ///
 /// # Examples
 /// ```
@@ -47,16 +47,14 @@ pub fn sentences(text: &str) -> Vec<&str> {
     each_sentence(text).collect()
 }
 
-/// Where the first `count` sentences of a text end: its length if it has no more.
+/// Returns the offset at which the first `count` sentences of a text end: its length if it has no
+/// more.
 ///
 /// # Leaks
-/// Those of [`sentences`](sentences()).
+/// See [`sentences`](sentences()).
 ///
 /// # Shapes
 /// `text`: any.
-///
-/// # Cost
-/// Linear in these sentences.
 pub fn end_of_sentences(text: &str, count: usize) -> usize {
     let mut end = 0;
     for _ in 0..count {
@@ -68,7 +66,7 @@ pub fn end_of_sentences(text: &str, count: usize) -> usize {
     end
 }
 
-/// [`sentences`](sentences()), split only as far as they are read.
+/// [`sentences`](sentences()), split lazily.
 pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -78,12 +76,12 @@ pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Which words of a text count: a rule that looks at each word alone, and is public.
+/// A public rule that decides for each word alone whether it counts.
 #[derive(Clone, Debug)]
 pub struct WordFilter {
-    /// These do not.
+    /// Words that do not count.
     pub stop: HashSet<Word>,
-    /// If there is such a list, nothing but these.
+    /// If present, only these words count.
     pub keep: Option<HashSet<Word>>,
 }
 
@@ -98,16 +96,14 @@ impl Default for WordFilter {
 }
 
 impl WordFilter {
-    /// The words of `text` that count, in order, lower-cased.
+    /// Returns the words of `text` that count, in order and lower-cased.
     ///
     /// # Leaks
-    /// Which words count is decided word by word, so one changed word changes one. Time depends on the text.
+    /// The rule decides word by word, so changing one word changes one word of the result. Time
+    /// depends on the text.
     ///
     /// # Shapes
     /// `text`: any.
-    ///
-    /// # Cost
-    /// Linear in the text.
     ///
     /// # Examples
     /// ```
@@ -121,18 +117,19 @@ impl WordFilter {
     }
 }
 
-/// English words that say who writes rather than about what: pronouns, prepositions, auxiliary verbs and the
-/// like, NLTK's list of 198.
+/// English pronouns, prepositions, auxiliary verbs and the like, which reveal the writer more than
+/// the topic: NLTK's list of 198 words.
 pub fn english_stop_words() -> HashSet<Word> {
     let list = stop_words::get(stop_words::Language::English);
     list.iter().flat_map(|word| words(word)).collect()
 }
 
-/// The words of a list, one or more a line.
+/// Reads a list of words, one or more per line.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
-/// word.
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer than
+/// 64 KiB, or a file without a word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let fail = |problem| {
         Error::from(Cause::WordList {
@@ -155,27 +152,26 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     Ok(list)
 }
 
-/// What the author of a mail or Usenet message wrote: the message without its header, its signature
-/// and the lines it quotes.
+/// Returns the author's own text of a mail or Usenet message: no header, no signature, no
+/// quotations.
 ///
-/// - The header is what precedes the first empty line; without an empty line there is none.
-/// - If the header says so (MIME), the text is taken from its parts and decoded: of alternatives the plain
-///   text, of HTML its text, of attachments nothing. Character sets count only for what is encoded in
-///   ASCII: the rest of `message` is Unicode already.
-/// - The signature is what follows the last line `-- `, which is its delimiter (RFC 3676, 4.3); without
-///   such a line, what follows the last line of nothing but blanks and dashes. A message is never all
-///   signature.
-/// - Quoted are lines that start with `>` or `|`, and those that introduce a quotation ("… writes:",
+/// - The header is the text before the first empty line; a message without an empty line has none.
+/// - If the header declares MIME, the text is taken from the decoded parts: the plain-text
+///   alternative, the text of HTML, and no attachments. Character sets apply only to parts encoded
+///   in ASCII, because the rest of `message` is Unicode already.
+/// - The signature is the text after the last delimiter line `-- ` (RFC 3676, 4.3) or, without one,
+///   after the last line of only blanks and dashes. A message is never all signature.
+/// - Quotations are lines that start with `>` or `|`, and lines that introduce them ("… writes:",
 ///   "In article …").
 ///
-/// Rules of thumb, those of scikit-learn's 20 newsgroups data with `remove=('headers', 'footers',
-/// 'quotes')` but for the delimiter and for messages without an empty line. A text that is not a message
-/// loses its first and last paragraph to them.
+/// These are rules of thumb. They equal those of scikit-learn's 20 newsgroups data with
+/// `remove=('headers', 'footers', 'quotes')`, except for the delimiter and for messages without an
+/// empty line. A text that is not a message may lose its first and last paragraph.
 ///
 /// # Leaks
-/// Other forms of quotation stay, so this does not protect the people who are quoted. A changed line can
-/// make others count or not, so of a message that is private the sentences of what is left are protected, not
-/// its lines.
+/// Other forms of quotation stay, so the people who are quoted are not protected. A changed line
+/// can add or remove others, so the protected unit of a private message is the sentence of the
+/// result, not the line.
 ///
 /// # Shapes
 /// `message`: any text.
@@ -203,7 +199,7 @@ pub fn message_body(message: &str) -> String {
     }
 }
 
-/// Whether a header says how the text is written.
+/// Returns whether a header declares how the text is encoded.
 fn has_mime(header: &[&str]) -> bool {
     let fields = ["content-type:", "content-transfer-encoding:"];
     header.iter().any(|line| {
@@ -214,13 +210,13 @@ fn has_mime(header: &[&str]) -> bool {
     })
 }
 
-/// The text of the parts of a message that are to be read.
+/// Returns the text of the readable parts of a MIME message.
 fn mime_text(message: &str) -> Option<String> {
     let parsed = MessageParser::default().parse(message)?;
     let mut text = String::new();
     for part in parsed.text_bodies() {
         let raw = message.get(part.offset_body as usize..part.offset_end as usize)?;
-        // What is not ASCII was decoded before it came here, whatever character set the header names.
+        // Non-ASCII text was decoded on reading, whatever character set the header names.
         let is_decoded = part.encoding == Encoding::None && !raw.is_ascii();
         match &part.body {
             PartType::Text(_) if is_decoded => text += raw,
@@ -234,10 +230,10 @@ fn mime_text(message: &str) -> Option<String> {
     Some(text)
 }
 
-/// The lines of a body without the signature and quotations.
+/// Returns the lines of a body without signature and quotations.
 fn own_text(body: &[&str]) -> String {
     let body = without_margin(body);
-    // Many programs strip the blank of the delimiter.
+    // Many programs strip the trailing blank of the delimiter.
     let delimiter = |line: &&str| line.trim_end() == "--";
     let ruler = |line: &&str| line.trim().trim_matches('-').is_empty();
     let signature = body
@@ -251,7 +247,7 @@ fn own_text(body: &[&str]) -> String {
     without_margin(&own).join("\n")
 }
 
-/// The lines without the blank ones at both ends.
+/// Strips blank lines at both ends.
 fn without_margin<'a>(mut lines: &'a [&'a str]) -> &'a [&'a str] {
     while let [first, rest @ ..] = lines
         && first.trim().is_empty()
@@ -266,7 +262,7 @@ fn without_margin<'a>(mut lines: &'a [&'a str]) -> &'a [&'a str] {
     lines
 }
 
-/// Whether a line of a message is quoted or introduces a quotation.
+/// Returns whether a line of a message is quoted or introduces a quotation.
 fn quotes(line: &str) -> bool {
     ["In article", "Quoted from", "|", ">"]
         .iter()
@@ -276,17 +272,14 @@ fn quotes(line: &str) -> bool {
             .any(|part| line.contains(part))
 }
 
-/// A text as it is typed in haste: `share` of its words with more than three characters get one mistake, a letter too many,
-/// one that is missing, a wrong one, or two in the wrong order. For public texts: how much that costs.
+/// Adds typing errors to a public text, to measure their effect: `share` of the words longer than
+/// three characters get one extra, missing, wrong or transposed letter.
 ///
 /// # Leaks
-/// It gives out the text.
+/// The result contains the text.
 ///
 /// # Shapes
-/// `text`: any; `share`: `0..=1`; words are parted by spaces.
-///
-/// # Cost
-/// Linear in the text.
+/// `text`: any, split at spaces; `share`: `0..=1`.
 pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
     let mut rng = PublicRng::new(seed);
     let mut below = |n: usize| rng::below(&mut rng, n as u128) as usize;
@@ -390,19 +383,19 @@ mod tests {
         for (message, body) in [
             ("", ""),
             ("\n\n", ""),
-            // No empty line, no header.
+            // Without an empty line there is no header.
             ("one line", "one line"),
             ("two\nlines", "two\nlines"),
             ("> quoted", ""),
             ("A: b\n\n", ""),
-            // Not all is signature.
+            // A message is not all signature.
             ("A: b\n\nText.", "Text."),
             ("A: b\n\n\n\nText.\nMore.\n\n", "Text.\nMore."),
             ("A: b\n\n-----\nText.\nMore.", "-----\nText.\nMore."),
             ("A: b\n\n-- \nText.\n", "-- \nText."),
             ("A: b\n\nText.\n ---- \nAnn", "Text."),
             ("A: b\n\nText.\n\nMore.\n\nAnn", "Text.\n\nMore."),
-            // The delimiter counts more than an empty line after it.
+            // The delimiter takes precedence over an empty line after it.
             ("A: b\n\nText.\n\nMore.\n-- \nAnn\n\nDr.", "Text.\n\nMore."),
             ("A: b\n\nText.\n--\nAnn\n\nDr.", "Text."),
         ] {
@@ -435,7 +428,7 @@ mod tests {
                  --b\nContent-Type: text/csv\nContent-Disposition: attachment\n\nx,y\n--b--\n",
                 "Marked text.",
             ),
-            // The character set is that of the bytes before they became this text.
+            // The character set is that of the bytes before they were decoded to this text.
             (
                 "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\nFür mich.\n",
                 "Für mich.",
@@ -449,7 +442,7 @@ mod tests {
         }
     }
 
-    /// Strings made of what message rules look at.
+    /// Strings made of the characters that message rules examine.
     fn message() -> impl Strategy<Value = String> {
         let line = prop_oneof![
             Just(String::new()),
@@ -462,8 +455,8 @@ mod tests {
             .prop_map(|(lines, end)| lines.join(&end))
     }
 
-    /// Strings made of what sentence rules look at: terminators, quotes, brackets, list markers,
-    /// line ends, wide and combining characters.
+    /// Strings made of the characters that sentence rules examine: terminators, quotes, brackets,
+    /// list markers, line ends, wide and combining characters.
     fn marked_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             any::<char>().prop_map(String::from),
@@ -487,7 +480,8 @@ mod tests {
             for sentence in sentences(&text) {
                 prop_assert_eq!(sentence, sentence.trim());
                 prop_assert!(sentence.chars().any(char::is_alphanumeric));
-                // In order and without overlap: each one is found after the one before.
+                // In order and without overlap: each sentence starts after the end of the previous
+                // one.
                 let start = sentence.as_ptr() as usize - text.as_ptr() as usize;
                 let done = text.len() - rest.len();
                 prop_assert!(start >= done);
