@@ -1,8 +1,9 @@
-//! Starts and ends that words share, with vectors that add up to those of the words.
+//! Prefixes and suffixes shared by many words, with vectors that sum to those of the words.
 //!
-//! A list has the most frequent forms of a language; texts have the others, too. An affix is chosen if many words that
-//! the lexicon does not have whole fall into it and other entries by longest match. A tokenizer's training would choose by
-//! counts alone: with as many pieces of WordPiece, Turkish sentences are told apart 2 points worse.
+//! A list has the most frequent forms of a language; texts have other forms as well. An affix is
+//! chosen if longest match splits many words that are not entries themselves into it and other
+//! entries. A tokenizer's training counts alone would choose worse: with the same number of
+//! WordPiece pieces, Turkish sentences are told apart 2 points worse.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,17 +16,17 @@ use crate::error::{Error, Result};
 use crate::lexicon::distil::{Features, STRIPE, Stripes, solve};
 use crate::pack::{LexiconData, lexicon_pack};
 
-/// An affix that fewer words have is none.
+/// The least number of words that share an affix.
 const LEAST: u64 = 3;
 
-/// Candidates for an affix that stays, before and after those that are used least have gone.
+/// Candidates per affix to choose, before and after the least used ones are dropped.
 const CANDIDATES: [usize; 2] = [4, 2];
 
-/// The ridge of the vectors, in units of words.
+/// The ridge penalty of the vectors, in units of words.
 const RIDGE: f32 = 0.3;
 
-/// At most `most` affixes of the entries after the first `known`, and the vectors of those and of the affixes. `stripes` has the
-/// vectors of all entries.
+/// Returns at most `most` affixes of the entries after the first `known`, and the vectors of the
+/// known entries and of the affixes. `stripes` holds the vectors of all entries.
 pub(super) fn fitted(
     entries: &[(String, u16)],
     known: usize,
@@ -44,7 +45,7 @@ pub(super) fn fitted(
         return Ok((parts, stripes));
     }
     let parted = parted(own, &parts, others)?;
-    // Columns of words are given, those of affixes are solved for.
+    // The columns of words are given; those of affixes are solved for.
     let (mut given, mut wanted) = (Features::new(known), Features::new(parts.len()));
     for word in &parted {
         let (words, affixes): (Vec<usize>, Vec<usize>) =
@@ -68,7 +69,7 @@ pub(super) fn fitted(
     Ok((parts, stripes))
 }
 
-/// The affixes that most words of `others` need.
+/// Returns the affixes that most words of `others` contain.
 fn chosen(own: &[(String, u16)], others: &[(String, u16)], most: usize) -> Result<Vec<String>> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for (word, _) in others {
@@ -113,27 +114,28 @@ fn chosen(own: &[(String, u16)], others: &[(String, u16)], most: usize) -> Resul
     Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// Keeps the largest, equal ones in the order of their text.
+/// Keeps the `most` largest; ties are in the order of their text.
 fn best(parts: &mut Vec<(u64, String)>, most: usize) {
     parts.sort_unstable_by(|a, b| (Reverse(a.0), &a.1).cmp(&(Reverse(b.0), &b.1)));
     parts.truncate(most);
 }
 
-/// What each of `words` falls into by longest match: numbers of entries, and after them of affixes.
+/// Splits each of `words` by longest match, into the indices of entries and, after them, of
+/// affixes.
 fn parted(
     own: &[(String, u16)],
     parts: &[String],
     words: &[(String, u16)],
 ) -> Result<Vec<Vec<usize>>> {
     let entries = own.iter().map(|(word, _)| word).chain(parts);
-    // What continues a word is looked up as the end of one.
+    // A continuation is looked up as the end of a word.
     let whole = |word: &str| !word.starts_with(CONTINUATION);
     let texts = words.iter().map(|(word, _)| word.as_str());
     let texts = texts.map(|word| if whole(word) { word } else { "" });
     matches(entries.map(String::as_str), texts)
 }
 
-/// The numbers of the entries that each of `texts` falls into by longest match.
+/// Returns the indices of the entries into which longest match splits each of `texts`.
 pub(super) fn matches<'a>(
     entries: impl Iterator<Item = &'a str>,
     texts: impl Iterator<Item = &'a str>,

@@ -1,16 +1,16 @@
-//! From a neural sentence encoder to a lexicon that a device can use without it.
+//! Distillation of a neural sentence encoder into a lexicon that a device can use without it.
 //!
-//! A lexicon is fitted to what the encoder makes of the sentences of public corpora: the vectors of words
-//! and phrases are those with which the weighted mean of a sentence's words comes closest to the
-//! sentence's own vector (ridge regression). Three things make it good for documents:
+//! A lexicon is fitted to the encoder's vectors of sentences in public corpora. Ridge regression
+//! chooses the vectors of words and phrases so that the weighted mean of a sentence's words comes
+//! closest to the sentence's vector. Three choices make it good for documents:
 //!
 //! - The target is the sentence's vector moved towards the mean of its document. Scores add up the
-//!   evidence of sentences, so what counts of a word is what it says about its document.
-//! - Only the directions are kept in which sentences of one document resemble each other most.
-//! - The ridge pulls a word to what the encoder makes of it alone, which is what rare words are left
-//!   with, and a phrase to nothing: it only says what its words do not.
+//!   evidence of sentences, so a word should represent its document.
+//! - Only those directions are kept in which sentences of one document resemble each other most.
+//! - The ridge pulls a word to the encoder's vector of that word alone, which is all that rare
+//!   words have. It pulls a phrase to zero, because a phrase corrects the sum of its words.
 //!
-//! Everything here is public. No label of a corpus is used.
+//! Everything here is public. Labels of a corpus are not used.
 
 use std::collections::HashMap;
 
@@ -32,25 +32,26 @@ use crate::progress::Progress;
 /// The constant a of the weights.
 const WEIGHT_CONSTANT: f64 = 1e-3;
 
-/// This share of the coordinates fits a byte; the rest is clamped, so that a few outliers do not
+/// The share of coordinates that fit a byte. The rest is clamped, so that a few outliers do not
 /// coarsen all others.
 const UNCLAMPED: f64 = 0.999;
 
-/// How far the target of a sentence is moved to the mean of its document. With 0.5 or 0.7 instead of 0,
-/// validation documents of 20 Newsgroups and Amazon reviews gain 0.7 to 0.9 points of macro F1.
+/// How far the target of a sentence is moved to the mean of its document. Compared with 0, values
+/// of 0.5 or 0.7 add 0.7 to 0.9 points of macro F1 for validation documents of 20 Newsgroups and
+/// Amazon reviews.
 const OF_DOCUMENT: f32 = 0.7;
 
-/// The ridge of words, in units of sentences of one word, and of phrases.
+/// The ridge penalties of words and of phrases, in units of sentences of one word.
 const RIDGE: [f32; 2] = [0.2, 0.6];
 
-/// The most frequent pairs of words, as many as are fitted before those that matter most are kept, and how
-/// often they occur at least.
+/// The number of most frequent word pairs that are fitted before selection, and the least count of
+/// a pair.
 const PAIRS: (usize, u64) = (20_000, 10);
 
-/// Steps of the solver. More change no F1.
+/// Steps of the solver. More steps change no F1.
 const ITERATIONS: usize = 15;
 
-/// Rows whose products are formed at once: bounds the memory.
+/// Rows whose products are formed at once, which bounds the memory.
 const BLOCK: usize = 1024;
 
 /// Coordinates that are solved for together.
@@ -72,19 +73,19 @@ impl WordCounts {
         }
     }
 
-    /// The number of different words.
+    /// The number of distinct words.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// How much a word counts in a sentence, in 65535ths: a/(a + frequency).
+    /// The weight of a word in a sentence, a/(a + frequency), in 65535ths.
     pub fn weight(&self, word: &str) -> u16 {
         let count = Word::try_from(word).ok();
         let count = count.and_then(|word| self.counts.get(&word)).copied();
         weight(count.unwrap_or(0) as f64 / self.total.max(1) as f64)
     }
 
-    /// The `n` most frequent words with their frequencies; equally frequent ones in byte order.
+    /// Returns the `n` most frequent words with their frequencies; ties are in byte order.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
@@ -105,7 +106,7 @@ impl WordCounts {
     }
 }
 
-/// How large a lexicon is to be.
+/// The size of a lexicon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// The number of words, at least 2.
@@ -116,16 +117,18 @@ pub struct Size {
     pub dimension: usize,
 }
 
-/// Distils the encoder of `encoding` into a pack that holds a lexicon: the most frequent words of `documents`, and the
-/// phrases that change most.
+/// Distils the encoder of `encoding` into a pack with a lexicon of the most frequent words of
+/// `documents` and of the phrases that change most.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input); [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format or a dimension above
-/// the encoder's; [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors of the encoder.
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input);
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format or a
+/// dimension above the encoder's; [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors
+/// of the encoder.
 ///
 /// # Cost
-/// Encoding takes nearly all the time; then two fits, some seconds each for 200,000 sentences. Memory grows
-/// with the corpora: all texts, and the vectors of all sentences several times.
+/// Encoding takes nearly all the time. Two fits follow, of some seconds each for 200,000 sentences.
+/// Memory holds all texts, and the vectors of all sentences several times.
 ///
 /// # Source
 /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Hoerl
@@ -180,7 +183,7 @@ pub fn distil(
     lexicon_pack(&name, size.dimension, lexicon)
 }
 
-/// The fitted vectors of words, then of pairs of them, as bytes.
+/// Quantises the fitted vectors of words, then of word pairs, to bytes.
 pub(super) fn quantised(
     matching: Matching,
     words: &[(&str, u16)],
@@ -216,7 +219,7 @@ pub(super) fn quantised(
         .zip(pairs)
         .map(|(index, pair)| {
             let row = vector(index);
-            // A phrase has a step of its own: the weight that makes its largest coordinate 127.
+            // A phrase has its own step: the weight that makes its largest coordinate 127.
             let largest = row.iter().fold(0.0, |most: f32, x| most.max(x.abs())) / (127.0 * step);
             let weight = (largest * f32::from(u16::MAX))
                 .ceil()
@@ -229,21 +232,22 @@ pub(super) fn quantised(
     phrases.sort_unstable_by_key(|(words, ..)| *words);
     LexiconData {
         matching,
-        // Vectors of about the encoder's own length; only powers of two are possible.
+        // Scales vectors to about the encoder's length; only powers of two are possible.
         exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
         words: entries.into_iter().map(|(_, entry)| entry).collect(),
         phrases,
     }
 }
 
-/// The unit directions in which sentences of one document resemble each other most, `[dimension][n]`: the
-/// principal ones of the mean of xyᵀ over pairs x, y of different sentences of a document, every document
-/// weighing the same.
+/// Returns the unit directions in which sentences of one document resemble each other most,
+/// `[dimension][n]`. These are the principal directions of the mean of xyᵀ over pairs x, y of
+/// different sentences of a document, with equal weight for every document.
 fn shared_directions(documents: &DocumentVectors, n: usize) -> DMatrix<f64> {
     let d = documents.dimension();
     let centre = mean(documents.rows(), d);
     let mut gram = DMatrix::<f64>::zeros(d, d);
-    // Documents of one sentence have no pairs; if there are no others, the sentence is its own.
+    // Documents of one sentence have no pairs. If there are no others, the sentence is paired with
+    // itself.
     let sentences = |document: usize| documents.range(document).len();
     let single = (0..documents.len()).all(|document| sentences(document) < 2);
     for document in
@@ -272,7 +276,7 @@ fn shared_directions(documents: &DocumentVectors, n: usize) -> DMatrix<f64> {
     largest(gram, n)
 }
 
-/// The unit directions in which rows of a teacher differ most from their mean, `[dimension][n]`.
+/// Returns the unit directions in which the rows differ most from their mean, `[dimension][n]`.
 pub(super) fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> DMatrix<f64> {
     let centre = mean(rows, dimension);
     let mut gram = DMatrix::<f64>::zeros(dimension, dimension);
@@ -286,7 +290,7 @@ pub(super) fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> 
     largest(gram, n)
 }
 
-/// The eigenvectors of the `n` largest eigenvalues.
+/// Returns the eigenvectors of the `n` largest eigenvalues.
 fn largest(gram: DMatrix<f64>, n: usize) -> DMatrix<f64> {
     let d = gram.ncols();
     let eigen = SymmetricEigen::new(gram);
@@ -299,7 +303,7 @@ fn largest(gram: DMatrix<f64>, n: usize) -> DMatrix<f64> {
     DMatrix::from_columns(&columns)
 }
 
-/// Each sentence's vector, moved to the mean of its document.
+/// Moves each sentence's vector towards the mean of its document.
 fn of_documents(documents: &DocumentVectors) -> Vec<f32> {
     let d = documents.dimension();
     let mut rows = documents.rows().to_vec();
@@ -315,10 +319,10 @@ fn of_documents(documents: &DocumentVectors) -> Vec<f32> {
     rows
 }
 
-/// Some coordinates of all rows, in stripes.
+/// All rows, in stripes of [`STRIPE`] coordinates.
 pub(super) type Stripes = Vec<Vec<[f32; STRIPE]>>;
 
-/// The rows minus their mean, in these directions.
+/// Subtracts the mean from the rows and projects them onto these directions.
 pub(super) fn projected(rows: &[f32], full: usize, directions: &DMatrix<f64>) -> Stripes {
     let centre = mean(rows, full);
     (0..directions.ncols().div_ceil(STRIPE))
@@ -339,14 +343,14 @@ pub(super) fn projected(rows: &[f32], full: usize, directions: &DMatrix<f64>) ->
         .collect()
 }
 
-/// The words of sentences: each the number of a known word with its weight, or none.
+/// The words of sentences, as the numbers of known words, and the words' weights.
 struct Tokens {
     sentences: Vec<Vec<Option<u32>>>,
     weights: Vec<f32>,
 }
 
 impl Tokens {
-    /// The most frequent words are known.
+    /// The words in `known` get numbers.
     fn new(sentences: &[&str], known: &[(&str, f64)]) -> Self {
         let numbers: HashMap<&str, u32> =
             (0..).zip(known).map(|(i, (word, _))| (*word, i)).collect();
@@ -363,14 +367,14 @@ impl Tokens {
         }
     }
 
-    /// The pairs of known words that are next to each other.
+    /// Returns the pairs of adjacent known words.
     fn pairs(sentence: &[Option<u32>]) -> impl Iterator<Item = [u32; 2]> + '_ {
         sentence
             .windows(2)
             .filter_map(|pair| Some([pair[0]?, pair[1]?]))
     }
 
-    /// Those that are fitted, most frequent first.
+    /// Returns the pairs that are fitted, most frequent first.
     fn frequent_pairs(&self) -> Vec<[u32; 2]> {
         let mut counts: HashMap<[u32; 2], u64> = HashMap::new();
         for sentence in &self.sentences {
@@ -385,7 +389,7 @@ impl Tokens {
         pairs.into_iter().map(|(pair, _)| pair).collect()
     }
 
-    /// What multiplies the vectors of words and phrases in each sentence.
+    /// Returns the coefficients of the word and phrase vectors in each sentence.
     fn features(&self, pairs: &[[u32; 2]]) -> Features {
         let words = self.weights.len();
         let number: HashMap<[u32; 2], u32> = (words as u32..)
@@ -413,18 +417,18 @@ impl Tokens {
     }
 }
 
-/// A sparse matrix, a row for each sentence.
+/// A sparse matrix with a row for each sentence.
 pub(super) struct Features {
-    /// Columns of words; those of phrases follow.
+    /// The number of columns of words; columns of phrases follow.
     words: usize,
     all: usize,
-    /// Column and value.
+    /// Columns and values.
     entries: Vec<(u32, f32)>,
     ends: Vec<usize>,
 }
 
 impl Features {
-    /// No rows yet, and no phrases.
+    /// An empty matrix without columns of phrases.
     pub(super) fn new(words: usize) -> Self {
         Self {
             words,
@@ -434,7 +438,7 @@ impl Features {
         }
     }
 
-    /// Adds a row of these columns and values.
+    /// Adds a row with these columns and values.
     pub(super) fn row(&mut self, values: impl Iterator<Item = (u32, f32)>) {
         self.entries.extend(values);
         self.ends.push(self.entries.len());
@@ -447,7 +451,7 @@ impl Features {
             .map(|(start, end)| &self.entries[*start..*end])
     }
 
-    /// This matrix times `columns`.
+    /// Multiplies this matrix by `columns`.
     pub(super) fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
         self.rows()
             .map(|row| {
@@ -460,7 +464,7 @@ impl Features {
             .collect()
     }
 
-    /// Its transpose times `rows`.
+    /// Multiplies its transpose by `rows`.
     fn transposed_times(&self, rows: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
         let mut sums = vec![[0f32; STRIPE]; self.all];
         for (own, row) in self.rows().zip(rows) {
@@ -471,7 +475,7 @@ impl Features {
         sums
     }
 
-    /// The sum of squares of each column.
+    /// Returns the sum of squares of each column.
     pub(super) fn squares(&self) -> Vec<f32> {
         let mut squares = vec![0f32; self.all];
         for (column, value) in &self.entries {
@@ -487,12 +491,13 @@ fn add_scaled(to: &mut [f32; STRIPE], factor: f32, from: &[f32; STRIPE]) {
     }
 }
 
-/// The vectors of words and phrases that give `targets`, pulled to `own` and to zero.
+/// Fits the vectors of words and phrases to `targets`. The ridge pulls words to `own` and phrases
+/// to zero.
 pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
     let squares = features.squares();
     let penalties = |column| RIDGE[usize::from(column >= features.words)];
     let stripes = targets.par_iter().zip(own);
-    // The words' own vectors, as long as fits the sentences best.
+    // Scales the words' own vectors to the length that fits the sentences best.
     let at_own: Vec<_> = stripes
         .map(|(target, own)| {
             let mut start = own.clone();
@@ -523,8 +528,8 @@ pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stri
         .collect()
 }
 
-/// Ridge regression by conjugate gradients, preconditioned by the diagonal; starts at, and is pulled to, what
-/// `solution` has.
+/// Solves ridge regression by conjugate gradients with a diagonal preconditioner. The given
+/// `solution` is both the start and the point that the ridge pulls to.
 pub(super) fn solve(
     features: &Features,
     target: &[[f32; STRIPE]],
@@ -567,7 +572,7 @@ pub(super) fn solve(
     }
 }
 
-/// The inner product of each column of the one with that of the other.
+/// Returns the inner products of corresponding columns.
 fn dots(a: &[[f32; STRIPE]], b: &[[f32; STRIPE]]) -> [f64; STRIPE] {
     let mut sums = [0f64; STRIPE];
     for (a, b) in a.iter().zip(b) {
@@ -578,7 +583,7 @@ fn dots(a: &[[f32; STRIPE]], b: &[[f32; STRIPE]]) -> [f64; STRIPE] {
     sums
 }
 
-/// Quotients of each column; 0 where a column is solved.
+/// Divides column by column; 0 for a column that is solved.
 fn quotients(a: &[f64; STRIPE], b: &[f64; STRIPE]) -> [f32; STRIPE] {
     std::array::from_fn(|i| {
         if b[i] > 0.0 {
@@ -598,7 +603,8 @@ fn advance(to: &mut [[f32; STRIPE]], step: &[f32; STRIPE], direction: &[[f32; ST
     }
 }
 
-/// The `most` pairs whose vectors move sentences most, by the sum of squares over all sentences.
+/// Returns the `most` pairs whose vectors change sentences most, by the sum of squares over all
+/// sentences.
 fn most_moving(
     features: &Features,
     fitted: &Stripes,
@@ -622,7 +628,7 @@ fn most_moving(
     order.into_iter().map(|(_, pair)| pair).collect()
 }
 
-/// What a word of this frequency weighs, in 65535ths.
+/// The weight of a word of this frequency, in 65535ths.
 pub(super) fn weight(frequency: f64) -> u16 {
     let weight = WEIGHT_CONSTANT / (WEIGHT_CONSTANT + frequency);
     (weight * f64::from(u16::MAX)).round().max(1.0) as u16

@@ -1,4 +1,4 @@
-//! Word vectors: fitted to a neural encoder, made of a word list by a teacher, or read from a file.
+//! Lexicons of word vectors: distilled from an encoder, made from a word list, or read from a file.
 
 mod affixes;
 pub mod distil;

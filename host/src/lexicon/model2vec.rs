@@ -1,18 +1,20 @@
-//! Static embeddings of others as a lexicon.
+//! Lexicons made from the static embeddings of other projects.
 //!
-//! [model2vec](https://github.com/MinishLab/model2vec) makes folders with two files: `tokenizer.json`, whose vocabulary may
-//! be of WordPiece, Unigram, BPE or whole words, and `model.safetensors` with these tensors:
+//! [model2vec](https://github.com/MinishLab/model2vec) writes a folder with two files:
+//! `tokenizer.json`, with a vocabulary of WordPiece, Unigram, BPE or whole words, and
+//! `model.safetensors` with these tensors:
 //!
 //! | tensor | content |
 //! | --- | --- |
-//! | `embeddings`, or `embedding.weight` as sentence-transformers has it | `[rows][d]` of f16, f32, f64 or i8 |
+//! | `embeddings`, or `embedding.weight` in sentence-transformers | `[rows][d]` of f16, f32, f64 or i8 |
 //! | `mapping`, optional | `[tokens]` of i32 or i64: the row of each token; without it, row = token |
-//! | `weights`, optional | `[tokens]` of f16, f32 or f64: what each token counts; without it, 1 |
+//! | `weights`, optional | `[tokens]` of f16, f32 or f64: the weight of each token; without it, 1 |
 //!
-//! Tokens become entries that are [matched by longest match](undertone_core::lexicon::Matching::Longest). That is how
-//! WordPiece finds them, and near to what the others do. Tokens with punctuation have no entry, and as a device lower-cases every text, a
-//! token with capitals counts only if its lower-cased form is missing. A tokenizer that strips accents leaves accented words to
-//! their pieces.
+//! Tokens become entries that are [matched by longest
+//! match](undertone_core::lexicon::Matching::Longest), as in WordPiece; the other tokenizers split
+//! similarly. Tokens with punctuation have no entry. A device lower-cases every text, so a token
+//! with capitals counts only if its lower-cased form is missing. If the tokenizer strips accents,
+//! accented words are split into pieces.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -38,7 +40,7 @@ pub struct Model {
     /// Entries with their tokens, in the order of the vocabulary.
     entries: Vec<(String, u32)>,
     tensors: Tensors,
-    /// How often each token occurs in corpora.
+    /// The number of occurrences of each token in corpora.
     counts: HashMap<u32, u64>,
 }
 
@@ -55,8 +57,10 @@ impl Model {
     /// Reads a folder.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a file that is not what the [module](self) says, a
-    /// number that is not finite, or a vocabulary without a usable token.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a file that does not match the
+    /// [module](self) description, a number that is not finite, or a vocabulary without a usable
+    /// token.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
         let read = |file: &str| {
@@ -96,7 +100,7 @@ impl Model {
         })
     }
 
-    /// Counts the tokens of a public document: [`pieces`](Model::pieces) then has those first that occur most.
+    /// Counts the tokens of a public document, which sets the order of [`pieces`](Model::pieces).
     pub fn count(&mut self, document: &CorpusDocument) {
         let encoding = onnx::encode(&self.tokenizer, &document.text);
         for token in encoding.iter().flat_map(|encoding| encoding.get_ids()) {
@@ -109,8 +113,8 @@ impl Model {
         self.tensors.dimension
     }
 
-    /// The entries with their vectors: first those that occur most in what was counted, equally frequent ones in the order of the
-    /// vocabulary, which most tokenizers have in the order of frequency.
+    /// Returns the entries with their vectors, those with the most counted occurrences first. Ties
+    /// stay in the order of the vocabulary, which most tokenizers sort by frequency.
     pub fn pieces(&self) -> Pieces {
         let count = |token: u32| self.counts.get(&token).copied().unwrap_or(0);
         let mut entries: Vec<&(String, u32)> = self.entries.iter().collect();
@@ -138,15 +142,15 @@ impl Model {
     }
 }
 
-/// How a vocabulary says which tokens continue a word.
+/// How a vocabulary marks the tokens that continue a word.
 enum Continuation {
-    /// Tokens are bytes written as characters; those that start a word start with a space.
+    /// Tokens are bytes written as characters; those that start a word begin with a space.
     Bytes(DecoderWrapper),
-    /// Those that start a word start with [`SPACE`].
+    /// Tokens that start a word begin with [`SPACE`].
     Space,
-    /// Those that continue a word start with this.
+    /// Tokens that continue a word begin with this prefix.
     Prefix(String),
-    /// It does not: tokens are words.
+    /// Tokens are whole words.
     Never,
 }
 
@@ -163,7 +167,7 @@ impl Continuation {
         }
         let is_word_piece = matches!(tokenizer.get_model(), ModelWrapper::WordPiece(_));
         let tokens = vocabulary.iter().map(|(token, _)| token.as_str());
-        // WordPiece has a prefix for the others, and its tokens may have this character as a text has it.
+        // WordPiece marks continuations by a prefix, so its tokens may contain `SPACE` as text.
         if !is_word_piece && writes_spaces(tokens) {
             return Self::Space;
         }
@@ -178,7 +182,7 @@ impl Continuation {
         }
     }
 
-    /// The text of a token, and whether it continues a word.
+    /// Returns the text of a token, and whether it continues a word.
     fn split(&self, token: &str) -> (String, bool) {
         let after = |space: char, text: &str| match text.strip_prefix(space) {
             Some(own) => (own.to_owned(), false),
@@ -199,7 +203,7 @@ impl Continuation {
     }
 }
 
-/// The entries of a vocabulary and their tokens, in its order.
+/// Returns the entries of a vocabulary with their tokens, in its order.
 fn entries(tokenizer: &Tokenizer) -> Vec<(String, u32)> {
     let special: HashSet<u32> = tokenizer
         .get_added_tokens_decoder()
@@ -265,7 +269,7 @@ impl Tensors {
         })
     }
 
-    /// The embedding of a token.
+    /// Returns the embedding of a token.
     fn row(&self, token: u32) -> Option<&[f32]> {
         let token = token as usize;
         let row = match &self.mapping {
@@ -280,7 +284,7 @@ impl Tensors {
     }
 }
 
-/// The elements of a tensor of numbers, all finite as f32.
+/// Returns the elements of a tensor as f32, all finite.
 fn numbers(tensor: &TensorView<'_>) -> Result<Vec<f32>, String> {
     let data = tensor.data();
     let numbers: Vec<f32> = match tensor.dtype() {
@@ -300,7 +304,7 @@ fn numbers(tensor: &TensorView<'_>) -> Result<Vec<f32>, String> {
     }
 }
 
-/// The elements of a tensor of places.
+/// Returns the elements of a tensor of indices.
 fn integers(tensor: &TensorView<'_>) -> Result<Vec<usize>, String> {
     let data = tensor.data();
     let integers: Vec<i64> = match tensor.dtype() {

@@ -1,12 +1,13 @@
-//! From a word list and what a teacher makes of each word to a lexicon, for any language.
+//! Lexicons for any language, made from a word list and a teacher's vector of each word.
 //!
-//! A *teacher* is any encoder that turns a word into a vector: static embeddings made of one are nearly as good
-//! for topics as itself, and need no corpus. The words become the entries of a lexicon that is
-//! [matched by its longest entries](Matching::Longest), so that languages without spaces need no other tool. Each word weighs
-//! less the more frequent it is, and the vectors keep the directions in which they differ most.
+//! A *teacher* is any encoder that turns a word into a vector. Static embeddings made by it are
+//! nearly as good for topics as the teacher itself, and need no corpus. The words become the
+//! entries of a lexicon that is [matched by its longest entries](Matching::Longest), so languages
+//! without spaces need no other tool. Frequent words weigh less. Vectors keep the directions in
+//! which they differ most.
 //!
-//! Lexicons of several languages that one multilingual teacher made share a [`Space`] if it is asked for: then heads fitted
-//! on texts of one language serve the others.
+//! Lexicons of several languages made by one multilingual teacher can share a [`Space`]. Heads
+//! fitted on texts of one language then serve the others.
 //!
 //! Everything here is public.
 
@@ -30,40 +31,42 @@ use crate::lexicon::word_vectors::Matrix;
 use crate::pack::{lexicon_pack, limit};
 use crate::progress::Progress;
 
-/// Words of a language with how frequent they are.
+/// Words of a language with their frequencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WordList {
-    /// The name of the file without its endings.
+    /// The name of the file without its extensions.
     pub name: String,
-    /// All lines: words as they are written there.
+    /// All lines, as written.
     pub lines: Vec<String>,
-    /// The words that a lexicon can have, most frequent first; equally frequent ones in the order of the list.
+    /// The words that a lexicon can hold, most frequent first; ties are in the order of the list.
     pub words: Vec<ListedWord>,
 }
 
-/// A word that a lexicon can have.
+/// A word that a lexicon can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedWord {
-    /// Its place among the lines: the first, if several give the same entry.
+    /// The index of its line: the first, if several lines give the same entry.
     pub line: usize,
-    /// How the lexicon has it.
+    /// The entry in the lexicon.
     pub entry: String,
     /// Its share of all words of a text, `0..=1`.
     pub frequency: f64,
 }
 
 impl WordList {
-    /// Reads a list: one word a line, and after a tab how often it occurs, as a count or as a share. Without these
-    /// numbers the list is in the order of frequency, and Zipf's law gives the shares.
+    /// Reads a list: one word per line, optionally followed by a tab and its frequency as a count
+    /// or a share. Without frequencies, the list must be in the order of frequency, and Zipf's law
+    /// gives the shares.
     ///
-    /// Blank lines are skipped. Words are lower-cased; lines that then have the same word count as one,
-    /// and lines with anything else than one run of letters, digits and marks are left out. A word that
-    /// continues another starts with `##`.
+    /// Blank lines are skipped. Words are lower-cased, and lines that then have the same word count
+    /// as one. Lines with anything else than one run of letters, digits and marks are left out. A
+    /// word that continues another starts with `##`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8, longer than 16 MiB, or
-    /// without its number where the first line has one; for a number that is not finite or below 0; for a list
-    /// without a usable word.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer
+    /// than 16 MiB, a missing frequency if the first line has one, a frequency that is not finite
+    /// or below 0, or a list without a usable word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let fail = |problem| {
@@ -133,7 +136,7 @@ impl WordList {
         })
     }
 
-    /// The words with what a teacher made of them: `rows` has one for each line of the list.
+    /// Combines the words with a teacher's vectors: `rows` has one row for each line of the list.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of rows.
@@ -151,7 +154,7 @@ impl WordList {
         Ok(self.pieces(self.name.clone(), vectors, rows.columns))
     }
 
-    /// The words with what an encoder makes of each alone.
+    /// Combines the words with an encoder's vector of each word alone.
     ///
     /// # Errors
     /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors of the encoder.
@@ -180,7 +183,7 @@ impl WordList {
     }
 }
 
-/// A listed word without its prefix, and whether it had one.
+/// Strips the continuation prefix of a listed word, and returns whether it had one.
 fn own_text(line: &str) -> (&str, bool) {
     match line.strip_prefix(CONTINUATION) {
         Some(own) => (own, true),
@@ -188,7 +191,7 @@ fn own_text(line: &str) -> (&str, bool) {
     }
 }
 
-/// The usable words among `lines`.
+/// Returns the usable words among `lines`.
 fn listed(lines: &[String], counts: &[f64]) -> Vec<ListedWord> {
     let total: f64 = counts.iter().sum();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -221,10 +224,11 @@ fn listed(lines: &[String], counts: &[f64]) -> Vec<ListedWord> {
 pub struct Space(DMatrix<f64>);
 
 impl Space {
-    /// The `dimension` directions in which these rows differ most from their mean.
+    /// Finds the `dimension` directions in which these rows differ most from their mean.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for more directions than coordinates, or more than 512.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for more directions than
+    /// coordinates, or more than 512.
     pub fn new(rows: &Matrix, dimension: usize) -> Result<Self> {
         space_of(&rows.elements, rows.columns, dimension)
     }
@@ -239,9 +243,9 @@ fn space_of(rows: &[f32], columns: usize, dimension: usize) -> Result<Space> {
 /// Entries of a lexicon that is matched by its longest entries, with vectors of any length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pieces {
-    /// What the lexicon is named after.
+    /// The name of the lexicon.
     pub name: String,
-    /// Entries, each once, and what they weigh in 65535ths; most useful first.
+    /// Distinct entries with their weights in 65535ths, most useful first.
     pub entries: Vec<(String, u16)>,
     /// `[entries][dimension]`, row-major, finite.
     pub vectors: Vec<f32>,
@@ -250,16 +254,18 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// A pack with a lexicon of the first entries.
+    /// Makes a pack with a lexicon of the first entries.
     ///
-    /// The mean of all entries is subtracted, whatever the space. Affixes are the starts and ends that most of the entries
-    /// beyond the first share. Their vectors are fitted so that those of the parts of a word add up to its own:
-    /// compounds and inflected forms that no list has then count for what their parts say. Texts move the vectors as
-    /// [`distil`](crate::lexicon::distil::distil) does.
+    /// The mean of all entries is subtracted in any space. Affixes are the prefixes and suffixes
+    /// that most of the remaining entries share. Their vectors are fitted so that the parts of a
+    /// word sum to its vector; compounds and inflected forms that no list has are then represented
+    /// by their parts. Texts adjust the vectors as in [`distil`](crate::lexicon::distil::distil).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or vectors of another length in the space or
-    /// for the texts; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of vectors than texts.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or
+    /// a space or texts with vectors of another length;
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if the numbers of vectors and texts
+    /// differ.
     ///
     /// # Cost
     /// d²·entries multiplications for d coordinates, and d³ for the directions.
@@ -300,7 +306,7 @@ impl Pieces {
         lexicon_pack(&format!("lexicon:{}", self.name), dimension, lexicon)
     }
 
-    /// Refuses vectors of a teacher that are not as long as those of the entries.
+    /// Refuses vectors of a teacher whose length differs from that of the entries.
     fn same_length(&self, found: usize) -> Result<()> {
         limit(
             "coordinates of a teacher's vector",
@@ -311,12 +317,12 @@ impl Pieces {
     }
 }
 
-/// How a lexicon is made of pieces.
+/// The plan for a lexicon.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// What the coordinates are.
+    /// The coordinate system.
     pub space: SpaceChoice<'a>,
-    /// The most entries that are kept, at least 2.
+    /// The most entries to keep, at least 2.
     pub words: usize,
     /// The most affixes.
     pub affixes: usize,
@@ -324,17 +330,17 @@ pub struct Plan<'a> {
     pub texts: Option<Texts<'a>>,
 }
 
-/// Public texts and what the teacher makes of each.
+/// Public texts with the teacher's vector of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts<'a> {
-    /// A text each, best one sentence.
+    /// The texts, preferably of one sentence each.
     pub documents: &'a [CorpusDocument],
-    /// A row each.
+    /// One row per text.
     pub vectors: &'a Matrix,
 }
 
 impl Texts<'_> {
-    /// What multiplies the vectors of entries in each text.
+    /// Returns the coefficients of the entries' vectors in each text.
     fn features(&self, entries: &[(&str, u16)]) -> Result<Features> {
         let found = self.vectors.elements.len() / self.vectors.columns;
         if found != self.documents.len() {
@@ -359,11 +365,11 @@ impl Texts<'_> {
     }
 }
 
-/// What the coordinates of a lexicon are.
+/// The choice of a lexicon's coordinates.
 #[derive(Clone, Copy, Debug)]
 pub enum SpaceChoice<'a> {
-    /// Those of this space.
+    /// The coordinates of this space.
     Given(&'a Space),
-    /// Along so many principal directions of the entries' own vectors.
+    /// The given number of principal directions of the entries' own vectors.
     Own(usize),
 }

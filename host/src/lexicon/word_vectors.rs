@@ -1,9 +1,9 @@
-//! Word vectors from a file, and the lexicon that a device makes of them.
+//! Word vectors from a file, and the lexicon made from them.
 //!
 //! | ending | content |
 //! | --- | --- |
-//! | `.npy` | a matrix of f16, f32 or f64; its words, one a line, are in `NAME.vocab.txt` beside `NAME.npy`, `NAME.f16.npy` ... |
-//! | `.txt`, `.vec` | GloVe or word2vec text: a word and its coordinates a line; a first line of two numbers is word2vec's count of words and coordinates |
+//! | `.npy` | a matrix of f16, f32 or f64; its words, one per line, are in `NAME.vocab.txt` beside `NAME.npy`, `NAME.f16.npy` ... |
+//! | `.txt`, `.vec` | GloVe or word2vec text: a word and its coordinates per line; a first line of two numbers is word2vec's count of words and coordinates |
 //!
 //! Text may be gzipped (`.txt.gz`, `.vec.gz`). Everything here is public.
 
@@ -24,22 +24,23 @@ use crate::files::lines::{Lines, unzipped};
 use crate::lexicon::distil::WordCounts;
 use crate::pack::{LexiconData, lexicon_pack, limit};
 
-/// The longest line of a text file, in bytes: a word and [`MAX_LEXICON_DIMENSION`] coordinates have room.
+/// The longest line of a text file, in bytes: enough for a word and [`MAX_LEXICON_DIMENSION`]
+/// coordinates.
 const LINE_LIMIT: usize = 1 << 16;
 
-/// The exponents that the coordinates of a lexicon may have.
+/// The allowed exponents of a lexicon's coordinates.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -16..=32;
 
 /// Words and their vectors, in the order of their file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
-    /// The name of the file without its endings.
+    /// The name of the file without its extensions.
     pub name: String,
-    /// The words as they are written there.
+    /// The words, as written.
     pub words: Vec<String>,
     /// `[words][dimension]`, row-major, finite.
     pub vectors: Vec<f32>,
-    /// The number of coordinates, `1..=4096`; at most 512 of a text file.
+    /// The number of coordinates, `1..=4096`; at most 512 for a text file.
     pub dimension: usize,
 }
 
@@ -52,40 +53,42 @@ pub struct Matrix {
     pub columns: usize,
 }
 
-/// A pack with nothing but a lexicon, and what became of the words.
+/// A pack that holds only a lexicon, and statistics of its words.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// The pack.
     pub pack: Vec<u8>,
-    /// Words in it.
+    /// The number of its words.
     pub words: usize,
-    /// Words that no text yields as one word: several words in one, punctuation, too long, or a
-    /// capitalised form of another.
+    /// The number of words that no text yields as one word: several words in one, punctuation, too
+    /// long, or a capitalised form of another.
     pub unusable: usize,
-    /// Words that an earlier line had.
+    /// The number of words that an earlier line had.
     pub duplicates: usize,
-    /// Words without a vector: all coordinates are zero, or vanish in rounding to bytes.
+    /// The number of words whose coordinates are all zero, or become zero when rounded to bytes.
     pub zero: usize,
-    /// Usable words after the last one taken.
+    /// The number of usable words after the last one taken.
     pub cut: usize,
-    /// Coordinates are multiples of 2^(this), from −127 to 127 times.
+    /// Coordinates are multiples of 2^`exponent`, from −127 to 127 times.
     pub exponent: i32,
-    /// Coordinates that are larger and were clamped.
+    /// The number of larger coordinates, which were clamped.
     pub clamped: usize,
-    /// The root of the squared quantisation errors over the squared coordinates.
+    /// The root of the sum of squared quantisation errors over the sum of squared coordinates.
     pub relative_error: f64,
 }
 
 impl Vectors {
-    /// Reads word vectors; the end of the file name says how, see the [module](self).
+    /// Reads word vectors; the [module](self) table gives the format for each file name.
     ///
-    /// Memory is that of the matrix as f32 (up to twice, of a text file, whose length is not known before)
-    /// and of the words.
+    /// Memory holds the matrix as f32 and the words; the matrix of a text file takes up to twice
+    /// its size, because its length is not known in advance.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another ending, a matrix that is not of floats or not
-    /// two-dimensional, another number of words than rows, rows of different lengths,
-    /// more than 4096 coordinates (512 in a text file), a coordinate that is not a finite f32, or no word.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another extension, a matrix that is
+    /// not of floats or not two-dimensional, different numbers of words and rows, rows of different
+    /// lengths, more than 4096 coordinates (512 in a text file), a coordinate that is not a finite
+    /// f32, or no word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -141,7 +144,7 @@ impl Vectors {
                 Ok(None) => break,
                 Err(problem) => return Err(line_problem(path, line, problem)),
             };
-            // A no-break space may be a part of a word.
+            // A word may contain a no-break space.
             let fields: Vec<&str> = text
                 .split([' ', '\t', '\n', '\r'])
                 .filter(|field| !field.is_empty())
@@ -157,7 +160,8 @@ impl Vectors {
                 (promised, dimension) = (Some(count), Some(columns as usize));
                 continue;
             }
-            // In front of a coordinate, a space parts it from a word that is empty or itself a space.
+            // A space before the first coordinate separates it from a word that is empty or itself
+            // a space.
             let is_wordless = text.starts_with([' ', '\t']) && fields[0].parse::<f32>().is_ok();
             let found = fields.len() - usize::from(!is_wordless);
             let columns = match dimension {
@@ -172,7 +176,7 @@ impl Vectors {
                     "{found} coordinates, the lines before have {columns}"
                 ));
             }
-            // Some files have words with spaces in them, and words that are numbers.
+            // Some files have words that contain spaces, and words that are numbers.
             let (word, values) = fields.split_at(fields.len() - columns);
             for (column, value) in (1..).zip(values) {
                 match value.parse::<f32>() {
@@ -222,7 +226,7 @@ impl Vectors {
         })
     }
 
-    /// The vector of the word at `index`.
+    /// Returns the vector of the word at `index`.
     ///
     /// # Panics
     /// If there is no such word.
@@ -230,7 +234,7 @@ impl Vectors {
         &self.vectors[index * self.dimension..][..self.dimension]
     }
 
-    /// The rows with these numbers, in this order.
+    /// Returns the rows with these indices, in this order.
     ///
     /// # Panics
     /// If there is no such row.
@@ -247,24 +251,24 @@ impl Vectors {
         }
     }
 
-    /// A pack with a lexicon of the first `most` usable words.
+    /// Makes a pack with a lexicon of the first `most` usable words.
     ///
-    /// A word is entered as the device looks it up: lower-cased, and only if
-    /// `words` yields it whole. A word with capitals counts only if
-    /// its lower-cased form is missing; of equal words the first counts; words without a vector
-    /// are left out. The order of the file is kept until the cut, so that a file in the order of
-    /// frequency loses its rarest words.
+    /// A word is entered in the form that a device looks up: lower-cased, and only if the word
+    /// splitter yields it whole. A word with capitals counts only if its lower-cased form is
+    /// missing. The first of equal words counts, and words without a vector are left out. The
+    /// file's order is kept until the cut, so a file sorted by frequency loses its rarest words.
     ///
-    /// Coordinates become bytes times a power of two, the same for all words, so that distances stay
-    /// what they are. It is the power with the smallest sum of squared errors: a finer step may clamp
-    /// a few large coordinates.
+    /// Coordinates become bytes times one power of two for all words, which preserves the ratios of
+    /// distances. The power has the smallest sum of squared errors, so a finer step may clamp a few
+    /// large coordinates.
     ///
-    /// In sentence vectors a word weighs a/(a + frequency) by its frequency in `counts`; without them,
-    /// or if it is missing there, it weighs 1.
+    /// The weight of a word in sentence vectors is a/(a + frequency), by its frequency in `counts`.
+    /// It is 1 without `counts`, or if `counts` lacks the word.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `most` is not 1 to 65 536, or for more than 512 coordinates; [`ErrorKind::Input`](crate::error::ErrorKind::Input);
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a coordinate that no pack can hold.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `most` is not 1 to 65 536, or
+    /// for more than 512 coordinates; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no
+    /// word is usable, or for a coordinate that no pack can hold.
     pub fn lexicon_pack(&self, counts: Option<&WordCounts>, most: usize) -> Result<Vocabulary> {
         limit("words", most, 1, MAX_WORDS as usize)?;
         let mut made = Vocabulary {
@@ -304,7 +308,7 @@ impl Vectors {
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
             matching: Matching::Words,
-            // A sentence vector has 8 more bits than the words'.
+            // A sentence vector has 8 more bits than the words' vectors.
             exponent: made.exponent - 8,
             words: entries,
             phrases: Vec::new(),
@@ -315,7 +319,8 @@ impl Vectors {
 }
 
 impl Vectors {
-    /// The words that a text can yield and that have a vector, with their keys; counts the others in `made`.
+    /// Returns the words that a text can yield and that have a vector, with their keys. Counts the
+    /// others in `made`.
     fn usable(&self, made: &mut Vocabulary) -> Vec<(usize, String)> {
         let starts_words = writes_spaces(self.words.iter().map(String::as_str));
         let mut usable = Vec::new();
@@ -334,12 +339,12 @@ impl Vectors {
         usable
     }
 
-    /// A usable word as texts have it.
+    /// A usable word, as written in texts.
     fn text(&self, index: usize) -> &str {
         self.words[index].trim_start_matches(SPACE)
     }
 
-    /// The first `most` different keys; counts the others in `made`.
+    /// Returns the first `most` different keys. Counts the others in `made`.
     fn choose<'a>(
         &self,
         usable: &'a [(usize, String)],
@@ -372,9 +377,10 @@ impl Matrix {
     /// Reads a `.npy` file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for an array that is not of floats or not
-    /// two-dimensional, rows of more than 4096 coordinates, fewer bytes than its header says, or a coordinate that is not a
-    /// finite f32.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for an array that is not of floats or
+    /// not two-dimensional, rows of more than 4096 coordinates, fewer bytes than its header claims,
+    /// or a coordinate that is not a finite f32.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let source = foreign::open(path)?;
@@ -392,7 +398,7 @@ impl Matrix {
         };
         let (rows, columns) = (*rows, *columns);
         check_dimension(path, columns, MAX_DIMENSION)?;
-        // A header may claim anything. An element has two bytes at least.
+        // A header may claim any size, but each element takes at least two bytes.
         let elements = rows.saturating_mul(columns);
         if elements > bytes / 2 {
             return Err(fail(path)(format!(
@@ -421,7 +427,7 @@ impl Matrix {
 }
 
 impl Vocabulary {
-    /// Chooses the step with the smallest error for these coordinates, gives it, and notes what it costs.
+    /// Returns the step with the smallest error for these coordinates, and records its effects.
     fn scale<I: Iterator<Item = f64>>(&mut self, coordinates: impl Fn() -> I) -> Result<f64> {
         let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let Some(fitting) = EXPONENTS
@@ -451,10 +457,11 @@ impl Vocabulary {
     }
 }
 
-/// The character that starts a word in vocabularies of SentencePiece; other entries continue one.
+/// The character that starts a word in SentencePiece vocabularies; other entries continue a word.
 pub(super) const SPACE: char = '▁';
 
-/// Whether entries that start words begin with [`SPACE`]: a few may have it for other reasons.
+/// Returns whether [`SPACE`] marks the starts of words, rather than being in a few entries by
+/// chance.
 pub(super) fn writes_spaces<'a>(entries: impl Iterator<Item = &'a str>) -> bool {
     let (mut all, mut starting) = (0u64, 0u64);
     for entry in entries {
@@ -465,7 +472,7 @@ pub(super) fn writes_spaces<'a>(entries: impl Iterator<Item = &'a str>) -> bool 
     starting > 0 && starting >= all / 16
 }
 
-/// The word as the device looks it up, if a text can yield it.
+/// Returns the form of a word that a device looks up, if a text can yield it.
 fn key(word: &str) -> Option<String> {
     lexicon::word(word).map(|key| key.as_str().to_owned())
 }
@@ -492,11 +499,11 @@ fn check_dimension(path: &Path, found: u64, most: u32) -> Result<()> {
     )))
 }
 
-/// The longest header of a `.npy` file; that of a matrix takes 128 bytes.
+/// The longest accepted header of a `.npy` file, in bytes; that of a matrix takes 128.
 const NPY_HEADER: usize = 4096;
 
-/// Refuses headers that the crate takes gigabytes for, or years, or that it panics at: it makes as much room as a file
-/// says that its header needs, and takes twice as long over every bracket within another.
+/// Refuses headers that `npyz` would spend gigabytes or years on, or panic at. It allocates the
+/// claimed length of the header, and its time doubles with every nested bracket.
 fn check_header(start: &[u8]) -> std::result::Result<(), String> {
     let (length, header) = match start {
         [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, rest @ ..] => {
@@ -517,7 +524,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
             d,
             rest @ ..,
         ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
-        // npyz reports the error.
+        // `npyz` reports the error.
         _ => return Ok(()),
     };
     let length = length as usize;
@@ -527,7 +534,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
         ));
     }
     let header = header.get(..length).unwrap_or(header);
-    // A dictionary and in it a shape.
+    // One bracket opens the dictionary, one the shape.
     let brackets = header.iter().filter(|byte| b"{[(".contains(byte)).count();
     if brackets > 2 {
         return Err(format!(
@@ -535,8 +542,8 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
              float32 or float64"
         ));
     }
-    // The crate multiplies sizes without looking, and panics where overflow is checked. It reads lists and hexadecimal
-    // numbers, too; nobody writes those here.
+    // `npyz` multiplies sizes unchecked, which panics in builds with overflow checks. It also reads
+    // lists and hexadecimal numbers, which nobody writes in a shape.
     let shape = header.split(|byte| b"([".contains(byte)).nth(1);
     let shape = shape.and_then(|rest| rest.split(|byte| b")]".contains(byte)).next());
     let sizes = shape.unwrap_or_default().split(|byte| *byte == b',');
@@ -557,7 +564,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// The lines of a file of words.
+/// Reads the lines of a file of words.
 pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
     let mut lines = Lines::new(BufReader::new(foreign::open(path)?), LINE_LIMIT);
     let mut words = Vec::new();
@@ -571,7 +578,7 @@ pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// What is wrong with a line.
+/// Returns the error for a line.
 fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
     let hint = match problem {
         LineProblem::TooLong { limit } => {
@@ -582,14 +589,14 @@ fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
     fail(path)(format!("line {number}: {hint}"))
 }
 
-/// The elements of a matrix, all finite as f32.
+/// Reads the elements of a matrix as f32, all finite.
 fn finite<T: Deserialize + Copy>(
     path: &Path,
     (rows, columns, order): (usize, usize, Order),
     data: impl Iterator<Item = io::Result<T>>,
     convert: impl Fn(T) -> f32,
 ) -> Result<Vec<f32>> {
-    // The file is long enough for them, so these numbers are not just what a header claims.
+    // The file is long enough for these numbers, whatever the header claims.
     let mut vectors = vec![0.0; rows * columns];
     for (position, x) in data.enumerate() {
         let (row, column) = match order {
@@ -865,7 +872,7 @@ mod tests {
 
     #[test]
     fn the_step_has_the_least_error() {
-        // 1000 coordinates that want a fine step, and one that it clamps.
+        // 1000 coordinates that need a fine step, and one that the step clamps.
         let mut rows: Vec<f32> = (0..1000).map(|x| (x % 255 - 127) as f32 / 256.0).collect();
         let mut clamped = |x: f32| {
             rows[500] = x;
@@ -897,7 +904,7 @@ mod tests {
         let pack = Pack::parse(&made.pack).unwrap();
         let lexicon = pack.lexicon().unwrap();
         let weight = |word| lexicon.entry(lexicon.find(word).unwrap()).unwrap().0;
-        // a/(a + 3/4), a/(a + 1/4), 1 with a = 1/1000, in 1/65535.
+        // a/(a + 3/4), a/(a + 1/4) and 1 with a = 1/1000, in 65535ths.
         assert_eq!(["the", "cat", "dog"].map(weight), [87, 261, u16::MAX]);
     }
 
@@ -919,7 +926,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("1e20") && error.contains("5.45"), "{error}");
-        // Too small for any step is zero.
+        // A vector that is too small for any step is zero.
         assert!(vectors(&[("a", &[1e-9])]).lexicon_pack(None, 1).is_err());
     }
 
@@ -949,7 +956,7 @@ mod tests {
         }
     }
 
-    /// Found by fuzzing: twice as long for each bracket.
+    /// A fuzzing target found that the time doubles with each bracket.
     #[test]
     fn headers_of_nested_brackets_are_refused() {
         for open in ["{", "(", "["] {
