@@ -1,4 +1,4 @@
-//! The sentences of documents with their vectors.
+//! Documents split into sentences, with the vectors of the sentences.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ use crate::files::resume::Encoding;
 use crate::progress::Progress;
 use crate::release::document;
 
-/// Public documents whose sentences are encoded together, at most: a neural encoder takes sentences of one length at once,
-/// and among many there are more of each length.
+/// The most public documents that are encoded together. A neural encoder runs sentences of equal
+/// length at once, and many documents have more of each length.
 const ENCODED_TOGETHER: usize = 1024;
 
-/// The sentences of some documents, as many of each as enter a release, and their vectors.
+/// The sentences of some documents that enter a release, and their vectors.
 // No Debug: the documents may be private.
 pub struct Embeddings<'a> {
     documents: &'a [CorpusDocument],
-    /// Documents one after the other.
+    /// Document by document.
     sentences: Vec<&'a str>,
     vectors: DocumentVectors,
 }
 
 impl<'a> Embeddings<'a> {
-    /// Encodes the sentences of public `documents`; `progress` makes the bar for their number.
+    /// Encodes the sentences of public `documents`; `progress` creates a bar of their number.
     ///
     /// # Errors
     /// Errors of the encoding.
@@ -58,12 +58,12 @@ impl<'a> Embeddings<'a> {
         })
     }
 
-    /// All sentences, documents one after the other.
+    /// All sentences, document by document.
     pub fn sentences(&self) -> &[&'a str] {
         &self.sentences
     }
 
-    /// Each document with its sentences and their vectors, row-major.
+    /// Iterates over documents with their sentences and row-major vectors.
     pub fn by_document(&self) -> impl Iterator<Item = (&'a CorpusDocument, &[&'a str], &[f32])> {
         self.documents.iter().enumerate().map(|(index, document)| {
             let sentences = &self.sentences[self.vectors.range(index)];
@@ -76,13 +76,13 @@ impl<'a> Embeddings<'a> {
         &self.vectors
     }
 
-    /// The vectors without the text.
+    /// Returns the vectors without the text.
     pub fn into_vectors(self) -> DocumentVectors {
         self.vectors
     }
 }
 
-/// The sentences of documents, one document after the other, and where each starts and stops.
+/// Splits documents into sentences, document by document, and returns the offsets of each document.
 fn split(documents: &[CorpusDocument]) -> (Vec<&str>, Vec<usize>) {
     let split: Vec<Vec<&str>> = documents
         .par_iter()
@@ -100,8 +100,8 @@ fn split(documents: &[CorpusDocument]) -> (Vec<&str>, Vec<usize>) {
 /// Documents, from a file or from memory.
 pub type Documents<'a> = Box<dyn Iterator<Item = Result<CorpusDocument>> + 'a>;
 
-/// A public corpus with the vectors of its sentences, which is gone through as often as is needed: in memory
-/// is one batch of documents at a time.
+/// A public corpus with the vectors of its sentences. It can be read in several passes and keeps
+/// one batch of documents in memory.
 pub struct Encoded<'a> {
     name: PathBuf,
     open: Box<dyn Fn() -> Result<Documents<'a>> + 'a>,
@@ -109,19 +109,20 @@ pub struct Encoded<'a> {
     first: Option<Passed>,
 }
 
-/// What one way through a corpus has seen.
+/// Statistics of one pass through a corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// Documents.
+    /// The number of documents.
     pub documents: usize,
-    /// Their sentences.
+    /// The number of their sentences.
     pub sentences: usize,
-    /// A digest of all that counts of them.
+    /// A digest of all content that affects the result.
     digest: [u8; 32],
 }
 
 impl<'a> Encoded<'a> {
-    /// The documents that `open` gives, which are to be the same each time; `name` is what errors call them.
+    /// Creates a corpus from the documents that `open` returns, which must be the same each time.
+    /// Errors call it `name`.
     pub fn new<D>(
         name: impl Into<PathBuf>,
         encoding: Encoding<'a>,
@@ -143,25 +144,27 @@ impl<'a> Encoded<'a> {
         &mut self.encoding
     }
 
-    /// The documents alone.
+    /// Returns the documents without vectors.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and the like, if they cannot be opened.
+    /// Errors of opening them, such as [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn documents(&self) -> Result<Documents<'a>> {
         (self.open)()
     }
 
-    /// Goes through all documents once: `each` gets a document, its sentences and their vectors, row-major.
+    /// Passes through all documents once: `each` gets a document, its sentences and their row-major
+    /// vectors.
     ///
     /// # Errors
-    /// Errors of the corpus, the encoding and `each`; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if it is not the corpus of the
-    /// pass before.
+    /// Errors of the corpus, the encoding and `each`;
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if the corpus differs from the previous
+    /// pass.
     pub fn pass(
         &mut self,
         mut each: impl FnMut(&CorpusDocument, &[&str], &[f32]) -> Result<()>,
     ) -> Result<Passed> {
         self.encoding.rewind();
-        // How many sentences there are is known from the second time on.
+        // The number of sentences is known from the second pass on.
         let total = self.first.map_or(0, |first| first.sentences as u64);
         let progress = Progress::new("encoding sentences", total);
         let mut hash = Sha256::new();
@@ -195,14 +198,14 @@ impl<'a> Encoded<'a> {
         }
     }
 
-    /// What is wrong with a corpus that is not the same when it is read again.
+    /// The error for a corpus that changed between passes.
     pub(crate) fn changed(&self) -> Error {
         Error::from(Cause::CorpusChanged {
             path: self.name.clone(),
         })
     }
 
-    /// Drops what was kept of the encoding: the output it was for is there.
+    /// Removes the stored encoding once the output is complete.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
@@ -211,14 +214,17 @@ impl<'a> Encoded<'a> {
     }
 
     /// Writes a safetensors file with tensors `embeddings` f32 `[sentences, d]` and `offsets` u64
-    /// `[documents + 1]` (the sentences of document i are rows `offsets[i]..offsets[i + 1]`), and the metadata
-    /// entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
+    /// `[documents + 1]` (the sentences of document i are rows `offsets[i]..offsets[i + 1]`), and
+    /// the metadata entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and
+    /// `labels`.
     ///
-    /// The corpus is gone through twice. In memory are offsets, ids and labels, which stand at the head of
-    /// the file: 100 MB of ids and labels at most, because programs do not read larger heads.
+    /// Makes two passes. Memory holds offsets, ids and labels, which are in the header of the file.
+    /// Headers are limited to 100 MB, because programs do not read larger ones.
     ///
     /// # Errors
-    /// Those of [`pass`](Self::pass); [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); [`ErrorKind::Io`](crate::error::ErrorKind::Io), and then nothing is left behind.
+    /// The errors of [`pass`](Self::pass);
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument);
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), and then no file is left.
     pub fn write(&mut self, path: &Path) -> Result<Passed> {
         const LARGEST_HEAD: usize = 100_000_000;
         let (mut ids, mut labels) = (String::new(), String::new());
@@ -251,7 +257,7 @@ impl<'a> Encoded<'a> {
             offsets.len(),
             offsets.len() + passed.sentences * dimension * 4,
         );
-        // As the writer of the crate `safetensors` would put it, which wants all tensors in memory.
+        // The crate `safetensors` writes the same header, but requires all tensors in memory.
         let mut head = [
             format!("{{\"__metadata__\":{{\"{DESCRIPTION}\":\""),
             in_string(&format!(
@@ -293,7 +299,7 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// JSON inside of a JSON string.
+/// Escapes JSON for use inside a JSON string.
 fn in_string(json: &str) -> String {
     let quoted = json!(json).to_string();
     quoted[1..quoted.len() - 1].to_owned()

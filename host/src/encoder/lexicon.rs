@@ -10,14 +10,14 @@ use undertone_core::pack::Pack;
 use super::{Encoder, EncoderIdentity};
 use crate::error::{Cause, Error, Result};
 
-/// The lexicon that ships with this crate; `assets/LEXICON.md` says what it was made from.
+/// The lexicon that ships with this crate; `assets/LEXICON.md` describes its origin.
 static EMBEDDED: &[u8] = include_bytes!("../../assets/lexicon.pack");
 
 static EMBEDDED_PACK: LazyLock<Pack<'static>> =
     LazyLock::new(|| Pack::parse(EMBEDDED).expect("a test parses the embedded lexicon"));
 
-/// Sentence vectors from the words of a lexicon, as a device without a neural runtime computes
-/// them.
+/// Computes sentence vectors from the words of a lexicon, as a device without a neural runtime
+/// does.
 #[derive(Clone, Debug)]
 pub struct LexiconEncoder<'a> {
     lexicon: Lexicon<'a>,
@@ -32,7 +32,7 @@ impl LexiconEncoder<'static> {
 }
 
 impl<'a> LexiconEncoder<'a> {
-    /// The lexicon in `pack`, if it has one.
+    /// Uses the lexicon in `pack`, if it has one.
     pub fn new(pack: &Pack<'a>) -> Option<Self> {
         let lexicon = pack.lexicon()?;
         Some(Self {
@@ -44,7 +44,7 @@ impl<'a> LexiconEncoder<'a> {
         })
     }
 
-    /// As [`new`](Self::new), for a pack that was read from `path`.
+    /// [`new`](Self::new) for a pack that was read from `path`.
     ///
     /// # Errors
     /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack).
@@ -56,7 +56,7 @@ impl<'a> LexiconEncoder<'a> {
         })
     }
 
-    /// The lexicon itself.
+    /// The lexicon.
     pub fn lexicon(&self) -> &Lexicon<'a> {
         &self.lexicon
     }
@@ -84,7 +84,7 @@ impl Encoder for LexiconEncoder<'_> {
     }
 }
 
-/// Names a lexicon by its content, whatever pack holds it.
+/// Identifies a lexicon by its content, whatever pack holds it.
 pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"undertone lexicon 1\0");
@@ -92,7 +92,7 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
     hash.update(lexicon.exponent().to_le_bytes());
     match lexicon.matching() {
         Matching::Words => {}
-        // As long as no dimension or word: it cannot be taken for one.
+        // No dimension or word has this value, so the two cases cannot collide.
         Matching::Longest => hash.update(u64::MAX.to_le_bytes()),
     }
     for index in 0..lexicon.word_count() {

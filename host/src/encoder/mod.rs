@@ -1,8 +1,8 @@
-//! Sentence encoders: a sentence in, a vector out.
+//! Sentence encoders, which turn a sentence into a vector.
 //!
-//! [`OnnxEncoder`] runs a sentence-transformers model that was exported to ONNX, on one of two
-//! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
-//! when a library is named (see [`Runtime`]). Both need the feature `models`, which is on by default.
+//! [`OnnxEncoder`] runs a sentence-transformers model that was exported to ONNX. It uses the
+//! built-in engine `rten`, or ONNX Runtime, which is faster and is loaded at run time from a given
+//! library (see [`Runtime`]). Both need the feature `models`, which is on by default.
 
 pub mod embeddings;
 pub(crate) mod lexicon;
@@ -21,22 +21,22 @@ pub use lexicon::LexiconEncoder;
 #[cfg(feature = "models")]
 pub use onnx::{OnnxEncoder, Runtime};
 
-/// The environment variable that names the shared library of ONNX Runtime.
+/// The environment variable with the path of ONNX Runtime's shared library.
 pub const RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// The oldest ONNX Runtime 1.x that has the functions used here.
+/// The minor version of the oldest supported ONNX Runtime 1.x.
 pub(crate) const RUNTIME_OLDEST_MINOR: u32 = 17;
 
 /// Turns a sentence into a vector.
 ///
-/// Private sentences one a call, on purpose. The privacy promise is about neighbouring lists of sentences, so
-/// replacing one sentence may change one vector only. In a batch, vectors can depend on their
-/// neighbours: padding changes the order of sums, and dynamically quantised models take their scales
-/// from the whole batch. An implementation must compute the same bits for the same sentence whatever
-/// was encoded before, beside or after it, on any number of threads. Public sentences may share a run of the
-/// model ([`encode_public`](Self::encode_public)), and have the same bits all the same.
+/// Private sentences are encoded one per call on purpose. The privacy promise is about neighbouring
+/// lists of sentences, so replacing one sentence may change one vector only. In a batch, vectors
+/// can depend on each other: padding changes the order of sums, and dynamically quantised models
+/// take their scales from the whole batch. An implementation must return the same bits for the same
+/// sentence, whatever else was or is being encoded, on any number of threads. Public sentences may
+/// share a run of the model ([`encode_public`](Self::encode_public)), with the same bits.
 pub trait Encoder: Send + Sync {
-    /// Which encoder made a vector. Vectors of different identities do not belong together.
+    /// Identifies the encoder. Vectors of different identities must not be mixed.
     fn identity(&self) -> &EncoderIdentity;
 
     /// The number of coordinates of a vector, at least 1.
@@ -45,41 +45,37 @@ pub trait Encoder: Send + Sync {
     /// Writes the vector of `sentence` to `out`.
     ///
     /// # Leaks
-    /// The vector is as private as the sentence. Time, and with neural encoders the memory in use and whether
-    /// there is an error, depend on it.
+    /// The vector is as private as the sentence. The sentence affects the time and, with neural
+    /// encoders, the memory in use and whether there is an error.
     ///
     /// # Shapes
-    /// `sentence`: any string, the empty one too. `out`: `[dimension]` f32; NaN and infinite coordinates
-    /// are written as they are.
+    /// `sentence`: any string, even empty. `out`: `[dimension]` f32; NaN and infinite coordinates
+    /// are written unchanged.
     ///
     /// # Errors
     /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if `out` is not as long as
     /// [`dimension`](Self::dimension), or if the encoder fails.
-    ///
-    /// # Cost
-    /// One run of the model, or a look-up for each word: the implementation says.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
 
-    /// Writes the vectors of *public* sentences to `rows`: the bits of [`encode`](Self::encode), in less time where an
-    /// implementation can share work between sentences. The one given here encodes each alone.
+    /// Writes the vectors of *public* sentences to `rows`, with the same bits as
+    /// [`encode`](Self::encode). An implementation may be faster by sharing work between sentences;
+    /// the default encodes each alone.
     ///
     /// Runs on the threads of the current `rayon` pool. The bits do not depend on their number.
     ///
     /// # Leaks
-    /// Time, memory and errors may depend on all sentences at once: use [`encode_all`] for private ones.
+    /// Time, memory and errors may depend on all sentences at once. Use [`encode_all`] for private
+    /// ones.
     ///
     /// # Shapes
-    /// `sentences`: any strings. `rows`: `[sentences.len() * dimension]` f32, one row a sentence. `progress`: advances by
-    /// one for each sentence.
+    /// `sentences`: any strings. `rows`: `[sentences.len() * dimension]` f32, one row per sentence.
+    /// `progress`: advances by one for each sentence.
     ///
     /// # Errors
-    /// One of those of [`encode`](Self::encode); what `rows` holds then is not said.
+    /// An error of [`encode`](Self::encode); the content of `rows` is then unspecified.
     ///
     /// # Panics
-    /// If `rows` is not as long as said.
-    ///
-    /// # Cost
-    /// At most that of [`encode`](Self::encode) for each sentence.
+    /// If the length of `rows` is wrong.
     fn encode_public(
         &self,
         sentences: &[&str],
@@ -90,16 +86,16 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-/// An encoder of private sentences: each is encoded alone, whatever is called, and one that it cannot take is the zero
-/// vector.
+/// An encoder for private sentences. It always encodes each alone, and returns the zero vector for
+/// a sentence on which the wrapped encoder fails.
 ///
-/// With an error, anyone who makes the encoder could ask whether a private text has a certain word: a tokenizer
-/// without a token for unknown words fails on some texts and not on others. For public text an error is better, and
-/// the encoder itself gives it.
+/// An error would let the maker of an encoder test whether a private text has a certain word: a
+/// tokenizer without a token for unknown words fails on some texts only. For public text an error
+/// is better, so the wrapped encoder returns one.
 pub struct PrivateEncoder<'a>(&'a dyn Encoder);
 
 impl<'a> PrivateEncoder<'a> {
-    /// The same encoder, without the errors and panics that depend on a sentence.
+    /// Wraps an encoder and removes the errors and panics that depend on a sentence.
     pub fn new(encoder: &'a dyn Encoder) -> Self {
         Self(encoder)
     }
@@ -114,20 +110,18 @@ impl Encoder for PrivateEncoder<'_> {
         self.0.dimension()
     }
 
-    /// As the encoder does, or writes zeros.
+    /// Encodes as the wrapped encoder does, or writes zeros.
     ///
     /// # Leaks
-    /// The vector is as private as the sentence. Time depends on it. If the encoder panics, the panic hook of the
-    /// program is called with a message that could quote the sentence: a program that gives it out sets another hook.
+    /// The vector is as private as the sentence. Time depends on it. If the encoder panics, the
+    /// program's panic hook gets a message that could quote the sentence; a program that publishes
+    /// such messages must replace the hook.
     ///
     /// # Shapes
-    /// Those of the encoder.
+    /// See the wrapped encoder.
     ///
     /// # Errors
-    /// That of a wrong length of `out` only, which depends on no sentence.
-    ///
-    /// # Cost
-    /// That of the encoder.
+    /// Only for a wrong length of `out`, which does not depend on the sentence.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
         match panic::catch_unwind(encode) {
@@ -141,7 +135,8 @@ impl Encoder for PrivateEncoder<'_> {
     }
 }
 
-/// No encoder, for packs whose features say all: every sentence has the vector 0, of one coordinate.
+/// An encoder for packs that use features only: every sentence has the zero vector of one
+/// coordinate.
 #[derive(Clone, Debug)]
 pub struct NoEncoder(EncoderIdentity);
 
@@ -169,7 +164,7 @@ impl Encoder for NoEncoder {
     }
 }
 
-/// Names an encoder by what it is made of.
+/// Identifies an encoder by its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncoderIdentity {
     /// A name for people.
@@ -178,13 +173,13 @@ pub struct EncoderIdentity {
     pub digest: [u8; 32],
 }
 
-/// The vectors of all sentences, private or not, one row of [`dimension`](Encoder::dimension) coordinates a
-/// sentence, in the order of the sentences. Each is encoded alone.
+/// Encodes all sentences, private or not, each alone. Returns one row of
+/// [`dimension`](Encoder::dimension) coordinates per sentence, in order.
 ///
 /// Runs on the threads of the current `rayon` pool. The bits do not depend on their number.
 ///
 /// # Errors
-/// One of the errors of [`Encoder::encode`]; no vector is returned then.
+/// An error of [`Encoder::encode`]; no vector is returned then.
 pub fn encode_all(
     encoder: &dyn Encoder,
     sentences: &[impl AsRef<str> + Sync],
@@ -195,10 +190,11 @@ pub fn encode_all(
     Ok(rows)
 }
 
-/// [`encode_all`] for *public* sentences: the same vectors, faster ([`Encoder::encode_public`]).
+/// [`encode_all`] for *public* sentences: the same vectors, but faster
+/// ([`Encoder::encode_public`]).
 ///
 /// # Errors
-/// As [`encode_all`].
+/// See [`encode_all`].
 pub fn encode_all_public(
     encoder: &dyn Encoder,
     sentences: &[impl AsRef<str>],
@@ -231,8 +227,8 @@ pub(crate) fn each_alone<E: Encoder + ?Sized>(
         })
 }
 
-/// Refuses vectors of `encoder` with a NaN or ∞ in them. `rows` is `[sentences][dimension]`; `before` sentences precede
-/// the first.
+/// Refuses vectors of `encoder` with NaN or infinite coordinates. `rows` is
+/// `[sentences][dimension]`; `before` sentences precede the first.
 pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32], before: usize) -> Result<()> {
     match rows.iter().position(|x| !x.is_finite()) {
         Some(position) => Err(Error::from(Cause::NotFinite {
@@ -248,7 +244,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    /// Refuses one word, and panics at another.
+    /// Fails on one word, and panics on another.
     struct Picky(EncoderIdentity);
 
     impl Encoder for Picky {
@@ -296,14 +292,14 @@ mod tests {
             private.encode(sentence, &mut out).unwrap();
             assert_eq!(out, [expected; 2], "{sentence}");
         }
-        // No sentence decides this.
+        // This error does not depend on a sentence.
         let error = private.encode("known", &mut [0.0]).unwrap_err();
         assert!(
             matches!(error.cause(), Cause::WrongDimension { .. }),
             "{error}"
         );
         assert!(picky.encode("unknown", &mut [0.0; 2]).is_err());
-        // Whatever is called: each alone.
+        // Each sentence is encoded alone by every function.
         let rows = encode_all_public(&private, &["known", "unknown"], &Progress::hidden());
         assert_eq!(rows.unwrap(), [7.0, 7.0, 0.0, 0.0]);
     }

@@ -1,4 +1,4 @@
-//! Documents as the vectors of their sentences: what training, packing and evaluation work on.
+//! Documents as the vectors of their sentences, the input of training, packing and evaluation.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ pub struct DocumentVectors {
 }
 
 impl DocumentVectors {
-    /// Takes `rows`, `[sentences][dimension]` row-major, documents one after the other, and
-    /// `offsets`, `[documents + 1]` ascending from 0: the sentences of document i are the rows
+    /// Takes `rows`, `[sentences][dimension]` row-major, document by document, and `offsets`,
+    /// `[documents + 1]` ascending from 0: the sentences of document i are the rows
     /// `offsets[i]..offsets[i + 1]`.
     ///
     /// # Panics
-    /// If the shapes do not fit each other.
+    /// If the shapes do not match.
     pub fn new(dimension: usize, rows: Vec<f32>, offsets: Vec<usize>) -> Self {
         assert!(dimension > 0, "a vector has at least one coordinate");
         assert!(offsets.is_sorted(), "offsets ascend");
@@ -50,7 +50,7 @@ impl DocumentVectors {
         self.offsets.len() - 1
     }
 
-    /// Whether there are no documents.
+    /// Returns whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -82,8 +82,8 @@ impl DocumentVectors {
         &self.rows[range.start * self.dimension..range.end * self.dimension]
     }
 
-    /// The mean of each document's sentence vectors, `[documents][dimension]` row-major; zeroes for a
-    /// document without sentences.
+    /// Returns the mean of each document's sentence vectors, `[documents][dimension]` row-major;
+    /// zeros for a document without sentences.
     pub fn means(&self) -> Vec<f32> {
         let mut means = Vec::with_capacity(self.len() * self.dimension);
         for document in 0..self.len() {
@@ -92,7 +92,7 @@ impl DocumentVectors {
         means
     }
 
-    /// The documents cut to their first `sentences` sentences.
+    /// Truncates each document to its first `sentences` sentences.
     pub fn cut(&self, sentences: usize) -> Self {
         let mut rows = Vec::new();
         let mut offsets = vec![0];
@@ -104,7 +104,7 @@ impl DocumentVectors {
         Self::new(self.dimension, rows, offsets)
     }
 
-    /// max(0, ·) of every coordinate.
+    /// Replaces every coordinate x by max(0, x).
     pub(crate) fn rectified(mut self) -> Self {
         for x in &mut self.rows {
             *x = x.max(0.0);
@@ -112,7 +112,7 @@ impl DocumentVectors {
         self
     }
 
-    /// The documents with these numbers, in this order.
+    /// Returns the documents with these indices, in this order.
     ///
     /// # Panics
     /// If there is no such document.
@@ -127,8 +127,8 @@ impl DocumentVectors {
     }
 }
 
-/// The rows minus their mean, `[rows][dimension]`, and their first `n` principal directions as unit
-/// columns, `[dimension][n]`.
+/// Returns the rows minus their mean, `[rows][dimension]`, and their first `n` principal directions
+/// as unit columns, `[dimension][n]`.
 #[doc(hidden)]
 pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
     let mut matrix = DMatrix::from_row_iterator(
@@ -146,14 +146,14 @@ pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMa
     let mut directions = DMatrix::zeros(dimension, n);
     for (column, index) in order.into_iter().take(n).enumerate() {
         let vector = eigen.eigenvectors.column(index);
-        // An eigenvector's sign is arbitrary; make its largest coordinate positive.
+        // The sign of an eigenvector is arbitrary; make its largest coordinate positive.
         let sign = vector[vector.icamax()].signum();
         directions.set_column(column, &(vector * sign));
     }
     (matrix, directions)
 }
 
-/// The mean of the rows; zeroes without rows.
+/// Returns the mean of the rows; zeros if there are none.
 #[doc(hidden)]
 pub fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
     let mut sum = vec![0f64; dimension];

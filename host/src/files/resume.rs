@@ -106,6 +106,7 @@ impl<'a> Encoding<'a> {
         })
     }
 
+    /// The encoder.
     pub fn encoder(&self) -> &'a dyn Encoder {
         self.encoder
     }

@@ -1,11 +1,12 @@
-//! A look at an ONNX file before an engine reads it.
+//! Checks of an ONNX file before an engine reads it.
 //!
-//! It checks two things. A number has at most ten bytes, and what is inside a message ends where the message
-//! does: `rten` 0.27 never returns from a longer number, which any file of another kind may contain, and asks for
-//! as much memory as a string claims to need. And weights in a second file are not covered by the digest that
-//! names the encoder; ONNX Runtime would take them from the working directory.
+//! First, a number has at most ten bytes, and the content of a message ends where the message does.
+//! Otherwise `rten` 0.27 never returns from a longer number, which any file of another kind may
+//! contain, and allocates as much memory as a string claims to need. Second, there are no weights
+//! in a second file: the digest that identifies the encoder would not cover them, and ONNX Runtime
+//! would read them from the working directory.
 
-/// The messages of the format that `rten` reads or that lead to tensors.
+/// The messages of the format that `rten` reads or that contain tensors.
 #[derive(Clone, Copy)]
 enum Message {
     Model,
@@ -20,12 +21,12 @@ enum Message {
     TensorType,
     SequenceType,
     Shape,
-    /// One without messages inside: names, numbers.
+    /// A message without nested messages: names, numbers.
     Names,
 }
 
 impl Message {
-    /// What a field of bytes holds, if that is one of these messages.
+    /// The type of the nested message in a field of bytes, if it is one of these.
     fn inside(self, field: u64) -> Option<Self> {
         Some(match (self, field) {
             (Self::Model, 7) | (Self::Attribute, 6 | 11) => Self::Graph,
@@ -47,15 +48,15 @@ impl Message {
     }
 }
 
-/// Messages inside each other, at most. A graph in a branch of a graph takes three.
+/// The deepest nesting of messages. A graph in a branch of a graph takes three levels.
 const DEPTH: usize = 30;
 
 const DAMAGED: &str = "it is not a whole ONNX file; is it a download that failed?";
 const EXTERNAL: &str = "it keeps weights in a second file, which the encoder's digest would not cover; save it as one file";
 
-/// Refuses a file that is cut off where it is read here, and weights in a second file.
+/// Refuses a truncated file, as far as it is parsed here, and weights in a second file.
 pub(super) fn check(model: &[u8]) -> Result<(), String> {
-    // Every model has a graph. Without this check an empty file would pass.
+    // Every model has a graph, and an empty file would pass otherwise.
     let has_graph = walk(Message::Model, model, DEPTH)?;
     if has_graph {
         Ok(())
@@ -64,7 +65,7 @@ pub(super) fn check(model: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Whether a graph is directly inside this message.
+/// Walks a message and its nested messages, and returns whether it directly contains a graph.
 fn walk(message: Message, mut bytes: &[u8], depth: usize) -> Result<bool, String> {
     const DATA_LOCATION: u64 = 14;
     let mut has_graph = false;
@@ -94,7 +95,7 @@ enum Value<'a> {
     Fixed,
 }
 
-/// Takes a field off the front: its number and its value.
+/// Removes a field from the front and returns its number and value.
 fn take_field<'a>(bytes: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     let tag = take_number(bytes)?;
     let value = match tag & 7 {
@@ -110,7 +111,7 @@ fn take_field<'a>(bytes: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     Some((tag >> 3, value))
 }
 
-/// Takes a number off the front: seven bits a byte, the lowest first, at most ten bytes.
+/// Removes a number from the front: seven bits per byte, lowest first, at most ten bytes.
 fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let length = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
     let number = bytes.split_off(..length)?;

@@ -1,4 +1,4 @@
-//! The files of sentence-transformers beside a model: its modules, pooling, lengths and prompts.
+//! The files that sentence-transformers puts beside a model: modules, pooling, lengths and prompts.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const POOLING: &str = "1_Pooling";
 const POOLING_CONFIG: &str = "config.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
 
-/// The names that versions of sentence-transformers gave the settings of a transformer.
+/// The file names of a transformer's settings in versions of sentence-transformers.
 const TRANSFORMER: [&str; 7] = [
     "sentence_bert_config.json",
     "sentence_roberta_config.json",
@@ -25,13 +25,13 @@ const TRANSFORMER: [&str; 7] = [
     "sentence_xlnet_config.json",
 ];
 
-/// How the vector of a sentence is made of those of its tokens.
+/// The function from the vectors of the tokens to the vector of the sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pooling {
     First,
     Max,
     Mean,
-    /// The sum over the square root of the number of tokens.
+    /// The sum divided by the square root of the number of tokens.
     MeanSqrt,
     /// The mean with weights 1, 2, 3 ... in the order of the tokens.
     WeightedMean,
@@ -87,7 +87,7 @@ impl Pooling {
     }
 }
 
-/// Adds the vectors of tokens, each times the weight of its place.
+/// Adds the vectors of tokens, each times the weight of its position.
 fn add(states: &[f32], out: &mut [f32], weight: impl Fn(usize) -> f32) {
     out.fill(0.0);
     for (token, state) in states.chunks_exact(out.len()).enumerate() {
@@ -104,17 +104,17 @@ fn divide(out: &mut [f32], by: f32) {
     }
 }
 
-/// What is done with a sentence before the model, and with the vectors of its tokens after it.
+/// The processing of a sentence before the model, and of its tokens' vectors after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// At least one; their vectors are concatenated.
     pub(super) poolings: Vec<Pooling>,
     /// Whether the vector of a sentence is scaled to length 1.
     pub(super) normalise: bool,
-    /// The longest sentence in tokens, where this and not `tokenizer.json` states it.
+    /// The longest sentence in tokens, if these files state it.
     pub(super) max_tokens: Option<usize>,
     pub(super) lower_case: bool,
-    /// The text in front of each sentence.
+    /// The text before each sentence.
     pub(super) prompt: String,
 }
 
@@ -151,17 +151,17 @@ struct Prompts {
 }
 
 impl Layout {
-    /// Whether a folder has such files.
+    /// Returns whether a folder has such files.
     pub(super) fn is_in(folder: &Path) -> bool {
         folder.join(MODULES).exists() || folder.join(POOLING).exists()
     }
 
-    /// Reads the files of a folder, of which each may be missing.
+    /// Reads the files of a folder; each may be missing.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
-    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for a module or a pooling that is not
-    /// computed here, and for files of another form.
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for an unsupported module or
+    /// pooling, and for files with another structure.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut layout = Self::default();
         let path = folder.join(MODULES);
@@ -182,7 +182,7 @@ impl Layout {
                     has_pooling = true;
                 }
                 "Normalize" if has_pooling => layout.normalise = true,
-                // It does nothing outside of training.
+                // Dropout has an effect in training only.
                 "Dropout" if place > 0 => {}
                 _ => {
                     let problem = format!(
@@ -223,7 +223,8 @@ impl Layout {
             Some(Value::String(name)) => vec![name.as_str()],
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => {
-                // Each has a flag; only that of the mean is set where it is missing.
+                // Each pooling has a flag. A missing flag means true for the mean and false for the
+                // others.
                 let flags = config
                     .iter()
                     .filter(|(_, value)| **value == Value::Bool(true));
@@ -259,7 +260,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Reads the prompt that stands in front of sentences unless another is asked for.
+    /// Reads the default prompt.
     fn prompts(&mut self, folder: &Path, pooling: &Path, includes_prompt: bool) -> Result<()> {
         let path = folder.join(PROMPTS);
         let settings = json::<Prompts>(&path)?.unwrap_or_default();
@@ -283,7 +284,7 @@ impl Layout {
         Ok(())
     }
 
-    /// What of the layout decides a vector; empty for the default.
+    /// Describes the settings that affect a vector; empty for the default.
     pub(super) fn description(&self) -> String {
         if *self == Self::default() {
             return String::new();
@@ -301,7 +302,7 @@ impl Layout {
     }
 }
 
-/// Reads a file of JSON; none if it is absent.
+/// Reads a JSON file; `None` if it is absent.
 fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     if !path.exists() {
         return Ok(None);

@@ -28,27 +28,27 @@ const MODEL: &str = "model.onnx";
 const FOLDER: &str = "onnx";
 const TOKENIZER: &str = "tokenizer.json";
 
-/// The longest sentence in tokens when `tokenizer.json` does not say one.
+/// The longest sentence in tokens if no file states one.
 const DEFAULT_TOKENS: usize = 512;
 
-/// Tokens of public sentences that go through the model together, at most: more is no faster.
+/// The most tokens of public sentences per run of the model. More is not faster.
 const BATCH_TOKENS: usize = 256;
 
-/// The names that exporters give the output with one vector a token.
+/// The names of the output with one vector per token, by exporter.
 const TOKEN_OUTPUTS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
 
-/// What runs a model.
+/// The engine that runs a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runtime {
     /// The built-in engine, pure Rust.
     Rten,
-    /// ONNX Runtime 1.17 or newer, loaded from this shared library. One process can load one.
+    /// ONNX Runtime 1.17 or newer, loaded from this shared library. A process can load only one.
     OnnxRuntime(PathBuf),
 }
 
 impl Runtime {
-    /// ONNX Runtime from `library`, else from the library that the environment variable
-    /// `ORT_DYLIB_PATH` names, else [`Rten`](Self::Rten). An empty path counts as absent.
+    /// Chooses ONNX Runtime from `library`, or else from the environment variable `ORT_DYLIB_PATH`,
+    /// or else [`Rten`](Self::Rten). An empty path counts as absent.
     pub fn choose(library: Option<&Path>) -> Self {
         let from_variable = env::var_os(RUNTIME_VARIABLE).map(PathBuf::from);
         [library.map(Path::to_owned), from_variable]
@@ -61,27 +61,28 @@ impl Runtime {
 
 /// A sentence encoder in ONNX form with its tokenizer.
 ///
-/// The vector of a sentence is pooled from its tokens' vectors, special tokens included, as the files
-/// of sentence-transformers beside the model say: `modules.json`, `1_Pooling/config.json`,
-/// `sentence_bert_config.json` and the default prompt of `config_sentence_transformers.json`. Modules
-/// and poolings that are not computed here are refused by name. Without these files it is the mean,
-/// summed in the order of the tokens and not normalised. A sentence without tokens has the zero vector.
-/// Sentences are cut at the `max_seq_length` of these files, else where `tokenizer.json` says, else at
-/// 512 tokens; nothing is padded.
+/// The vector of a sentence is pooled from the vectors of its tokens, special tokens included. The
+/// files of sentence-transformers beside the model determine how: `modules.json`,
+/// `1_Pooling/config.json`, `sentence_bert_config.json` and the default prompt of
+/// `config_sentence_transformers.json`. Unsupported modules and poolings are refused by name.
+/// Without these files the vector is the mean, summed in the order of the tokens and not
+/// normalised. A sentence without tokens has the zero vector. Sentences are truncated to the
+/// `max_seq_length` of these files, or else to the limit of `tokenizer.json`, or else to 512
+/// tokens; there is no padding.
 ///
-/// The model's inputs are `input_ids`, `attention_mask` and, if it has it, `token_type_ids`; its
-/// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
-/// Exports that pool or normalise usually still have one of these. Axes of sentences and tokens must be
-/// free, which most exporters call dynamic.
+/// The model's inputs are `input_ids`, `attention_mask` and optionally `token_type_ids`. Its output
+/// is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions; exports
+/// that pool or normalise usually still have one of these. The axes of sentences and tokens must be
+/// dynamic.
 ///
-/// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
-/// the bytes of the model and the tokenizer that were loaded, and what files beside them say of
-/// vectors. It does not cover the engine: the two engines
-/// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
-/// second file is refused, since the digest would not cover them.
+/// The name of its identity is that of the folder, plus that of the file if it is not `model.onnx`.
+/// The digest covers the loaded bytes of the model and the tokenizer, and the settings beside them
+/// that affect vectors. It does not cover the engine: the two engines differ in the last bits, so
+/// compare bits within one engine only. A model with weights in a second file is refused, because
+/// the digest would not cover them.
 ///
 /// # Leaks
-/// Files that are damaged are refused. A model is a program, though: one that was made to can take any time
+/// Damaged files are refused. A model is a program, however, and a malicious one can take any time
 /// and memory.
 pub struct OnnxEncoder {
     identity: EncoderIdentity,
@@ -89,24 +90,25 @@ pub struct OnnxEncoder {
     layout: Layout,
     tokenizer: Tokenizer,
     engine: Box<dyn Engine>,
-    /// Whether sentences in a batch have the bits that they have alone, once that was tried.
+    /// Whether batching preserves the bits of each sentence, once it was tested.
     batches: OnceLock<bool>,
 }
 
 impl OnnxEncoder {
-    /// Opens a folder with `model.onnx` or `onnx/model.onnx`, or a model file; `tokenizer.json` is
-    /// beside the model or one folder up. `library` is the shared library of ONNX Runtime, see [`Runtime::choose`].
+    /// Opens a folder with `model.onnx` or `onnx/model.onnx`, or a model file. `tokenizer.json` is
+    /// beside the model or one folder up. `library` is the shared library of ONNX Runtime, see
+    /// [`Runtime::choose`].
     ///
     /// # Errors
-    /// As [`open_with`](Self::open_with).
+    /// See [`open_with`](Self::open_with).
     pub fn open(folder_or_model: &Path, library: Option<&Path>) -> Result<Self> {
         Self::open_with(folder_or_model, &Runtime::choose(library))
     }
 
-    /// As [`open`](Self::open), with the engine chosen by the caller.
+    /// [`open`](Self::open) with a given engine.
     ///
-    /// The model is run twice on a token or two, so that most of what can be wrong with it is found
-    /// here and not in the middle of a corpus.
+    /// Runs the model twice on one or two tokens, so that most faults are found here and not in the
+    /// middle of a corpus.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder).
@@ -168,25 +170,23 @@ impl OnnxEncoder {
         })
     }
 
-    /// The token numbers that the model sees for `sentence`, after cutting.
+    /// Returns the tokens of `sentence` that the model gets, after truncation.
     ///
     /// # Leaks
-    /// They are the sentence itself. Whether an error occurs depends on it too.
+    /// The tokens are as private as the sentence, which also decides whether there is an error.
     ///
     /// # Shapes
     /// `sentence`: any string.
     ///
     /// # Errors
-    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the tokenizer fails, for example on a word for which it has no token.
-    ///
-    /// # Cost
-    /// Linear in the sentence with most tokenizers.
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the tokenizer fails, for example
+    /// on a word for which it has no token.
     pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.tokens(sentence)?.ids)
     }
 
     fn tokens(&self, sentence: &str) -> Result<Batch> {
-        // The tokenizer's own message is not passed on: it could quote the sentence.
+        // The tokenizer's own message is not passed on, because it could quote the sentence.
         let mut text = Cow::Borrowed(sentence);
         if !self.layout.prompt.is_empty() {
             text = Cow::Owned(format!("{}{text}", self.layout.prompt));
@@ -202,7 +202,7 @@ impl OnnxEncoder {
         ))
     }
 
-    /// The vectors of a batch, one row a sentence.
+    /// Returns the vectors of a batch, one row per sentence.
     fn rows(&self, batch: &Batch) -> Result<Vec<f32>, String> {
         let dimension = self.dimension;
         let mut rows = vec![0.0; batch.sentences * dimension];
@@ -227,11 +227,12 @@ impl OnnxEncoder {
         Ok(rows)
     }
 
-    /// Whether sentences in a batch have the bits that they have alone.
+    /// Returns whether batching preserves the bits of each sentence.
     ///
-    /// With floating point they do on both engines: each row of a product is summed in one order, however many rows
-    /// there are. A model that quantises its activations takes their range from the whole batch. Tried out, because
-    /// no file says it: rows of made-up tokens, as few and as many as a batch has.
+    /// With floating point it does on both engines: each row of a product is summed in one order,
+    /// however many rows there are. A model that quantises its activations takes their range from
+    /// the whole batch. No file states this, so it is tested with made-up tokens, in small and in
+    /// full batches.
     fn batches(&self) -> bool {
         *self.batches.get_or_init(|| {
             let largest = largest_token(&self.tokenizer);
@@ -253,7 +254,7 @@ impl OnnxEncoder {
                 }
                 Ok(true)
             };
-            // A failure is found again, and said, with a sentence.
+            // A failure recurs with a sentence, and is reported then.
             [(2, 3), (5, 7), (8, 32)]
                 .into_iter()
                 .all(|(sentences, tokens)| same(sentences, tokens).unwrap_or(false))
@@ -269,7 +270,7 @@ impl OnnxEncoder {
     }
 }
 
-/// Scales a vector to length 1, unless it is as good as zero, as PyTorch does.
+/// Scales a vector to length 1, unless it is nearly zero, as PyTorch does.
 fn normalise(row: &mut [f32]) {
     let squares = row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
     let length = squares.sqrt().max(1e-12);
@@ -302,21 +303,19 @@ impl Encoder for OnnxEncoder {
         Ok(())
     }
 
-    /// Sentences of the same number of tokens go through the model together, and none is padded, so the bits are those
-    /// of [`encode`](Encoder::encode). One sentence at a time with models that quantise their activations, whose bits
-    /// would not be.
+    /// Batches sentences with the same number of tokens, up to 256 tokens per run of the model.
+    /// Nothing is padded, so the bits equal those of [`encode`](Encoder::encode). Models that
+    /// quantise their activations would return other bits in a batch, so they get one sentence at a
+    /// time.
     ///
     /// # Leaks
-    /// Those of the trait.
+    /// See the trait.
     ///
     /// # Shapes
-    /// Those of the trait.
+    /// See the trait.
     ///
     /// # Errors
-    /// Those of the trait.
-    ///
-    /// # Cost
-    /// Up to 256 tokens a run of the model.
+    /// See the trait.
     fn encode_public(
         &self,
         sentences: &[&str],
@@ -334,7 +333,7 @@ impl Encoder for OnnxEncoder {
         let tokens = sentences.par_iter().map(|sentence| self.tokens(sentence));
         let tokens: Vec<Batch> = tokens.collect::<Result<_>>()?;
         let length = |index: &usize| tokens[*index].ids.len();
-        // The longest first, so that threads end at about the same time.
+        // Longest first, so that threads end at about the same time.
         let mut order: Vec<usize> = (0..sentences.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(length(index)));
         let batches: Vec<&[usize]> = order
@@ -344,7 +343,7 @@ impl Encoder for OnnxEncoder {
         let encoded = batches.par_iter().with_max_len(1).map(|batch| {
             let together = Batch::together(batch.iter().map(|&index| &tokens[index]));
             let rows = self.rows(&together).or_else(|_| {
-                // Perhaps one of them is to blame: the error is to be about that one.
+                // Encode each alone, so that the error names the sentence that caused it.
                 let alone = batch.iter().map(|&index| {
                     let row = self.rows(&tokens[index]);
                     row.map_err(|problem| self.failure(sentences[index], problem))
@@ -364,7 +363,7 @@ impl Encoder for OnnxEncoder {
     }
 }
 
-/// Sentences of the same number of tokens, one after the other. None is padded: the attention mask is 1 everywhere.
+/// Sentences with the same number of tokens. None is padded, so the attention mask is 1 everywhere.
 pub(super) struct Batch {
     pub(super) sentences: usize,
     pub(super) ids: Vec<u32>,
@@ -380,7 +379,7 @@ impl Batch {
         }
     }
 
-    /// Batches of the same number of tokens as one.
+    /// Joins batches with the same number of tokens.
     fn together<'a>(batches: impl Iterator<Item = &'a Self> + Clone) -> Self {
         Self {
             sentences: batches.clone().map(|batch| batch.sentences).sum(),
@@ -393,7 +392,7 @@ impl Batch {
         }
     }
 
-    /// Tokens of a sentence.
+    /// The number of tokens per sentence.
     fn tokens(&self) -> usize {
         self.ids.len() / self.sentences
     }
@@ -404,14 +403,14 @@ impl Batch {
     }
 }
 
-/// One vector a token, row by row.
+/// One vector per token, row by row.
 pub(super) struct HiddenStates {
     dimension: usize,
     values: Vec<f32>,
 }
 
 impl HiddenStates {
-    /// Checks the shape that came out of a model against the sentences and tokens that went in.
+    /// Checks the shape of a model's output against the sentences and tokens of its input.
     pub(super) fn new(shape: &[usize], values: Vec<f32>, batch: &Batch) -> Result<Self, String> {
         let [sentences, tokens] = batch.shape();
         match *shape {
@@ -426,13 +425,15 @@ impl HiddenStates {
     }
 }
 
-/// Runs the neural network. Errors are sentences without a path; the caller adds it.
+/// Runs the neural network. Errors are sentences without a path, which the caller adds.
 pub(super) trait Engine: Send + Sync {
-    /// The vectors of the tokens. Called from many threads; the bits depend on `batch` only.
+    /// Returns the vectors of the tokens. Called from many threads; the bits depend only on
+    /// `batch`.
     fn run(&self, batch: &Batch) -> Result<HiddenStates, String>;
 }
 
-/// Refuses a model whose inputs are not those of a sentence encoder; true if it wants token types.
+/// Refuses a model whose inputs are not those of a sentence encoder. Returns whether it requires
+/// token types.
 pub(super) fn wants_token_types(inputs: &[&str]) -> Result<bool, String> {
     const REQUIRED: [&str; 2] = ["input_ids", "attention_mask"];
     const OPTIONAL: &str = "token_type_ids";
@@ -450,7 +451,8 @@ pub(super) fn wants_token_types(inputs: &[&str]) -> Result<bool, String> {
     }
 }
 
-/// Refuses inputs of one size: `shape` has the stated sizes of an input's axes, sentences and tokens.
+/// Refuses inputs of fixed size. `shape` has the fixed sizes, if any, of the axes of sentences and
+/// tokens.
 pub(super) fn check_axes(shape: &[Option<usize>]) -> Result<(), String> {
     let (what, size) = match *shape {
         [_, Some(tokens)] => ("tokens a sentence", tokens),
@@ -462,7 +464,7 @@ pub(super) fn check_axes(shape: &[Option<usize>]) -> Result<(), String> {
     ))
 }
 
-/// The output with one vector a token, among names and ranks (`None`: not stated, or no floats).
+/// Finds the output with one vector per token. Ranks are `None` if unknown or not of floats.
 pub(super) fn token_output(outputs: &[(&str, Option<usize>)]) -> Result<usize, String> {
     for wanted in TOKEN_OUTPUTS {
         if let Some(index) = outputs.iter().position(|(name, _)| *name == wanted) {
@@ -492,7 +494,7 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// Where an encoder's two files are.
+/// The paths of an encoder's two files.
 struct Files {
     given: PathBuf,
     model: PathBuf,
@@ -535,8 +537,8 @@ impl Files {
         Ok(files)
     }
 
-    /// What files of sentence-transformers say, beside the model or, if that is in the folder `onnx`
-    /// or the tokenizer is there, one folder up.
+    /// Reads the files of sentence-transformers beside the model or, if the model is in the folder
+    /// `onnx` or the tokenizer is one folder up, from there.
     fn layout(&self) -> Result<Layout> {
         let (folder, above) = folders(&self.model);
         let is_below = folder
@@ -549,7 +551,8 @@ impl Files {
         found.map_or_else(|| Ok(Layout::default()), |folder| Layout::read(&folder))
     }
 
-    /// The last parts of the path only: a pack that names its encoder must not tell where it was stored.
+    /// Only the last parts of the path, because a pack that names its encoder must not reveal where
+    /// it was stored.
     fn name(&self) -> String {
         // Canonical, because "." has no name.
         let model = self
@@ -572,7 +575,8 @@ impl Files {
     }
 }
 
-/// The folder of a file and the one above it, by their names: a file may be a link into a cache.
+/// Returns the folder of a file and its parent, without resolving links: a file may be a link into
+/// a cache.
 fn folders(file: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
     let file = path::absolute(file).ok();
     let folder = file.as_deref().and_then(Path::parent);
@@ -593,15 +597,16 @@ fn digest(model: &[u8], tokenizer: &[u8], layout: &str) -> [u8; 32] {
 
 /// Reads `tokenizer.json`.
 pub(crate) fn read_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
-    // Not `from_bytes`: it is generic, and compiles the whole format of the crate once more, in here.
+    // Not `from_bytes`, a generic function that would compile the crate's whole format again in
+    // here.
     let json = str::from_utf8(json).map_err(|error| error.to_string())?;
-    // The crate expects some fields without looking.
+    // The crate panics on some missing fields.
     panic::catch_unwind(|| json.parse::<Tokenizer>())
         .map_err(|_| "a part of it is not what its type says".to_owned())?
         .map_err(|error| error.to_string())
 }
 
-/// Reads `tokenizer.json` and makes it total: no padding, and cutting that fits every sentence.
+/// Reads `tokenizer.json`, and makes it accept every sentence: no padding, and a valid truncation.
 fn load_tokenizer(json: &[u8], max_tokens: Option<usize>) -> Result<Tokenizer, String> {
     let mut tokenizer = read_tokenizer(json)?;
     let written = tokenizer.get_truncation();
@@ -611,7 +616,7 @@ fn load_tokenizer(json: &[u8], max_tokens: Option<usize>) -> Result<Tokenizer, S
     let special = tokenizer
         .get_post_processor()
         .map_or(0, |processor| processor.added_tokens(false));
-    // The crate subtracts one from the other without looking.
+    // The crate subtracts one from the other unchecked.
     if max_length <= special {
         return Err(format!(
             "sentences are cut at {max_length} tokens, of which {special} are special tokens, so no text is \
@@ -619,8 +624,8 @@ fn load_tokenizer(json: &[u8], max_tokens: Option<usize>) -> Result<Tokenizer, S
              was trained with"
         ));
     }
-    // The stride concerns the parts that are cut off, and the strategy pairs of texts. Both are fixed
-    // here, because with some values a long sentence is an error.
+    // The stride concerns the truncated parts, and the strategy pairs of texts. Both are fixed
+    // here, because some values make a long sentence an error.
     let cut = TruncationParams {
         direction,
         max_length,
@@ -634,14 +639,14 @@ fn load_tokenizer(json: &[u8], max_tokens: Option<usize>) -> Result<Tokenizer, S
     Ok(tokenizer)
 }
 
-/// The tokens of a text. With some files, the crate panics only here and not when it reads them.
+/// Tokenizes a text. With some files, the crate panics here and not when it reads them.
 pub(crate) fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
-    // What it keeps between calls is a cache.
+    // The tokenizer's only state between calls is a cache.
     let encode = AssertUnwindSafe(|| tokenizer.encode_fast(text, true));
     panic::catch_unwind(encode).ok()?.ok()
 }
 
-/// The largest number the tokenizer can produce, in its vocabulary or as a special token.
+/// The largest number that the tokenizer can produce, in its vocabulary or as a special token.
 fn largest_token(tokenizer: &Tokenizer) -> u32 {
     let special = encode(tokenizer, "");
     let special = special.iter().flat_map(|encoding| encoding.get_ids());

@@ -1,4 +1,4 @@
-//! ONNX Runtime, loaded while running, through the crate `ort`.
+//! ONNX Runtime, loaded at run time through the crate `ort`.
 
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::error::{Cause, Error, Result};
 
 const _: () = assert!(RUNTIME_OLDEST_MINOR == ort::MINOR_VERSION);
 
-/// Sessions of one model at most. Each holds the weights once more, so this bounds memory; beyond
-/// it, callers wait for each other.
+/// The most sessions of one model. Each holds a copy of the weights, so this bounds memory; further
+/// callers wait.
 const MAX_SESSIONS: usize = 16;
 
 pub(super) struct OrtEngine {
     environment: Environment,
-    /// The bytes that the identity's digest covers, for every session that is made of them.
+    /// The bytes that the identity's digest covers, from which every session is made.
     model: Vec<u8>,
     token_types: bool,
     output: String,
@@ -30,7 +30,7 @@ pub(super) struct OrtEngine {
     returned: Condvar,
 }
 
-/// A session runs one call at a time, so there are as many as simultaneous calls.
+/// A session runs one call at a time, so there is one for each simultaneous call.
 #[derive(Default)]
 struct Sessions {
     idle: Vec<Session>,
@@ -107,7 +107,7 @@ impl OrtEngine {
     }
 }
 
-/// Gives its session back when dropped; without one, the place for it.
+/// Returns its session, or the slot for one, when dropped.
 struct Borrowed<'a> {
     engine: &'a OrtEngine,
     session: Option<Session>,
@@ -151,9 +151,10 @@ impl Engine for OrtEngine {
     }
 }
 
-/// A session that computes on the calling thread: sums have one order, and calls run in parallel.
+/// Creates a session that computes on the calling thread, so that sums have one order and calls run
+/// in parallel.
 fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, String> {
-    // The builder's errors hold the builder, which cannot change threads.
+    // The builder's errors hold the builder, which is not `Send`.
     let text = |error: ort::Error<_>| error.to_string();
     Session::builder(environment)
         .map_err(|error| error.to_string())?
@@ -161,7 +162,7 @@ fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, Strin
         .map_err(text)?
         .with_intra_threads(1)
         .map_err(text)?
-        // Errors are returned; the library would print them too.
+        // Errors are returned; the library would print them as well.
         .with_log_level(LogLevel::Fatal)
         .map_err(text)?
         .commit_from_memory(model)
@@ -177,7 +178,7 @@ fn float_rank(kind: &ValueType) -> Option<usize> {
     }
 }
 
-/// Loads the library and starts its environment. A process has one of each, for good.
+/// Loads the library and starts its environment. Both stay until the process ends.
 fn environment(library: &Path) -> Result<Environment> {
     static LOADED: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
@@ -187,8 +188,8 @@ fn environment(library: &Path) -> Result<Environment> {
             problem,
         })
     };
-    // Loading a pipe would wait forever, and a bare name would be looked up in places that differ
-    // by system and program.
+    // Loading a pipe would block, and a bare name would be searched in folders that differ by
+    // system and program.
     let path = library
         .canonicalize()
         .map_err(|error| unusable(error.to_string()))?;
@@ -203,7 +204,7 @@ fn environment(library: &Path) -> Result<Environment> {
             first.display()
         ))),
         None => {
-            // A library that has the right name inside but not the functions makes `ort` panic.
+            // `ort` panics on a library with the right version but without the functions.
             let environment = panic::catch_unwind(|| {
                 ort::init_from(&path)
                     .map_err(|error| error.to_string())?

@@ -19,7 +19,7 @@ pub(super) struct RtenEngine {
     attention_mask: NodeId,
     token_type_ids: Option<NodeId>,
     output: NodeId,
-    /// Thread pools of one thread that no call uses at the moment.
+    /// Idle thread pools of one thread each.
     idle: Mutex<Vec<Arc<ThreadPool>>>,
 }
 
@@ -27,7 +27,8 @@ impl RtenEngine {
     pub(super) const NAME: &str = "rten (built in)";
 
     pub(super) fn load(model: Vec<u8>) -> Result<Self, String> {
-        // Weights are laid out for products once, not in every run: a second copy of them in memory.
+        // Weights are laid out for products once, not in every run, at the cost of a second copy in
+        // memory.
         let load = || {
             ModelOptions::with_all_ops()
                 .prepack_weights(true)
@@ -116,11 +117,11 @@ impl RtenEngine {
 }
 
 impl Engine for RtenEngine {
-    /// Each call has one thread to itself, so sums have one order, and calls run in parallel.
+    /// Each call has one thread to itself, so sums have one order and calls run in parallel.
     ///
     /// The engine computes in a `rayon` pool. The caller is probably a worker of another pool, and
-    /// such a worker takes up further work of its own while it waits: calls would nest without
-    /// bound. A plain thread in between just waits; starting it costs some 50 µs.
+    /// such a worker starts other work while it waits, so calls would nest without bound. A plain
+    /// thread in between only waits; starting it takes some 50 µs.
     fn run(&self, batch: &Batch) -> Result<HiddenStates, String> {
         let pool = self.idle().pop();
         let pool = pool.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
@@ -136,7 +137,7 @@ impl Engine for RtenEngine {
     }
 }
 
-/// The number of dimensions of an output that is said to hold floats.
+/// The rank of an output that is declared to hold floats.
 fn float_rank(model: &Model, id: NodeId) -> Option<usize> {
     let info = model.node_info(id)?;
     let floats = info.dtype() == Some(ValueType::Tensor(DataType::Float));
