@@ -1,4 +1,5 @@
-//! What devices would say of public texts whose labels are known: what turns counts of releases into shares of labels.
+//! Simulated releases of labelled public texts, which turn counts of releases into shares of
+//! labels.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +12,37 @@ use crate::error::{Error, Result};
 use crate::release::document::{self, HostDocument, MAX_SENTENCES};
 use crate::release::law::levels;
 
-/// Texts that a calibration has at most.
+/// The most texts of a calibration.
 const MOST_TEXTS: usize = 1 << 14;
 
-/// Bytes of levels that it has at most.
+/// The most bytes of levels of a calibration.
 const MOST_LEVELS: usize = 1 << 20;
 
-/// Public texts by label, reduced to all that their releases depend on, at any ε and by any rule.
+/// Public texts by label, reduced to the data that their releases depend on, at any ε and by any
+/// rule.
 ///
-/// The heads of the pack must not have been fitted to these texts: of texts that they know, releases are right more often.
+/// The heads of the pack must not have been fitted to these texts, because releases of fitted texts
+/// are right more often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// The labels.
     pub labels: Vec<String>,
-    /// What sentence releases are selected by.
+    /// The mechanism of sentence releases.
     pub mechanism: Mechanism,
-    /// A level is worth ε divided by this.
+    /// A level is worth ε divided by `steps`.
     pub steps: u8,
-    /// Candidates of the pack, m.
+    /// The number of candidates of the pack, m.
     pub candidates: usize,
-    /// `[texts]`: the label of each.
+    /// `[texts]`: the index of the label of each text.
     pub of_texts: Vec<u32>,
-    /// `[texts]`: the best candidate of each, m for "nothing known" or where the pack has no scores.
+    /// `[texts]`: the best candidate of each text; m for "nothing known" or a pack without scores.
     pub best: Vec<u32>,
     /// `[texts][m]`: the levels of a sentence release.
     pub levels: Vec<u8>,
 }
 
 impl Calibration {
-    /// None yet, for texts with one of `labels`, under `pack`.
+    /// An empty calibration under `pack`, for texts with one of `labels`.
     ///
     /// # Errors
     /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack has no candidates.
@@ -60,11 +63,12 @@ impl Calibration {
         })
     }
 
-    /// What devices would say of the texts of a corpus that have one of `labels`; each comes with how many texts have it. If there are more
-    /// texts than are kept, equal parts of all labels are.
+    /// Simulates devices on the texts of a corpus that have one of `labels`, each given with its
+    /// number of texts. If there are too many texts, equal parts of all labels are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from, and those of the corpus.
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release;
+    /// errors of the corpus.
     pub fn of_corpus(
         pack: &Pack<'_>,
         labels: &BTreeMap<String, usize>,
@@ -89,17 +93,17 @@ impl Calibration {
         Ok(own)
     }
 
-    /// The most texts that are kept under a pack with so many candidates.
+    /// The most texts that are kept under a pack with this number of candidates.
     pub fn most_texts(candidates: usize) -> usize {
         (MOST_LEVELS / candidates.max(1)).clamp(1, MOST_TEXTS)
     }
 
-    /// Texts.
+    /// The number of texts.
     pub fn len(&self) -> usize {
         self.of_texts.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.of_texts.is_empty()
     }
@@ -109,13 +113,14 @@ impl Calibration {
         &self.levels[text * self.candidates..(text + 1) * self.candidates]
     }
 
-    /// Adds a text. `pack`: the one that all were made for, or one with other heads for the same candidates.
+    /// Adds a text. `pack` is the pack of the other texts, or one with other heads for the same
+    /// candidates.
     ///
     /// # Shapes
     /// `sentences`: `[k]`; `rows`: `[k][dimension]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from.
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release.
     pub fn add(
         &mut self,
         pack: &Pack<'_>,
@@ -129,13 +134,15 @@ impl Calibration {
         Ok(())
     }
 
-    /// Adds a text by its sentences, for packs that read text themselves: with a lexicon, or features alone.
+    /// Adds a text by its sentences, for packs that read text themselves: with a lexicon, or with
+    /// features only.
     ///
     /// # Shapes
-    /// `sentences`: `[k]`; those after the limit of a document are left out.
+    /// `sentences`: `[k]`; those beyond the limit of a document are left out.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from, or reads no text.
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release, or
+    /// reads no text.
     pub fn add_sentences(&mut self, pack: &Pack<'_>, label: u32, sentences: &[&str]) -> Result<()> {
         let mut document = document::empty(pack)?;
         for sentence in sentences.iter().take(MAX_SENTENCES) {
@@ -147,13 +154,13 @@ impl Calibration {
 
     fn push(&mut self, label: u32, document: &HostDocument<'_>) {
         self.of_texts.push(label);
-        // Packs without scores have no best candidate, and their releases are never by the whole text.
+        // A pack without scores has no best candidate, and supports no release by whole text.
         let nothing = self.candidates as u32;
         self.best.push(hazmat::best(document).unwrap_or(nothing));
         self.levels.extend(levels(document));
     }
 
-    /// Whether all numbers lie where they may, so that nothing that reads them has to ask.
+    /// Checks that all numbers are in range, so that readers need no further checks.
     pub(super) fn check(&self) -> Result<(), String> {
         let texts = self.len();
         let m = self.candidates;

@@ -1,5 +1,5 @@
-//! What the server keeps to read releases: the candidates, their embeddings and where they came
-//! from, in one safetensors file.
+//! The server's file for decoding releases: the candidates, their embeddings and their sources, in
+//! safetensors format.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -20,26 +20,27 @@ use crate::pack::calibration::Calibration;
 pub struct Candidate {
     /// The identifier of the public document, the label, or the name of the cluster.
     pub id: String,
-    /// The label of the document, or the label itself; none without labels and for clusters.
+    /// The label of the document, or the label itself; `None` without labels and for clusters.
     pub label: Option<String>,
-    /// The sentence nearest to the middle of the document, or of all documents that it stands for.
+    /// The sentence nearest to the mean of the document, or of all documents that the candidate
+    /// represents.
     pub excerpt: String,
 }
 
-/// The candidates of one pack, in the order in which releases count them.
+/// The candidates of one pack, in the order of their numbers in releases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
     /// The digest of the pack.
     pub pack_digest: [u8; 32],
     /// The encoder of the embeddings.
     pub encoder: EncoderIdentity,
-    /// d.
+    /// The number of coordinates, d.
     pub dimension: usize,
     /// `[m][d]`, row-major.
     pub embeddings: Vec<f32>,
-    /// `[m]`.
+    /// `[m]`: the candidates.
     pub entries: Vec<Candidate>,
-    /// What estimates need, where the maker of the pack could hold documents out.
+    /// The data for estimates, if the maker of the pack could hold documents out.
     pub calibration: Option<Calibration>,
 }
 
@@ -60,7 +61,7 @@ struct Description<'a> {
     calibration: Option<CalibrationDescription<'a>>,
 }
 
-/// What a calibration has beside its tensors.
+/// The part of a calibration that is not in tensors.
 #[derive(Serialize, Deserialize)]
 struct CalibrationDescription<'a> {
     labels: Cow<'a, [String]>,
@@ -69,18 +70,18 @@ struct CalibrationDescription<'a> {
 }
 
 impl Candidates {
-    /// What releases under the pack carry: the first bytes of its digest.
+    /// The pack identifier in releases: the first bytes of the digest.
     pub fn pack_id(&self) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h, ..] = self.pack_digest;
         [a, b, c, d, e, f, g, h]
     }
 
-    /// The candidate that a release names, with its embedding; `None` for a release by the whole-text rule that says
-    /// "nothing known".
+    /// Returns the candidate that a release names, with its embedding; `None` for a whole-text
+    /// release of "nothing known".
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under another pack, [`ErrorKind::Release`](crate::error::ErrorKind::Release)
-    /// if its index is out of range, or if it names a point, by projective geometry, and no candidate.
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under
+    /// another pack, its index is out of range, or it is by projective geometry and names a point.
     pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
         if release.pack_id() != self.pack_id() {
             return Err(Error::from(Cause::OtherPack {
@@ -107,8 +108,9 @@ impl Candidates {
         }
     }
 
-    /// The candidates as text, for programs that read no safetensors: a line `# pack` with the identifier that
-    /// releases carry, then for each candidate a line with number, name and excerpt, with tabs between.
+    /// Formats the candidates for programs that cannot read safetensors: a line `# pack` with the
+    /// pack identifier, then for each candidate a line with number, name and excerpt, separated by
+    /// tabs.
     pub fn list(&self) -> String {
         let mut text = format!("# pack {}\n", hex::encode(self.pack_id()));
         for (index, candidate) in self.entries.iter().enumerate() {
@@ -119,26 +121,30 @@ impl Candidates {
         text
     }
 
-    /// Writes the file: tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`: a JSON
-    /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`]. With a [`Calibration`] of t
-    /// texts also `calibration`: an object with `labels` (names), `mechanism` (1 or 2, as in releases) and `steps`; and
-    /// the tensors `calibration.labels` u32 `[t]`, `calibration.best` u32 `[t]`, `calibration.levels` u8 `[t, m]`.
+    /// Writes the file: the tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`, a
+    /// JSON object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of
+    /// [`Candidate`].
+    ///
+    /// A [`Calibration`] of t texts adds `calibration` to the object, with `labels` (names),
+    /// `mechanism` (1 or 2, as in releases) and `steps`, and the tensors `calibration.labels` u32
+    /// `[t]`, `calibration.best` u32 `[t]` and `calibration.levels` u8 `[t, m]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); nothing is left behind.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); no file is left.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.settled(path)?.commit()
     }
 
-    /// The file on the disk, without its name.
+    /// Writes the file to the disk without giving it its name.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub fn settled(&self, path: &Path) -> Result<AtomicFile> {
         AtomicFile::settled(path, &self.to_bytes())
     }
 
-    /// The bytes of the file that [`write`](Self::write) writes.
+    /// Returns the bytes that [`write`](Self::write) writes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let description = Description {
             pack: hex::encode(self.pack_digest),
@@ -185,19 +191,20 @@ impl Candidates {
         tensor_bytes(&tensors, &description)
     }
 
-    /// Reads such a file.
+    /// Reads the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = foreign::read(path)?;
         Self::from_bytes(&bytes, path)
     }
 
-    /// The candidates in the bytes of such a file, which errors call `name`.
+    /// Parses the bytes of such a file; errors call it `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
     pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
         Self::parse(bytes).map_err(|problem| {
             Error::from(Cause::Candidates {
@@ -262,7 +269,7 @@ impl Candidates {
     }
 }
 
-/// The calibration in a file of `m` candidates.
+/// Parses the calibration in a file of `m` candidates.
 fn calibration(
     tensors: &SafeTensors<'_>,
     description: CalibrationDescription<'_>,

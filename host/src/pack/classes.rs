@@ -1,8 +1,8 @@
-//! Candidates that stand for classes: the labels of a corpus, or clusters of its documents.
+//! Candidates that represent classes: the labels of a corpus, or clusters of its documents.
 //!
-//! The corpus is gone through three times (four for clusters) and never in memory: of a document stay 8
-//! bytes. k-means sees a sample if there are very many. Labels are read once before that, so that nothing is
-//! encoded in vain.
+//! The corpus is read in three passes (four for clusters) and never held in memory, except for 8
+//! bytes per document. k-means gets a sample if there are too many documents. Labels are read
+//! before encoding, so that invalid ones are found early.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -21,19 +21,19 @@ use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
 use crate::release::document::MAX_SCORED;
 use crate::text::each_sentence;
 
-/// Documents that k-means sees at most, or 8 for each cluster if that is more.
+/// The most documents for k-means, or 8 for each cluster if that is more.
 pub(super) const SAMPLE: usize = 32_768;
 
-/// Sentences that heads are judged by, and features fitted to, at most: they are in memory.
+/// The most sentences for judging heads and fitting features. They are held in memory.
 const MOST_SENTENCES: usize = 1 << 16;
 
-/// What becomes of the classes of a corpus.
+/// The result of turning the classes of a corpus into a pack.
 pub(super) struct Made {
     pub(super) scores: ScoresData,
     pub(super) features: Option<FeaturesData>,
     pub(super) quality: Option<QualityData>,
     pub(super) calibration: Option<Calibration>,
-    /// Of a sentence's vector: 1 for a pack without an encoder.
+    /// The dimension of a sentence's vector: 1 for a pack without an encoder.
     pub(super) dimension: usize,
     pub(super) entries: Vec<Candidate>,
     pub(super) embeddings: Vec<f32>,
@@ -41,17 +41,17 @@ pub(super) struct Made {
     pub(super) passed: Passed,
 }
 
-/// The documents that have sentences: the others count nowhere.
+/// The classes of the documents that have sentences. The others are ignored.
 struct Classes {
     /// `[documents]`.
     of_documents: Vec<u32>,
-    /// `[documents]`: how many sentences each has.
+    /// `[documents]`: the number of sentences of each.
     sentences: Vec<u32>,
-    /// Of labels.
+    /// The names of labels.
     names: Option<Vec<String>>,
-    /// Of the means of all documents.
+    /// The mean over the means of all documents.
     centre: Vec<f32>,
-    /// `[classes]`: of the means of their documents.
+    /// `[classes]`: the mean over the means of each class's documents.
     centres: Vec<Vec<f32>>,
 }
 
@@ -63,7 +63,7 @@ impl Classes {
     }
 }
 
-/// A mean of vectors that come one after the other, as [`mean`] computes it.
+/// A running mean of vectors, with the result of [`mean`].
 struct Mean {
     sum: Vec<f64>,
     count: usize,
@@ -90,7 +90,7 @@ impl Mean {
     }
 }
 
-/// The classes of `corpus`, a candidate for each, and the scores that tell them apart.
+/// Makes a candidate for each class of `corpus`, and the scores that distinguish them.
 pub(super) fn of(
     corpus: &mut Encoded<'_>,
     choice: TargetChoice,
@@ -105,7 +105,7 @@ pub(super) fn of(
     let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
     let mut largest = 0f32;
     let mut passed = None;
-    // The first way through finds the excerpts, too.
+    // The first pass also finds the excerpts.
     let mut pass = |each: &mut dyn FnMut(&[f32])| -> Result<()> {
         let mut index = 0;
         let looks = passed.is_none();
@@ -164,7 +164,7 @@ pub(super) fn of(
     };
     let sections = won.unwrap_or_else(|| {
         let heads = heads.expect("heads were fitted if none had won");
-        // Heads that were trained may have another centre.
+        // Trained heads may have another centre.
         let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
         Sections {
             dimension,
@@ -194,7 +194,8 @@ pub(super) fn of(
     })
 }
 
-/// The winner of a contest, if there is one to be held, and its heads if they are not those that all packs without one have.
+/// Holds the contest, if one was requested. Returns the winner, and its heads unless they are the
+/// default ones.
 fn contest(
     corpus: &mut Encoded<'_>,
     classes: &Classes,
@@ -209,7 +210,7 @@ fn contest(
     let chosen = public.choose(&contest, seed)?;
     let won = match chosen.inputs {
         Inputs::Vectors => None,
-        // Other heads than were asked for, or judged, would be worse than none.
+        // The heads must be those that were requested and judged.
         _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
             None => return Err(Error::from(Cause::NoFeatures)),
             won => won,
@@ -218,7 +219,7 @@ fn contest(
     Ok((won, Some(chosen)))
 }
 
-/// The classes that were asked for.
+/// Returns the requested classes.
 fn chosen(corpus: &mut Encoded<'_>, choice: TargetChoice, seed: u64) -> Result<Classes> {
     match choice {
         TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus),
@@ -234,7 +235,7 @@ fn chosen(corpus: &mut Encoded<'_>, choice: TargetChoice, seed: u64) -> Result<C
     }
 }
 
-/// Documents with their classes in memory: all, or so many that they have [`MOST_SENTENCES`], drawn uniformly.
+/// Loads documents with their classes: all, or a uniform sample with about [`MOST_SENTENCES`].
 fn public(
     corpus: &mut Encoded<'_>,
     classes: &Classes,
@@ -276,7 +277,7 @@ fn public(
     })
 }
 
-/// The candidates of the classes, with the excerpt of each.
+/// Makes the candidates of the classes, each with its excerpt.
 fn entries(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
     let entry = |(class, (_, excerpt)): (usize, (f32, String))| Candidate {
         id: classes.name(class),
@@ -286,7 +287,8 @@ fn entries(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
     excerpts.into_iter().enumerate().map(entry).collect()
 }
 
-/// Calls `each` with the mean of every document that has sentences, their number, and the label.
+/// Calls `each` with the mean, the number of sentences and the label of every document with
+/// sentences.
 fn means(
     corpus: &mut Encoded<'_>,
     mut each: impl FnMut(&[f32], u32, Option<&str>) -> Result<()>,
@@ -314,8 +316,8 @@ fn means(
     }
 }
 
-/// Whether the documents have labels that can be candidates: false if none has one, and an error if only some do.
-/// Documents without a sentence count nowhere.
+/// Returns whether the documents have labels: false if none has one, and an error if only some do.
+/// Documents without sentences are ignored.
 fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     let mut labels = HashSet::<String>::new();
     let (mut documents, mut without, mut line) = (0, 0, 0);
@@ -361,7 +363,7 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     }
 }
 
-/// The labels as classes. Every document has one.
+/// Makes the labels into classes. Every document has one.
 fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
     let dimension = corpus.encoding().encoder().dimension();
     let mut numbers = BTreeMap::<String, u32>::new();
@@ -392,7 +394,7 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
     if !labelled {
         return Err(corpus.changed());
     }
-    // From the order in which they came to that of their names.
+    // Renumbers the classes from order of appearance to order of names.
     let mut place = vec![0; numbers.len()];
     for (new, old) in (0..).zip(numbers.values()) {
         place[*old as usize] = new;
@@ -412,7 +414,7 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
     })
 }
 
-/// Clusters as classes: k-means over all documents, or over `sample` of them, drawn uniformly, and the
+/// Makes clusters into classes: k-means over all documents, or over a uniform `sample` with the
 /// nearest cluster for the others.
 fn by_clusters(
     corpus: &mut Encoded<'_>,
@@ -482,7 +484,7 @@ mod tests {
         demo::corpus(1)
     }
 
-    /// A document that k-means has not seen goes to the cluster of its likes.
+    /// A document outside the sample goes to the cluster of similar documents.
     #[test]
     fn a_sample_is_enough_for_clusters() {
         let encoder = LexiconEncoder::embedded();
@@ -493,7 +495,7 @@ mod tests {
         let half = by_clusters(&mut corpus, Some(12), 1, documents.len() / 2).unwrap();
         assert_eq!(half.sentences, all.sentences);
         assert_eq!(half.centre, all.centre);
-        // Two documents of one topic are mostly in one cluster, of two topics seldom.
+        // Two documents of one topic are mostly in one cluster; documents of two topics seldom are.
         for classes in [&all, &half] {
             let (mut same, mut pairs) = ([0; 2], [0; 2]);
             for (i, a) in documents.iter().enumerate() {

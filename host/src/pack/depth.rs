@@ -15,38 +15,39 @@ use crate::error::{Error, Result};
 use crate::pack::trained::{Layer, Recoder};
 use crate::release::document::MAX_DIRECTIONS;
 
-/// The kernels of a device add in 32 bits where they can: the products of so many coordinates, in lanes of every sixteenth
-/// pair of them.
+/// Coordinates per partial sum. The kernels of a device add products in 32 bits where they can:
+/// over this number of coordinates, in lanes of every sixteenth pair.
 const LANE_SPAN: usize = 256;
 
-/// The largest sum of the weights of a lane, with which no coordinates overflow it.
+/// The largest sum of a lane's weights with which no coordinates overflow the lane.
 const LANE_WEIGHTS: i32 = i32::MAX / i16::MAX as i32;
 
-/// How the projection directions of a pack are chosen: by anything public.
+/// The public choice of a pack's projection directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directions {
-    /// So many random ones, as published.
+    /// This number of random directions, as published.
     Random(usize),
-    /// So many principal directions of the candidates' embeddings.
+    /// This number of principal directions of the candidates' embeddings.
     Principal(usize),
 }
 
 impl Directions {
-    /// Refuses, before the work, more of them than a device takes.
+    /// Refuses, before any work, more directions than a device supports.
     pub(super) fn check(self) -> Result<()> {
         let (Self::Random(n) | Self::Principal(n)) = self;
         limit("projection directions", n, 1, MAX_DIRECTIONS)
     }
 }
 
-/// A pack that selects among documents by depth (Meehan, Mrini and Chaudhuri 2022).
+/// Makes a pack that selects among documents by depth (Meehan, Mrini and Chaudhuri 2022).
 ///
-/// `candidates` are public documents; each one's projections are the means of its sentences'. With a
-/// recoder, its hidden layers travel in the pack and its last layer becomes part of the directions.
-/// Random directions come from `seed`.
+/// `candidates` are public documents; the projections of each are the means of its sentences'
+/// projections. If there is a recoder, the pack contains its hidden layers, and its last layer
+/// becomes part of the directions. Random directions come from `seed`.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates, directions or coordinates that a pack cannot have.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates,
+/// directions or coordinates that the format does not allow.
 pub fn depth_pack(
     encoder: &EncoderIdentity,
     candidates: &DocumentVectors,
@@ -69,7 +70,7 @@ pub fn depth_pack(
     .to_bytes()
 }
 
-/// The sections of such a pack.
+/// Makes the sections of such a pack.
 pub(super) fn sections(
     candidates: &DocumentVectors,
     recoder: Option<&Recoder>,
@@ -117,15 +118,15 @@ pub(super) fn sections(
     Ok((recoder, data))
 }
 
-/// `[n][dimension]` Gaussian directions.
+/// Draws Gaussian directions, `[n][dimension]`.
 fn random(n: usize, dimension: usize, seed: u64) -> Vec<f64> {
     let mut rng = PublicRng::new(seed);
     let weights = (0..n * dimension).map(|_| StandardNormal.sample(&mut rng));
     weights.collect()
 }
 
-/// The directions `[n][outputs]` times the linear layer `[outputs][inputs]`: `[n][inputs]`. Its bias
-/// moves sentences and candidates alike.
+/// Multiplies the directions `[n][outputs]` by the linear layer `[outputs][inputs]`: `[n][inputs]`.
+/// Its bias can be ignored, because it moves sentences and candidates alike.
 fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
     let mut folded = Vec::new();
     for direction in directions.chunks_exact(outputs) {
@@ -143,8 +144,8 @@ fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
     folded
 }
 
-/// Each direction as long as 16 bits allow, and as 32 bits allow the sums that vector units add: depth does not change with
-/// the length of a direction.
+/// Scales each direction to the largest length that its 16-bit weights and the 32-bit sums of
+/// vector units allow. Depth does not depend on the length of a direction.
 fn rounded(directions: &[f64], dimension: usize) -> Vec<i16> {
     let rows = directions.chunks_exact(dimension).flat_map(|direction| {
         let scale = largest_scale(direction);
@@ -153,7 +154,7 @@ fn rounded(directions: &[f64], dimension: usize) -> Vec<i16> {
     rows.collect()
 }
 
-/// The largest factor with which no weight is beyond 16 bits and no sum of a lane beyond 32.
+/// The largest factor with which no weight exceeds 16 bits and no sum of a lane 32 bits.
 fn largest_scale(direction: &[f64]) -> f64 {
     let largest = direction.iter().fold(0f64, |most, x| most.max(x.abs()));
     let weights = direction.chunks(LANE_SPAN).map(|span| {
@@ -163,7 +164,7 @@ fn largest_scale(direction: &[f64]) -> f64 {
                 *lane += pair.iter().map(|x| x.abs()).sum::<f64>();
             }
         }
-        // What rounding adds at most: a half for each of two weights.
+        // Rounding adds at most one half for each of two weights.
         let rounding = span.len().div_ceil(16) as f64;
         let most = lanes.into_iter().fold(f64::MIN_POSITIVE, f64::max);
         (f64::from(LANE_WEIGHTS) - rounding) / most
@@ -174,8 +175,8 @@ fn largest_scale(direction: &[f64]) -> f64 {
     )
 }
 
-/// Fills in boundaries and codes. Projections come from the section itself, so that the device's
-/// arithmetic is the only one.
+/// Fills in boundaries and codes. Projections come from the section itself, so that they use the
+/// device's arithmetic.
 fn bucket(
     data: &mut DepthData,
     recoder: Option<&RecoderData>,
@@ -205,7 +206,7 @@ fn bucket(
             })
             .collect()
     })?;
-    // Room for private sentences that project four times as far as the public candidates do.
+    // Private sentences may project four times as far as the public candidates.
     let largest = rows
         .iter()
         .flatten()
@@ -237,7 +238,7 @@ fn bucket(
     Ok(())
 }
 
-/// Lets `look` see the section that `data` makes, and the recoder before it.
+/// Calls `look` with the section that `data` makes, and the recoder before it.
 fn with_section<T>(
     data: &DepthData,
     recoder: Option<&RecoderData>,

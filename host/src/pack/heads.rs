@@ -1,17 +1,18 @@
-//! Score heads in closed form: which class a sentence suggests, learnt from labelled documents or from
-//! clusters.
+//! Score heads in closed form, which score a sentence for each class, learnt from labelled
+//! documents or from clusters.
 //!
 //! A head is a ridge regression (Hoerl and Kennard 1970) of "this sentence is from a document of
 //! class c" on the direction of the sentence from the centre of the public documents. Its value,
 //! scaled and clipped to 0..1, is the sentence's score for the class.
 //!
-//! Why closed form: on the validation documents of 20 Newsgroups it is as good as training through the
-//! mechanism (`undertone-lab sentences` has both), takes a second, and needs no tensor library. Tried there
-//! once and left out, because nothing was gained or F₁ fell: directions whitened by the covariance of
-//! sentences (discriminant analysis), logistic regression of sentences, several heads for each label, a head
-//! for each label's mean (clipped cosine), scaling each head by its spread, all documents of equal weight
-//! whatever their class, all sentences of equal weight; without labels 12, 20, 50, 100 clusters, Euclidean
-//! instead of spherical.
+//! Closed form was chosen because on the validation documents of 20 Newsgroups it is as good as
+//! training through the mechanism (`undertone-lab sentences` has both), takes a second, and needs
+//! no tensor library. These variants were tried there and left out, because they gained nothing or
+//! lowered F₁: directions whitened by the covariance of sentences (discriminant analysis); logistic
+//! regression of sentences; several heads per label; a head for each label's mean (clipped cosine);
+//! scaling each head by its spread; equal weight for all documents of all classes; equal weight for
+//! all sentences; and without labels 12, 20, 50 or 100 clusters, and Euclidean instead of spherical
+//! clusters.
 
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 use rayon::prelude::*;
@@ -21,27 +22,28 @@ use crate::error::{Cause, Error, Result};
 use crate::pack::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::pack::trained::ScoreHeads;
 
-/// Q, the largest score. On the validation documents of 20 Newsgroups 4, 8, 16 and 32 give the same F₁
-/// within 0.3 points; with 8, the levels of a release reach 20 sentences below the best candidate.
+/// The largest score, Q. On the validation documents of 20 Newsgroups 4, 8, 16 and 32 give the same
+/// F₁ within 0.3 points; with 8, the levels of a release cover scores up to 20 sentences below the
+/// best candidate's.
 pub const SCORE_STEPS: usize = 8;
 
-/// λ, the ridge in units of the mean variance of a coordinate. Sentences of one document resemble
-/// each other, so there are fewer independent ones than rows, and the directions with little
-/// variance are mostly noise.
+/// The ridge λ, in units of the mean variance of a coordinate. It is large because sentences of one
+/// document resemble each other, which leaves fewer independent rows, and because directions with
+/// little variance are mostly noise.
 const RIDGE: f64 = 0.1;
 
-/// How the value of a regression becomes a score. Single sentences say little, so that the values
-/// seldom exceed 1/4: scores would otherwise stay in the lowest quarter of their range, while the
-/// noise of a release is made for the whole range.
+/// The factor from the value of a regression to a score. Values of single sentences seldom exceed
+/// 1/4, so without it scores would stay in the lowest quarter of the range to which the noise is
+/// scaled.
 const SLOPE: f64 = 4.0;
 
-/// Clusters that serve as classes where there are no labels.
+/// The number of clusters that serve as classes if there are no labels.
 const CLUSTERS: usize = 30;
 
-/// Sentences whose products are formed at once: bounds the memory.
+/// Sentences whose products are formed at once, which bounds the memory.
 const BLOCK: usize = 1024;
 
-/// Columns of the Gram matrix that one thread works on at a time.
+/// Columns of the Gram matrix that a thread computes at a time.
 const STRIPE: usize = 64;
 
 /// A class for each document.
@@ -53,16 +55,16 @@ pub struct Targets {
     pub classes: usize,
 }
 
-/// One head for each class, from documents whose classes are known: `targets` is `[documents]`, each
-/// in `0..classes`.
+/// Fits one head per class to documents of known classes: `targets` is `[documents]`, each in
+/// `0..classes`.
 ///
-/// Every document of a class weighs the same, whatever its number of sentences, and a class with n
-/// documents weighs √n: halfway between equal documents and equal classes. Documents without
-/// sentences do not count.
+/// Every document of a class has equal weight, whatever its number of sentences, and a class with n
+/// documents has weight √n, halfway between equal documents and equal classes. Documents without
+/// sentences are ignored.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) below 2; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a class that has no document with a
-/// sentence; [`ErrorKind::Input`](crate::error::ErrorKind::Input); [`ErrorKind::Input`](crate::error::ErrorKind::Input).
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for fewer than 2 classes, a class that has
+/// no document with a sentence, equal sentences, or a coordinate that is not finite.
 ///
 /// # Panics
 /// If there is not one target per document, or one is not below `classes`.
@@ -72,8 +74,8 @@ pub struct Targets {
 /// sentences and d² numbers.
 ///
 /// # Source
-/// Hoerl and Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems. Beyond
-/// it: the weights, the slope and the clipping.
+/// Hoerl and Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems. The
+/// weights, the slope and the clipping are ours.
 pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Result<ScoreHeads> {
     assert_eq!(targets.len(), documents.len(), "one target per document");
     assert!(
@@ -99,21 +101,21 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
     })
 }
 
-/// What is known of documents before a pass over their sentences.
+/// Properties of the documents that must be known before a pass over their sentences.
 pub(crate) struct Known<'a, C> {
     /// The mean of the means of the documents with sentences.
     pub(crate) centre: Vec<f32>,
     /// The class of a document.
     pub(crate) class: C,
     pub(crate) classes: usize,
-    /// `[documents]`: how many sentences each has.
+    /// `[documents]`: the number of sentences of each.
     pub(crate) sentences: &'a [u32],
 }
 
-/// Calls its argument with the sentence vectors of each document that has some, in order.
+/// Calls its argument with the sentence vectors of each document that has sentences, in order.
 pub(crate) type Pass<'a> = dyn FnMut(&mut dyn FnMut(&[f32])) -> Result<()> + 'a;
 
-/// Takes a block of sentences, `[sentences][dimension]`, and the class and weight of each.
+/// Receives a block of sentences, `[sentences][dimension]`, and the class and weight of each.
 type EachBlock<'a> = dyn FnMut(&[f32], &[(usize, f64)]) + 'a;
 
 /// [`fit`] for documents that are not in memory: `pass` is called twice.
@@ -134,8 +136,8 @@ pub(crate) fn fit_streamed(
         }
     })?;
 
-    // With x shifted by its weighted mean, Σ w·x = 0: the mean of the indicators needs no
-    // subtraction, and the right sides are the weighted sums over the classes.
+    // With x shifted by its weighted mean, Σ w·x = 0. So the mean of the indicators need not be
+    // subtracted, and the right sides are the weighted sums over the classes.
     let mut gram = DMatrix::<f64>::zeros(dimension, dimension);
     let mut right = DMatrix::<f64>::zeros(dimension, classes);
     blocks(&mut |rows, sentences| {
@@ -159,7 +161,7 @@ pub(crate) fn fit_streamed(
     for i in 0..dimension {
         gram[(i, i)] += RIDGE * variance;
     }
-    // The ridge makes the matrix positive definite unless there is no variance at all.
+    // The ridge makes the matrix positive definite unless all variance is zero.
     let solved = gram
         .cholesky()
         .ok_or(Error::from(Cause::EqualSentences))?
@@ -168,7 +170,7 @@ pub(crate) fn fit_streamed(
 }
 
 impl<C: Fn(usize) -> usize> Known<'_, C> {
-    /// The class and the number of sentences of each document that has sentences.
+    /// Returns the class and the number of sentences of each document that has sentences.
     fn full(&self) -> impl Iterator<Item = (usize, u32)> {
         let documents = self.sentences.iter().enumerate();
         documents
@@ -176,7 +178,7 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
             .map(|(document, sentences)| ((self.class)(document), *sentences))
     }
 
-    /// The number of documents of each class.
+    /// Returns the number of documents of each class.
     fn sizes(&self) -> Result<Vec<usize>> {
         let classes = self.classes;
         if classes < 2 {
@@ -192,7 +194,7 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
         }
     }
 
-    /// The class and the weight of every sentence.
+    /// Returns the class and the weight of every sentence.
     fn weighted(&self, sizes: &[usize]) -> impl Iterator<Item = (usize, f64)> {
         self.full().flat_map(|(class, sentences)| {
             let weight = 1.0 / (f64::from(sentences) * (sizes[class] as f64).sqrt());
@@ -200,7 +202,8 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
         })
     }
 
-    /// Calls `each` with blocks of sentences as directions from the centre. Divided by `total`, the weights sum to 1.
+    /// Calls `each` with blocks of sentences, as directions from the centre. Weights are divided by
+    /// their sum, `total`.
     fn blocks(
         &self,
         sizes: &[usize],
@@ -230,7 +233,7 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
     }
 }
 
-/// The regressions `[dimension][classes]` as heads; `shift` was subtracted from what they were fitted to.
+/// Converts the regressions `[dimension][classes]` to heads; they were fitted to data less `shift`.
 fn as_heads(centre: &[f32], solved: &DMatrix<f64>, shift: &[f64]) -> ScoreHeads {
     let mut weights = Vec::with_capacity(solved.len());
     let mut bias = Vec::with_capacity(solved.ncols());
@@ -247,15 +250,15 @@ fn as_heads(centre: &[f32], solved: &DMatrix<f64>, shift: &[f64]) -> ScoreHeads 
     }
 }
 
-/// Clusters of the documents as classes, for [`fit`] without labels: k-means over the directions of
-/// the documents' means from their centre.
+/// Makes clusters of the documents into classes, for [`fit`] without labels, by k-means over the
+/// directions of the documents' means from their centre.
 ///
-/// Without a number, 30 clusters or as many as there are documents. Clusters that stay empty are left
-/// out. Documents without sentences get class 0, which [`fit`] ignores.
+/// The default is 30 clusters, or one per document if there are fewer. Empty clusters are left out.
+/// Documents without sentences get class 0, which [`fit`] ignores.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters, or more than there are documents with sentences;
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters, or more than there
+/// are documents with sentences; [`ErrorKind::Input`](crate::error::ErrorKind::Input).
 pub fn clusters_as_targets(
     documents: &DocumentVectors,
     clusters: Option<usize>,
@@ -275,13 +278,13 @@ pub fn clusters_as_targets(
     })
 }
 
-/// Clusters of documents by their means, without the empty ones.
+/// Clusters of documents by their means, without empty clusters.
 pub(crate) struct Clustered {
     /// The centre of the means.
     centre: Vec<f32>,
-    /// `[clusters][dimension]`, of directions from the centre.
+    /// `[clusters][dimension]`: the centroids of directions from the centre.
     centroids: Vec<f32>,
-    /// `[means]`.
+    /// `[means]`: the cluster of each.
     pub(crate) classes_of_points: Vec<usize>,
 }
 
@@ -296,14 +299,14 @@ impl Clustered {
         let clusters = clusters.unwrap_or(CLUSTERS.min(means.len() / dimension));
         let centre = mean(&means, dimension);
         let directions = normalised(&means, dimension, &centre);
-        // k-means has a copy of its own.
+        // k-means has its own copy.
         drop(means);
         let found = kmeans(&directions, dimension, clusters, seed)?;
         let mut used = vec![false; clusters];
         for cluster in &found.assignment {
             used[*cluster] = true;
         }
-        // The new number of a cluster: that of the used ones before it.
+        // The new number of a cluster is the number of non-empty clusters before it.
         let number = |cluster: usize| used[..cluster].iter().filter(|used| **used).count();
         let numbers: Vec<usize> = (0..clusters).map(number).collect();
         let rows = found.centroids.chunks_exact(dimension);
@@ -328,7 +331,7 @@ impl Clustered {
         self.centroids.len() / self.centre.len()
     }
 
-    /// The cluster of a document that k-means has not seen: the nearest.
+    /// The nearest cluster, for a document outside the sample of k-means.
     pub(crate) fn class_of(&self, mean: &[f32]) -> usize {
         let direction = normalised(mean, mean.len(), &self.centre);
         let distance = |centroid: &[f32]| -> f32 {
@@ -344,12 +347,12 @@ impl Clustered {
     }
 }
 
-/// Heads that need no fit: the clipped cosine between a sentence and each of `centres`,
-/// `[candidates][dimension]` row-major, both seen from `centre`. The score is
+/// Makes heads without a fit: the clipped cosine between a sentence and each of `centres`,
+/// `[candidates][dimension]` row-major, both as directions from `centre`. The score is
 /// ⌊8·clip(slope·cos, 0, 1)⌋; it is 0 for a candidate at the centre.
 ///
 /// # Panics
-/// If the shapes do not fit each other.
+/// If the shapes do not match.
 pub fn cosine(centres: &[f32], centre: &[f32], dimension: usize, slope: f32) -> ScoreHeads {
     let mut weights = normalised(centres, dimension, centre);
     for weight in &mut weights {
@@ -363,26 +366,26 @@ pub fn cosine(centres: &[f32], centre: &[f32], dimension: usize, slope: f32) -> 
     }
 }
 
-/// The number of thresholds at or below z is ⌊8·clip(z, 0, 1)⌋; each is exact in 32 bits.
+/// The thresholds of ⌊8·clip(z, 0, 1)⌋, each exact in 32 bits.
 fn thresholds() -> Vec<f32> {
     (1..=SCORE_STEPS)
         .map(|step| step as f32 / SCORE_STEPS as f32)
         .collect()
 }
 
-/// The numbers of the documents that have sentences.
+/// Returns the indices of the documents that have sentences.
 fn with_sentences(documents: &DocumentVectors) -> impl Iterator<Item = usize> {
     (0..documents.len()).filter(|document| !documents.range(*document).is_empty())
 }
 
-/// The means of the documents that have sentences.
+/// Returns the means of the documents that have sentences.
 fn means(documents: &DocumentVectors) -> Vec<f32> {
     with_sentences(documents)
         .flat_map(|document| mean(documents.document(document), documents.dimension()))
         .collect()
 }
 
-/// Adds Σ a·bᵀ over the rows a and b to `gram`. The order of the sums does not depend on the threads.
+/// Adds Σ a·bᵀ over the rows a and b to `gram`. The order of sums does not depend on the threads.
 pub(crate) fn add_gram(gram: &mut DMatrix<f64>, a: &[f64], b: &[f64]) {
     let dimension = gram.nrows();
     let rows = a.len() / dimension;
@@ -452,7 +455,7 @@ mod tests {
         (0..n).map(|i| b[i] / a[i][i]).collect()
     }
 
-    /// The recipe step by step, in 64 bits: weights and bias of each head.
+    /// The method step by step in 64 bits: weights and bias of each head.
     fn reference(
         documents: &DocumentVectors,
         targets: &[usize],
@@ -656,7 +659,7 @@ mod tests {
         assert_eq!(score(&heads, 0, &[0.0, 3.0, 0.0]), 8);
         assert_eq!(score(&heads, 1, &[0.0, 3.0, 0.0]), 0);
         assert_eq!(score(&heads, 1, &[0.0, -3.0, 0.0]), 8);
-        // Largest coordinates.
+        // The largest coordinates.
         let rows = vec![f32::MAX, f32::MIN, f32::MIN, f32::MAX];
         let documents = DocumentVectors::new(2, rows, vec![0, 1, 2]);
         let heads = fit(&documents, &[0, 1], 2).unwrap();
@@ -670,7 +673,7 @@ mod tests {
         assert_eq!(targets.classes, 30);
         fit(&documents, &targets.of_documents, targets.classes).unwrap();
 
-        // Three documents, two of them equal: the default falls to three, of which one is empty.
+        // Three documents, two of them equal: the default is three clusters, of which one is empty.
         let few = DocumentVectors::new(2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0], vec![0, 1, 2, 3]);
         let targets = clusters_as_targets(&few, None, 1).unwrap();
         assert_eq!(targets.classes, 2);

@@ -1,7 +1,7 @@
-//! Which heads are best, and how good they are: measured on public documents that they were not fitted to.
+//! Selection and evaluation of heads by cross-validation on public documents.
 //!
-//! The documents are dealt into folds. Heads are fitted to all folds but one and judged on that one, by the same code that
-//! a device runs.
+//! The documents are split into folds. Heads are fitted to all folds but one and judged on that
+//! one, by the same code that a device runs.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -23,47 +23,47 @@ use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 
-/// Folds.
+/// The number of folds.
 const FOLDS: usize = 5;
 
-/// Folds are judged until so many documents were.
+/// Folds are judged until this number of documents is reached.
 const JUDGED: usize = 2000;
 
 /// Public documents with classes, in memory.
 pub(super) struct Public {
-    /// Documents one after the other.
+    /// Document by document.
     pub(super) sentences: Vec<String>,
     pub(super) vectors: DocumentVectors,
     /// `[documents]`.
     pub(super) classes_of_documents: Vec<usize>,
     pub(super) classes: usize,
-    /// Documents with the same id have the same number: a text and its translations, say. `[documents]`.
+    /// `[documents]`: a number for each id. Equal ids mark related texts, such as translations.
     pub(super) ids_of_documents: Vec<usize>,
-    /// Of the vectors.
+    /// The centre of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
-    /// A lexicon that a pack with vectors carries.
+    /// The lexicon that a pack with vectors contains.
     pub(super) lexicon: Option<LexiconData>,
 }
 
-/// How heads are chosen by held-out documents.
+/// The rules for choosing heads by held-out documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Contest<'a> {
-    /// What heads may read, the preferred inputs first.
+    /// The allowed inputs of heads, in order of preference.
     pub inputs: &'a [Inputs],
-    /// Bytes that the whole pack may take. Without it features take at most 16 kB for each candidate, and between 64 kB
-    /// and 1 MB.
+    /// The largest size of the whole pack in bytes. By default features take at most 16 kB per
+    /// candidate, but at least 64 kB and at most 1 MB.
     pub size: Option<usize>,
 }
 
-/// What heads read.
+/// The inputs of heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// The vector of a sentence: a ridge regression.
     Vectors,
-    /// Its features, too.
+    /// The vector and the features of a sentence.
     Both,
-    /// Its features alone: the pack has no encoder.
+    /// The features alone: the pack has no encoder.
     Features,
 }
 
@@ -76,7 +76,8 @@ pub(super) struct Sections {
 }
 
 impl Public {
-    /// Heads of the documents in `train`. `None` where there is no room for features in a pack of `size` bytes.
+    /// Fits heads to the documents in `train`. `None` if features do not fit a pack of `size`
+    /// bytes.
     pub(super) fn fit(
         &self,
         inputs: Inputs,
@@ -118,7 +119,7 @@ impl Public {
         }))
     }
 
-    /// The bytes that features may take. `None` if the rest of the pack is too large.
+    /// The bytes left for features. `None` if the rest of the pack is too large.
     fn budget(&self, inputs: Inputs, size: Option<usize>) -> Result<Option<usize>> {
         let Some(size) = size else {
             return Ok(Some((self.classes << 14).clamp(1 << 16, 1 << 20)));
@@ -180,7 +181,7 @@ impl Public {
         sample
     }
 
-    /// The pack of the sections, to be judged.
+    /// Makes a pack of the sections, for judging.
     fn pack(&self, sections: &Sections) -> Result<Vec<u8>> {
         PackContents {
             dimension: sections.dimension,
@@ -196,7 +197,7 @@ impl Public {
         .to_bytes()
     }
 
-    /// Judges heads by documents that they were not fitted to.
+    /// Judges heads on documents that they were not fitted to.
     fn judge(
         &self,
         sections: &Sections,
@@ -214,8 +215,9 @@ impl Public {
         self.calibrate(sections, &bytes, fold, calibrating)
     }
 
-    /// Documents dealt into folds, each class apart, so that no fold has all of a class; those with the same id stay
-    /// together, because who has seen a translation is not asked anything new. `None` if a class is in fewer than two folds.
+    /// Splits the documents into folds, class by class, so that no fold has all of a class.
+    /// Documents with the same id stay together, because a document is no fair test of heads fitted
+    /// to its translation. `None` if a class is in fewer than two folds.
     fn folds(&self, seed: u64) -> Option<Vec<Vec<usize>>> {
         let mut by_id = vec![Vec::new(); self.vectors.len()];
         for (document, id) in self.ids_of_documents.iter().enumerate() {
@@ -249,8 +251,9 @@ impl Public {
             .then_some(folds)
     }
 
-    /// The inputs, of those allowed, whose releases are right most often, and what is known of them. The first of them
-    /// stays unless another one is better by more than chance allows, and where a class has too few documents to judge.
+    /// Returns the allowed inputs whose releases are right most often, with their evaluation. The
+    /// first inputs win unless others are better by more than [`MARGIN`], or if a class has too few
+    /// documents to judge.
     pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<Chosen> {
         let preferred = contest.inputs.first().copied().unwrap_or(Inputs::Vectors);
         let Some(folds) = self.folds(seed) else {
@@ -258,7 +261,7 @@ impl Public {
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
-        // The folds of the winner that were not judged are still wanted for its calibration.
+        // The winner's calibration also uses the folds that were not judged.
         let steps = judged * contest.inputs.len() + folds.len() - judged;
         let progress = Progress::new("judging heads", steps as u64);
         let mut best: Option<(Inputs, Judge, Calibrating)> = None;
@@ -295,7 +298,7 @@ impl Public {
         })
     }
 
-    /// Heads of all documents but those of a fold, if they can be fitted.
+    /// Fits heads to all documents but those of a fold, if possible.
     fn fit_without(
         &self,
         inputs: Inputs,
@@ -305,13 +308,15 @@ impl Public {
         let mut held = vec![false; self.vectors.len()];
         fold.iter().for_each(|document| held[*document] = true);
         match self.fit(inputs, &|document| !held[document], size) {
-            // What is left without a fold may be too little for heads that all documents are enough for.
+            // Without a fold, the rest may be too small for heads that can be fitted to all
+            // documents.
             Err(error) if error.kind() == ErrorKind::Input => Ok(None),
             fitted => fitted,
         }
     }
 
-    /// Adds the documents of a fold, which the heads in `bytes` were not fitted to, as far as there is room.
+    /// Adds the documents of a fold, which the heads in `bytes` were not fitted to, up to the
+    /// limit.
     fn calibrate(
         &self,
         sections: &Sections,
@@ -336,7 +341,7 @@ impl Public {
         Ok(())
     }
 
-    /// The sentences of a document, and their vectors, zeroes for heads that read none.
+    /// Returns the sentences of a document and their vectors; zeros for heads without vectors.
     fn document(&self, sections: &Sections, document: usize) -> (Vec<&str>, Cow<'_, [f32]>) {
         let sentences: Vec<&str> = self.sentences[self.vectors.range(document)]
             .iter()
@@ -354,7 +359,7 @@ impl Public {
 /// The winner of a contest.
 pub(super) struct Chosen {
     pub(super) inputs: Inputs,
-    /// How good its releases are, where that could be judged.
+    /// The quality of its releases, if it could be judged.
     pub(super) quality: Option<QualityData>,
     /// Without the names of its labels, which are the classes.
     pub(super) calibration: Option<Calibration>,
@@ -370,7 +375,8 @@ impl Chosen {
     }
 }
 
-/// A calibration, and how many documents of each class it still takes: as many of each as there are, thinned alike.
+/// A calibration in progress, and the remaining number of documents of each class. If there are too
+/// many documents, all classes are reduced in proportion.
 struct Calibrating {
     calibration: Option<Calibration>,
     /// `[classes]`.
@@ -403,8 +409,8 @@ impl Calibrating {
     }
 }
 
-/// The length of a direction beside the features, whose mean length is 1.
+/// The length of a direction relative to the features, whose mean length is 1.
 const DENSE: f32 = 1.0;
 
-/// By how much other heads must be better.
+/// The improvement that less preferred inputs must reach.
 const MARGIN: f64 = 0.005;

@@ -1,13 +1,13 @@
-//! k-means: points into clusters around their means.
+//! k-means clustering.
 //!
-//! Seeding is k-means++ (Arthur and Vassilvitskii 2007), the greedy variant that draws several
-//! points and keeps the one that lowers the sum of squares most; then Lloyd's iterations (Lloyd
-//! 1982). Distances come from a matrix product: the nearest centroid c of a point x is the one with
-//! the least ‖c‖²/2 − x·c.
+//! The seeding is greedy k-means++ (Arthur and Vassilvitskii 2007), which draws several points and
+//! keeps the one that lowers the sum of squares most. Lloyd's iterations (Lloyd 1982) follow.
+//! Distances come from a matrix product: the nearest centroid c of a point x minimises ‖c‖²/2 −
+//! x·c.
 //!
-//! The same points and seed give the same clusters on one machine, whatever the number of threads:
-//! sums are formed over fixed parts of the points, in their order. (The matrix product picks its
-//! instructions by the processor, so another machine may round differently.)
+//! The same points and seed give the same clusters on one machine with any number of threads,
+//! because sums are formed over fixed parts of the points, in order. Another processor may round
+//! differently, because the matrix product picks its instructions by the processor.
 
 mod blocks;
 
@@ -20,31 +20,31 @@ use crate::encoder::vectors::mean;
 use crate::error::{Cause, Error, Result};
 use blocks::{BLOCK, Laid, TILE, products};
 
-/// Lloyd iterations that [`kmeans`] does at most; it needs a few dozen.
+/// The most Lloyd iterations of [`kmeans`]; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
 
-/// Points drawn for each centroid of the seeding, instead of the usual 2 + ln k. They take two tiles.
+/// Points drawn per centroid in the seeding, instead of the usual 2 + ln k. They take two tiles.
 const TRIALS: usize = 8;
 
 /// Parts with sums of their own: enough for any number of threads, few enough for memory.
 const PARTS: usize = 64;
 
-/// Points of a part at least: adding up its sums costs little beside them.
+/// The fewest points of a part, enough to make adding up the parts cheap in comparison.
 const LEAST_PART: usize = 16 * BLOCK;
 
 /// Sums that a thread adds up at once.
 const STRIPE: usize = 4096;
 
-/// What [`kmeans`] found.
+/// The result of [`kmeans`].
 #[derive(Clone, PartialEq)]
 // No Debug: the points may be private.
 pub struct Clusters {
     /// The means of the clusters, `[clusters][dimension]` row-major.
     pub centroids: Vec<f32>,
-    /// `[points]`: the cluster of each point, in `0..clusters`. If the points have fewer different
-    /// values than there are clusters, some clusters have no point.
+    /// `[points]`: the cluster of each point, in `0..clusters`. Some clusters have no point if
+    /// there are fewer distinct points than clusters.
     pub assignment: Vec<usize>,
-    /// Lloyd iterations done.
+    /// The number of Lloyd iterations.
     pub iterations: usize,
     /// The sum of the squared distances between the points and their centroids.
     pub inertia: f64,
@@ -69,13 +69,13 @@ pub fn kmeans(points: &[f32], dimension: usize, clusters: usize, seed: u64) -> R
     Ok(points.lloyd(centroids, MAX_ITERATIONS))
 }
 
-/// Lloyd's iterations from given centroids, `[clusters][dimension]` row-major, until no point
-/// changes its cluster or `max_iterations` are done.
+/// Runs Lloyd's iterations from given centroids, `[clusters][dimension]` row-major, until no point
+/// changes its cluster or `max_iterations` is reached.
 ///
-/// A cluster that loses all its points starts anew at the point that is farthest from its centroid.
+/// A cluster that loses all its points restarts at the point farthest from its centroid.
 ///
 /// # Errors
-/// As for [`kmeans`].
+/// See [`kmeans`].
 ///
 /// # Panics
 /// If `points` or `centroids` is not a whole number of rows.
@@ -96,7 +96,8 @@ pub fn lloyd(
     Ok(points.lloyd(centroids, max_iterations))
 }
 
-/// The rows as directions from `centre`: (x − centre)/‖x − centre‖, and 0 for the centre itself.
+/// Converts rows to directions from `centre`: (x − centre)/‖x − centre‖, and 0 for the centre
+/// itself.
 ///
 /// # Panics
 /// If `centre` does not have `dimension` coordinates, or `points` is not a whole number of rows.
@@ -109,7 +110,7 @@ pub fn normalised(points: &[f32], dimension: usize, centre: &[f32]) -> Vec<f32> 
     assert_eq!(points.len() % dimension, 0, "whole rows");
     let mut out = points.to_vec();
     out.par_chunks_exact_mut(dimension).for_each(|row| {
-        // In 64 bits: the square of a finite f32 does not overflow there.
+        // The square of a finite f32 does not overflow in 64 bits.
         let length = row
             .iter()
             .zip(centre)
@@ -148,7 +149,7 @@ pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -
     }
 }
 
-/// The index of the least value, the first of equal ones.
+/// The index of the least value; the first if there are several.
 fn least(values: impl Iterator<Item = f32>) -> usize {
     let mut best = (0, f32::INFINITY);
     for (index, value) in values.enumerate() {
@@ -159,7 +160,7 @@ fn least(values: impl Iterator<Item = f32>) -> usize {
     best.0
 }
 
-/// Half the squared length of each row less `origin`.
+/// Half the squared length of each row minus `origin`.
 fn half_squares(rows: &[f32], origin: &[f32]) -> Vec<f32> {
     let zero = vec![0.0; origin.len()];
     rows.par_chunks_exact(origin.len())
@@ -175,16 +176,16 @@ fn squared_distance(point: &[f32], origin: &[f32], centroid: &[f32]) -> f64 {
         .sum()
 }
 
-/// The rows as columns.
-// A copy, not a view with strides: with a view, nalgebra 0.35.0 writes out of bounds where its product of
-// small matrices goes column by column (dimforge/nalgebra issue 1616).
+/// Transposes the rows.
+// A copy, not a view with strides: with a view, nalgebra 0.35.0 writes out of bounds if its product
+// of small matrices goes column by column (dimforge/nalgebra issue 1616).
 pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
     (0..dimension)
         .flat_map(|column| rows[column..].iter().step_by(dimension).copied())
         .collect()
 }
 
-/// What the points that change their clusters add to the sums over the clusters.
+/// The changes to the sums over the clusters by the points that change their clusters.
 struct Moved {
     /// `[clusters][dimension]`.
     sums: Vec<f32>,
@@ -193,7 +194,7 @@ struct Moved {
 }
 
 impl Moved {
-    /// The point with these coordinates goes from one cluster to another; `usize::MAX` is none.
+    /// Moves a point with these coordinates between clusters; `usize::MAX` is none.
     fn add(&mut self, point: impl Iterator<Item = f32> + Clone, from: usize, to: usize) {
         let dimension = self.sums.len() / self.counts.len();
         for (cluster, sign) in [(from, -1), (to, 1)] {
@@ -209,25 +210,25 @@ impl Moved {
     }
 }
 
-/// The clusters as Lloyd's iterations know them.
+/// The state of Lloyd's iterations.
 struct State {
-    /// `[clusters][dimension]`, around the origin of the points.
+    /// `[clusters][dimension]`, relative to the origin of the points.
     centroids: Vec<f32>,
-    /// `[clusters][dimension]`: the sums of the points, around their origin.
+    /// `[clusters][dimension]`: the sums of the points, relative to their origin.
     sums: Vec<f64>,
-    /// `[clusters]`: how many points.
+    /// `[clusters]`: the number of points.
     counts: Vec<usize>,
     /// `[points]`; `usize::MAX` before the first assignment.
     assignment: Vec<usize>,
 }
 
-/// Points around their mean, so that differences of products do not cancel.
+/// Points relative to their mean, so that differences of products do not cancel.
 struct Points<'a> {
-    /// As given.
+    /// The points as given.
     rows: &'a [f32],
     /// Their mean.
     origin: Vec<f32>,
-    /// The rows less their mean.
+    /// The rows minus their mean.
     blocks: Laid<BLOCK>,
     arch: Arch,
 }
@@ -261,7 +262,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Rows around the origin, for [`products`] with the points.
+    /// Lays out rows relative to the origin, for [`products`] with the points.
     fn tiles(&self, rows: &[f32]) -> Laid<TILE> {
         Laid::new(rows, &vec![0.0; self.dimension()])
     }
@@ -284,7 +285,7 @@ impl<'a> Points<'a> {
         self.centred(&chosen)
     }
 
-    /// The chosen points around the origin.
+    /// Returns the chosen points relative to the origin.
     fn centred(&self, chosen: &[usize]) -> Vec<f32> {
         let mut rows: Vec<f32> = chosen.iter().flat_map(|i| self.row(*i)).copied().collect();
         for row in rows.chunks_exact_mut(self.dimension()) {
@@ -293,7 +294,7 @@ impl<'a> Points<'a> {
         rows
     }
 
-    /// For each of the chosen points: the squared distance of all points to it, or to the nearest
+    /// For each chosen point, returns the squared distance of all points to it, or to the nearest
     /// centroid so far if that is nearer.
     fn nearer(&self, halves: &[f32], chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
         let tiles = self.tiles(&self.centred(chosen));
@@ -319,7 +320,7 @@ impl<'a> Points<'a> {
             .collect()
     }
 
-    /// See [`lloyd`]; the centroids are around the origin of the points.
+    /// See [`lloyd`]; the centroids are relative to the origin of the points.
     fn lloyd(&self, centroids: Vec<f32>, max_iterations: usize) -> Clusters {
         let dimension = self.dimension();
         let mut state = State {
@@ -352,7 +353,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The squared distance of each point to the centroid of its cluster.
+    /// Returns the squared distance of each point to the centroid of its cluster.
     fn distances(
         &self,
         centroids: &[f32],
@@ -368,8 +369,8 @@ impl<'a> Points<'a> {
             })
     }
 
-    /// Assigns each point to its nearest centroid and brings sums and counts up to date. Returns whether
-    /// any assignment changed.
+    /// Assigns each point to its nearest centroid and updates sums and counts. Returns whether any
+    /// assignment changed.
     fn assign(&self, state: &mut State) -> bool {
         let dimension = self.dimension();
         let State {
@@ -379,7 +380,7 @@ impl<'a> Points<'a> {
             assignment,
         } = state;
         let tiles = self.tiles(centroids);
-        // Infinite where the last tile is filled up.
+        // Infinite in the padding of the last tile.
         let mut halves = half_squares(centroids, &vec![0.0; dimension]);
         halves.resize(counts.len().next_multiple_of(TILE), f32::INFINITY);
         let part = self
@@ -434,7 +435,7 @@ impl<'a> Points<'a> {
         !moved.is_empty()
     }
 
-    /// The nearest centroid of each point of a block.
+    /// Returns the nearest centroid of each point of a block.
     fn nearest(&self, block: &[[f32; BLOCK]], tiles: &Laid<TILE>, halves: &[f32]) -> [u32; BLOCK] {
         let mut least = [f32::INFINITY; BLOCK];
         let mut nearest = [0; BLOCK];
@@ -471,7 +472,7 @@ impl<'a> Points<'a> {
             let mut empty = empty.into_iter();
             for (distance, point) in far {
                 let from = assignment[point];
-                // A point alone in its cluster stays; one at its centroid would gain nothing.
+                // A point alone in its cluster stays, and one at its centroid would gain nothing.
                 if counts[from] < 2 || distance == 0.0 {
                     continue;
                 }
@@ -499,7 +500,7 @@ impl<'a> Points<'a> {
     }
 }
 
-/// Draws `n` indices with probabilities in proportion to `weights`, with replacement; any index if
+/// Draws `n` indices with replacement, with probabilities proportional to `weights`; any indices if
 /// all weights are 0.
 fn draw(weights: &[f32], n: usize, rng: &mut PublicRng) -> Vec<usize> {
     let cumulative: Vec<f64> = weights
@@ -512,7 +513,7 @@ fn draw(weights: &[f32], n: usize, rng: &mut PublicRng) -> Vec<usize> {
     let total = cumulative[cumulative.len() - 1];
     (0..n)
         .map(|_| {
-            // 53 bits: a fraction in [0, 1).
+            // 53 bits make a fraction in [0, 1).
             let at = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * total;
             cumulative
                 .partition_point(|sum| *sum <= at)
@@ -526,7 +527,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `n` points around `centres` on a line, one centre after the other.
+    /// `n` points around `centres`, one centre after the other.
     fn blobs(centres: &[[f32; 2]], n: usize) -> Vec<f32> {
         let mut rng = PublicRng::new(7);
         let mut noise = || (rng.next_u64() >> 40) as f32 / (1 << 24) as f32 - 0.5;
@@ -553,12 +554,12 @@ mod tests {
                 let centroid = &found.centroids[found.assignment[i] * 2..][..2];
                 assert!(squared_distance(centroid, centre, &[0.0; 2]) < 0.05);
             }
-            // Two coordinates with the variance 1/12.
+            // Two coordinates with a variance of 1/12.
             assert!((found.inertia / 1800.0 - 1.0 / 6.0).abs() < 0.02);
         }
     }
 
-    /// The textbook, in 64 bits.
+    /// The textbook algorithm in 64 bits.
     fn plain(points: &[f32], dimension: usize, centroids: &[f32], iterations: usize) -> Vec<f64> {
         let mut centroids: Vec<Vec<f64>> = centroids
             .chunks(dimension)

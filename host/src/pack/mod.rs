@@ -1,10 +1,10 @@
 //! From a public corpus to a pack for devices and a list of candidates for the server.
 //!
-//! *Scores*, the default: one candidate for each label of the corpus, or for each cluster of its
-//! documents; the device gets a head that scores a sentence for it. *Depth*: the candidates are documents
-//! of the corpus, each embedded as the mean of its sentences' embeddings (Meehan, Mrini and Chaudhuri
-//! 2022), and the device gets their bucketed projections. Nothing here sees private text, and nothing
-//! chosen here can weaken the device's guarantee.
+//! *Scores*, the default, have one candidate for each label of the corpus or each cluster of its
+//! documents, and the pack has a head that scores a sentence for it. With *depth*, the candidates
+//! are documents of the corpus, each embedded as the mean of its sentences' embeddings (Meehan,
+//! Mrini and Chaudhuri 2022), and the pack has their bucketed projections. This module never sees
+//! private text, and no choice made here can weaken the device's guarantee.
 
 pub mod calibration;
 pub mod candidates;
@@ -51,11 +51,11 @@ pub use writer::{
     RecoderData, ScoresData,
 };
 
-/// Public choices that make a pack.
+/// Public choices for making a pack.
 pub struct Options<'a> {
-    /// What the device selects by.
+    /// The selection on the device.
     pub selector: Selector<'a>,
-    /// Seed of everything that is drawn: candidates, directions, first centres of clusters.
+    /// Seed of all draws: candidates, directions, first centres of clusters.
     pub seed: u64,
 }
 
@@ -72,36 +72,37 @@ impl Default for Options<'_> {
     }
 }
 
-/// What a device selects by, and how that is made from the corpus.
+/// The selection on the device, and how it is made from the corpus.
 pub enum Selector<'a> {
     /// Bounded scores: one candidate for each label or cluster.
     Scores {
-        /// What the candidates stand for.
+        /// The meaning of the candidates.
         targets: TargetChoice,
-        /// How the heads are made.
+        /// The method that makes the heads.
         fit: Fit<'a>,
     },
     /// Depth: documents are candidates.
     Depth {
-        /// m, how many documents become candidates at most; `1..=65536`.
+        /// The most documents that become candidates, m; `1..=65536`.
         candidates: usize,
-        /// A candidate has at least this many sentences; `1..=128`.
+        /// The fewest sentences of a candidate; `1..=128`.
         min_sentences: usize,
-        /// How the projection directions are chosen.
+        /// The choice of projection directions.
         directions: Directions,
         /// Trains a recoder on all documents.
         recoder: Option<&'a TrainRecoder<'a>>,
     },
 }
 
-/// How score heads are made.
+/// The method that makes score heads.
 #[derive(Clone, Copy)]
 pub enum Fit<'a> {
-    /// As [`heads::fit`] does. Memory keeps a few bytes of each document.
+    /// By [`heads::fit`]. Memory holds a few bytes per document.
     ClosedForm,
-    /// As held-out documents say, with a table of how good the pack is. Memory keeps up to 2¹⁶ sentences.
+    /// By a contest on held-out documents, which adds a table of the pack's quality. Memory holds
+    /// up to 2¹⁶ sentences.
     HeldOut(Contest<'a>),
-    /// By a function that takes the vectors of all sentences, such as training through the mechanism.
+    /// By a function of the vectors of all sentences, such as training through the mechanism.
     InMemory(&'a FitHeads<'a>),
 }
 
@@ -111,17 +112,17 @@ pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets, &[String]) -> Result<
 /// Makes a recoder from documents.
 pub type TrainRecoder<'a> = dyn Fn(&DocumentVectors) -> Result<Recoder> + 'a;
 
-/// Candidates of depth at most, as published.
+/// The most candidates of depth, as published.
 pub const CANDIDATES: usize = 5000;
 
-/// Sentences that a candidate of depth has at least, as published.
+/// The fewest sentences of a depth candidate, as published.
 pub const MIN_SENTENCES: usize = 8;
 
-/// Random projection directions: in the middle of the published range.
+/// The number of random projection directions: the middle of the published range.
 pub const DIRECTIONS: usize = 50;
 
 impl Selector<'_> {
-    /// Depth with the published numbers, without a recoder.
+    /// Depth with the published numbers and without a recoder.
     pub const DEPTH: Self = Self::Depth {
         candidates: CANDIDATES,
         min_sentences: MIN_SENTENCES,
@@ -130,36 +131,38 @@ impl Selector<'_> {
     };
 }
 
-/// What the candidates of scores stand for.
+/// The meaning of score candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetChoice {
-    /// The labels of the corpus: every document has one, and there are at least two different ones. If no
-    /// document has one, clusters.
+    /// The labels of the corpus: every document has one, and at least two differ. If no document
+    /// has one, clusters.
     Labels,
-    /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
+    /// This number of document clusters (`None`: the number that
+    /// [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
     Clusters(Option<usize>),
 }
 
-/// A pack and what the server needs to read releases under it.
+/// A pack and the server's file for decoding its releases.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The bytes of the pack.
     pub pack: Vec<u8>,
     /// The candidates, with their embeddings.
     pub candidates: Candidates,
-    /// Documents read from the corpus.
+    /// The number of documents read.
     pub documents_read: usize,
-    /// Sentences encoded.
+    /// The number of sentences encoded.
     pub sentences: usize,
-    /// What a candidate is: a label, a cluster, a document.
+    /// The kind of candidate: a label, a cluster, a document.
     pub candidates_are: &'static str,
 }
 
-/// Writes a pack and, [beside it](candidates_beside), its candidates. Both are on the disk before one of them gets its name,
-/// so that a full disk leaves the old ones.
+/// Writes a pack and, [beside it](candidates_beside), its candidates. Both are on the disk before
+/// either gets its name, so that a full disk leaves the old files.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn save(path: &Path, pack: &[u8], candidates: &Candidates) -> Result<()> {
     let candidates = candidates.settled(&candidates_beside(path))?;
     let pack = AtomicFile::settled(path, pack)?;
@@ -167,7 +170,7 @@ pub fn save(path: &Path, pack: &[u8], candidates: &Candidates) -> Result<()> {
     pack.commit()
 }
 
-/// Where the candidates of a pack are written.
+/// The path of a pack's candidates.
 pub fn candidates_beside(pack: &Path) -> PathBuf {
     pack.with_extension("candidates.safetensors")
 }
@@ -177,19 +180,22 @@ const MAX_EXPONENT: i32 = 24;
 
 /// Builds a pack from a public corpus.
 ///
-/// Scores are made from all documents, which are gone through several times: memory is that of one batch of
-/// documents, one vector for each label, and 8 bytes for each document. Clusters are found among 32,768
-/// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
-/// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
-/// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
-/// Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a device.
+/// Scores use all documents, in several passes. Memory holds one batch of documents, one vector per
+/// label, and 8 bytes per document. Clusters are found among at most 32,768 documents, drawn
+/// uniformly, or 8 per cluster if that is more. Depth draws its candidates uniformly from the
+/// documents with enough sentences (all, if there are fewer) and holds only those. A recoder, and
+/// heads that are not in closed form, need the vectors of all documents, so memory then grows with
+/// the corpus. Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a
+/// device.
 ///
 /// # Errors
-/// Errors of the corpus, the encoder, and what makes heads and recoders; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no
-/// document has enough sentences; [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for options outside their range; before anything is
-/// encoded, [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a pack that no device could use, and [`ErrorKind::Input`](crate::error::ErrorKind::Input) or
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for labels that cannot be candidates;
-/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the encoder gives NaN or ∞ for a public sentence.
+/// Errors of the corpus, the encoder, and the functions that make heads and recoders;
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no document has enough sentences;
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for options outside their range;
+/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the encoder returns NaN or ∞ for a
+/// public sentence. Before anything is encoded:
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a pack that no device could use,
+/// and [`ErrorKind::Input`](crate::error::ErrorKind::Input) for labels that cannot be candidates.
 pub fn build(
     corpus: &mut Encoded<'_>,
     lexicon: Option<LexiconData>,
@@ -276,7 +282,7 @@ pub fn build(
     })
 }
 
-/// The candidates of a pack, and what they come from.
+/// The candidates of a pack, and statistics of their corpus.
 struct Selected {
     entries: Vec<Candidate>,
     embeddings: Vec<f32>,
@@ -285,7 +291,7 @@ struct Selected {
     sentences: usize,
 }
 
-/// Documents as candidates: their sections go into `contents`.
+/// Makes documents into candidates, and adds their sections to `contents`.
 fn by_depth(
     corpus: &mut Encoded<'_>,
     (candidates, min_sentences): (usize, usize),
@@ -341,7 +347,8 @@ fn by_depth(
     })
 }
 
-/// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
+/// Makes the chosen documents into candidates, with the mean of their sentences, and the sentence
+/// closest to it as the excerpt.
 fn documents_of(encoded: &Embeddings<'_>, chosen: &[usize]) -> (Vec<Candidate>, Vec<f32>) {
     let dimension = encoded.vectors().dimension();
     let mut entries = Vec::new();
@@ -370,8 +377,8 @@ fn thin(elements: &mut Vec<usize>, most: usize, rng: &mut PublicRng) {
     }
 }
 
-/// Reservoir sampling: a uniform draw of documents with enough sentences, in corpus order, and the
-/// number of documents read.
+/// Draws documents with enough sentences uniformly, by reservoir sampling. Returns them in corpus
+/// order, with the number of documents read.
 fn draw(
     corpus: impl Iterator<Item = Result<CorpusDocument>>,
     most: usize,
@@ -423,7 +430,7 @@ fn exponent_of(largest: f32) -> i32 {
     exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)
 }
 
-/// The row whose direction is closest to that of `target`.
+/// The index of the row whose direction is closest to that of `target`.
 fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
     rows.map(|row| cosine(row, target))
         .enumerate()
@@ -431,7 +438,7 @@ fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
         .map_or(0, |(index, _)| index)
 }
 
-/// The cosine times the length of `target`; −∞ for a row of zeroes.
+/// The cosine times the length of `target`; −∞ for a row of zeros.
 fn cosine(row: &[f32], target: &[f32]) -> f32 {
     let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
     let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
