@@ -1,7 +1,7 @@
-//! Linear maps to fewer coordinates, and what they do to the distances of a vocabulary.
+//! Linear maps to fewer coordinates, and how much they stretch the distances of a vocabulary.
 //!
-//! A projection is drawn or computed in public, rounded to the integers of a pack, and from then on nothing
-//! but those integers counts: bounds hold for what a device multiplies with.
+//! A projection is drawn or computed in public and rounded to the integers of a pack. All bounds
+//! refer to these integers, with which a device multiplies.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 use rand_distr::{Distribution, StandardNormal};
@@ -16,10 +16,10 @@ use crate::error::{Cause, Error, Result};
 use crate::pack::{PackContents, ProjectionData, limit};
 use crate::progress::Progress;
 
-/// Exponents that a projection in a pack can have.
+/// The exponents that a pack allows for a projection.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -24..=0;
 
-/// Vectors that are compared with as many others at a time: what fits the cache of a core.
+/// Vectors that are compared with as many others at a time; they fit the cache of a core.
 const TILE: usize = 64;
 
 /// A linear map Φ from n coordinates to m, as a pack holds it.
@@ -31,10 +31,11 @@ pub struct Projection {
     rows: Vec<i16>,
 }
 
-/// `[m][n]` independent Gaussians of variance 1/m, as published by Feyisetan and Kasiviswanathan (2021).
+/// Draws `[m][n]` independent Gaussians of variance 1/m, as published by Feyisetan and
+/// Kasiviswanathan (2021).
 ///
-/// Its largest singular value is about 1 + √(n/m): it lengthens some vectors by far more than it does a given
-/// one.
+/// The largest singular value is about 1 + √(n/m), so some vectors are lengthened far more than a
+/// given one.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to 1024.
@@ -45,10 +46,10 @@ pub fn gaussian(n: usize, m: usize, seed: u64) -> Result<Projection> {
     quantise(&rows, n)
 }
 
-/// `[m][n]`: `m` orthonormal rows that span a uniformly random subspace.
+/// Draws `m` orthonormal rows, `[m][n]`, that span a uniformly random subspace.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, 1024 at most.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, at most 1024.
 pub fn orthonormal(n: usize, m: usize, seed: u64) -> Result<Projection> {
     limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
     let columns = DMatrix::from_iterator(n, m, normal(n * m, seed));
@@ -64,7 +65,7 @@ pub struct PrincipalDirections {
 }
 
 impl PrincipalDirections {
-    /// Those of `vectors`, `[words][n]` row-major.
+    /// Computes the principal directions of `vectors`, `[words][n]` row-major.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a vector is not finite.
@@ -80,10 +81,11 @@ impl PrincipalDirections {
         })
     }
 
-    /// `[m][n]`: the first `m` of them, unit vectors at right angles.
+    /// Returns the first `m` directions as orthonormal rows, `[m][n]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, 1024 at most.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, at most
+    /// 1024.
     pub fn first(&self, m: usize) -> Result<Projection> {
         let n = self.dimension;
         limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
@@ -91,7 +93,7 @@ impl PrincipalDirections {
     }
 }
 
-/// `n` independent standard Gaussians.
+/// Draws `n` independent standard Gaussians.
 fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
     let mut rng = PublicRng::new(seed);
     (0..n).map(move |_| StandardNormal.sample(&mut rng))
@@ -100,8 +102,8 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 /// Rounds `rows`, `[m][n]` row-major, to 16 bits under the largest common power of two.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if an entry is NaN or infinite; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if the largest is too
-/// large or too small for a pack.
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if an entry is NaN or infinite, or the
+/// largest entry is outside the range of a pack.
 ///
 /// # Panics
 /// If `rows` is not a whole number of rows.
@@ -115,7 +117,7 @@ pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     }
     let largest = rows.iter().fold(0f64, |most, x| most.max(x.abs()));
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
-    // A smaller one would keep few bits of the largest entry.
+    // A smaller one would keep only few bits of the largest entry.
     let large = largest >= 2f64.powi(-10);
     let exponent = EXPONENTS
         .into_iter()
@@ -132,7 +134,7 @@ pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
 }
 
 impl Projection {
-    /// n, the coordinates that go in.
+    /// n, the number of input coordinates.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
@@ -142,7 +144,7 @@ impl Projection {
         self.rows.len() / self.dimension
     }
 
-    /// Φv for each of `vectors`, `[words][n]` row-major: `[words][m]`.
+    /// Returns Φv for each of `vectors`, `[words][n]` row-major: `[words][m]`.
     ///
     /// # Panics
     /// If `vectors` is not a whole number of rows.
@@ -152,7 +154,7 @@ impl Projection {
         images.iter().map(|x| (x * scale) as f32).collect()
     }
 
-    /// The same without the exponent.
+    /// [`apply`](Self::apply) without the exponent.
     fn integer_images(&self, vectors: &[f32]) -> Vec<f64> {
         let n = self.dimension;
         assert!(vectors.len().is_multiple_of(n), "rows of {n} coordinates");
@@ -165,10 +167,11 @@ impl Projection {
         images.collect()
     }
 
-    /// Δ for every vector, as a device computes it from the pack (Gershgorin).
+    /// Returns Δ for all vectors, as a device computes it from the pack (Gershgorin).
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that a pack cannot hold; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if Δ is above 2¹².
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that a pack cannot
+    /// hold; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if Δ is above 2¹².
     pub fn sensitivity(&self) -> Result<Sensitivity> {
         let nobody = EncoderIdentity {
             name: String::new(),
@@ -183,11 +186,13 @@ impl Projection {
             .ok_or(Error::from(Cause::StretchRange { found: self.norm() }))
     }
 
-    /// A pack with nothing but this projection, for the embeddings of `encoder`, whose coordinates
-    /// lie within ±2^`bound_exponent`.
+    /// Makes a pack with only this projection, for embeddings of `encoder` with coordinates within
+    /// ±2^`bound_exponent`.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) and [`ErrorKind::Pack`](crate::error::ErrorKind::Pack) for a size or a bound that a pack cannot hold.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) and
+    /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack) for a size or a bound that a pack cannot
+    /// hold.
     pub fn pack(&self, encoder: &EncoderIdentity, bound_exponent: i32) -> Result<Vec<u8>> {
         let contents = PackContents {
             dimension: self.dimension,
@@ -207,7 +212,7 @@ impl Projection {
         contents.to_bytes()
     }
 
-    /// ‖Φ‖₂ in floating point: what Δ for every vector is, up to rounding.
+    /// Returns ‖Φ‖₂ in floating point: the least Δ for all vectors, up to rounding.
     pub fn norm(&self) -> f64 {
         let rows = self.rows.iter().map(|x| f64::from(*x));
         let matrix = DMatrix::from_row_iterator(self.outputs(), self.dimension, rows);
@@ -216,13 +221,13 @@ impl Projection {
         largest.max(0.0).sqrt() * 2f64.powi(self.exponent)
     }
 
-    /// The share of all squared distances between `vectors`, `[words][n]` row-major, that is left between
-    /// their images.
+    /// Returns the sum of squared distances between the images of `vectors`, `[words][n]`
+    /// row-major, as a share of the sum between the vectors.
     pub fn share(&self, vectors: &[f32]) -> f64 {
         spread(&self.apply(vectors), self.outputs()) / spread(vectors, self.dimension)
     }
 
-    /// What `worst`, of all pairs of `vectors`, proves.
+    /// Turns `worst`, over all pairs of `vectors`, into a certificate.
     fn certificate(&self, worst: Worst, vectors: &[f32]) -> Result<Certificate> {
         let (n, m) = (self.dimension, self.outputs());
         if worst.pairs == worst.equal {
@@ -238,7 +243,8 @@ impl Projection {
         let bound = quotient * (1.0 + gamma(n + m + 8))
             + 2.0 * error / worst.least.sqrt() * (1.0 + gamma(n + 8));
         let scale = 2f64.powi(self.exponent);
-        // Products with powers of two are exact; one unit more pays for the roundings of this expression.
+        // Products with powers of two are exact; one more unit covers the roundings of this
+        // expression.
         let units = (bound * scale * 2f64.powi(32)).ceil() as u64;
         let sensitivity = Sensitivity::from_units(units.saturating_add(1));
         Ok(Certificate {
@@ -252,7 +258,8 @@ impl Projection {
         })
     }
 
-    /// ‖(Σᵢ|φⱼᵢvᵢ|)ⱼ‖ without the exponent: what rounding errors of an image are proportional to.
+    /// Returns ‖(Σᵢ|φⱼᵢvᵢ|)ⱼ‖ without the exponent, to which the rounding errors of an image are
+    /// proportional.
     fn magnitude(&self, vector: &[f32]) -> f64 {
         let rows = self.rows.chunks_exact(self.dimension).map(|row| {
             let products = row.iter().zip(vector);
@@ -265,42 +272,44 @@ impl Projection {
     }
 }
 
-/// What a projection does to the distances between the words of a vocabulary, at most.
+/// An upper bound of the stretch of distances between the words of a vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
-    /// At least ‖Φ(v−w)‖/‖v−w‖ for all pairs: the Δ that noise for words of this vocabulary needs.
+    /// An upper bound of ‖Φ(v−w)‖/‖v−w‖ over all pairs: the Δ for noise on words of this
+    /// vocabulary.
     pub sensitivity: Sensitivity,
-    /// The largest quotient as computed in floating point.
+    /// The largest quotient, as computed in floating point.
     pub maximum: f64,
-    /// The words that have it, by their rows.
+    /// The two words with the largest quotient, by their rows.
     pub pair: (usize, usize),
-    /// Pairs that were looked at.
+    /// The number of pairs examined.
     pub pairs: u64,
-    /// Pairs of equal vectors, which have no quotient and are left out.
+    /// The number of pairs of equal vectors, which have no quotient and are left out.
     pub equal: u64,
 }
 
-/// For each projection the largest stretch ‖Φ(v−w)‖/‖v−w‖ over all pairs of `vectors`, `[words][n]` row-major.
+/// Computes for each projection the largest stretch ‖Φ(v−w)‖/‖v−w‖ over all pairs of `vectors`,
+/// `[words][n]` row-major.
 ///
-/// Φ consists of the integers of `projection`, so the bound holds for what a device multiplies with. It is
-/// for the words of this vocabulary only: other vectors may be stretched more. Vocabulary and projections are
-/// public, and nothing is released here.
+/// Φ consists of the integers of `projection`, so the bound holds for the device's product. It is
+/// for the words of this vocabulary only: other vectors may be stretched more. Vocabulary and
+/// projections are public, and nothing is released here.
 ///
-/// Vectors are subtracted before they are squared: the norms of v and w hide a small distance.
-/// Each word is projected once in f64; with u = 2⁻⁵³ and γₖ = ku/(1−ku) the image of v errs by at most
-/// e(v) = γₙ₊₁·‖(Σᵢ|φⱼᵢvᵢ|)ⱼ‖, whatever the order of summation. A computed square of a distance errs by a factor
-/// within 1 ± γₙ₊₂, or 1 ± γₘ₊₂ for images. So the largest computed quotient q, with
-/// the largest e and the least distance ℓ, bounds all: Δ ≤ q·(1 + γₙ₊ₘ₊₈) + 2e/ℓ·(1 + γₙ₊₈).
-/// Subnormals cannot matter: differences of f32 are at least 2⁻¹⁴⁹, and what underflows is less than a unit
-/// of the result.
+/// Vectors are subtracted before they are squared, because the norms of v and w hide a small
+/// distance. Each word is projected once in f64. With u = 2⁻⁵³ and γₖ = ku/(1−ku), the error of the
+/// image of v is at most e(v) = γₙ₊₁·‖(Σᵢ|φⱼᵢvᵢ|)ⱼ‖ in any order of summation. The relative error
+/// of a computed squared distance is at most γₙ₊₂, or γₘ₊₂ for images. So the largest computed
+/// quotient q, the largest e and the least distance ℓ give the bound Δ ≤ q·(1 + γₙ₊ₘ₊₈) + 2e/ℓ·(1 +
+/// γₙ₊₈). Subnormals do not matter: differences of f32 are at least 2⁻¹⁴⁹, and underflow is less
+/// than a unit of the result.
 ///
 /// # Errors
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a vector is not finite; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no two vectors differ;
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a result is not within 2⁻¹² to 2¹².
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a vector is not finite, no two vectors
+/// differ, or a result is not within 2⁻¹² to 2¹².
 ///
 /// # Panics
-/// If `vectors` is not a whole number of rows of n = `dimension` coordinates, or a projection has another
-/// dimension.
+/// If `vectors` is not a whole number of rows of n = `dimension` coordinates, or a projection has
+/// another dimension.
 ///
 /// # Cost
 /// For each pair a difference of n coordinates, and for each projection one of m, on all cores.
@@ -355,13 +364,13 @@ pub fn pair_certificates(
         .collect()
 }
 
-/// What some pairs have shown.
+/// The extremes over some pairs.
 #[derive(Clone, Copy)]
 struct Worst {
-    /// The largest squared distance after over one before.
+    /// The largest ratio of squared distances, after over before projection.
     quotient: f64,
     pair: (usize, usize),
-    /// The least squared distance before.
+    /// The least squared distance before projection.
     least: f64,
     pairs: u64,
     equal: u64,
@@ -389,7 +398,7 @@ impl Worst {
         }
     }
 
-    /// Both; the first pair of equals, whoever comes first.
+    /// Combines both; of equal quotients, the first pair wins in either order of arguments.
     fn or(self, other: Self) -> Self {
         let first = self.quotient > other.quotient
             || self.quotient == other.quotient && self.pair < other.pair;
@@ -408,7 +417,7 @@ impl Worst {
     }
 }
 
-/// Σ‖v − mean‖², in proportion to the sum of all squared distances.
+/// Σ‖v − mean‖², which is proportional to the sum of all squared distances.
 fn spread(vectors: &[f32], dimension: usize) -> f64 {
     let centre = mean(vectors, dimension);
     let rows = vectors.chunks_exact(dimension);
@@ -424,7 +433,7 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     sum(a, b, |a, b| (a - b) * (a - b))
 }
 
-/// Σ f(aᵢ, bᵢ), in partial sums side by side, which a compiler can keep in vector registers.
+/// Σ f(aᵢ, bᵢ), in parallel partial sums that fit vector registers.
 fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     let (a_blocks, a_rest) = a.as_chunks::<8>();
     let (b_blocks, b_rest) = b.as_chunks::<8>();
@@ -469,8 +478,8 @@ mod tests {
         vectors
     }
 
-    /// In the plainest way, with rationals of 128 bits instead of floating point where it matters: entries
-    /// are integers, and coordinates of the words multiples of 2⁻²⁰ here.
+    /// The plain definition, in 128-bit rationals instead of floating point: entries are integers,
+    /// and the coordinates of the words are multiples of 2⁻²⁰.
     fn squared_stretch(projection: &Projection, a: &[f32], b: &[f32]) -> (i128, i128) {
         let fixed = |x: &f32| (f64::from(*x) * 2f64.powi(20)) as i128;
         let difference: Vec<i128> = a.iter().zip(b).map(|(a, b)| fixed(a) - fixed(b)).collect();
@@ -507,7 +516,8 @@ mod tests {
                 for b in 0..a {
                     let (after, before) = squared_stretch(&projection, word(a), word(b));
                     if before > 0 {
-                        // Δ²·before ≥ after·2^(2·exponent), in integers but for the last bits of 2^64·Δ².
+                        // Δ²·before ≥ after·2^(2·exponent), in integers except for the last bits of
+                        // 2^64·Δ².
                         let units = i128::from(found.sensitivity.units());
                         let scaled = (units * units) >> (64 + 2 * projection.exponent);
                         assert!(
@@ -541,7 +551,7 @@ mod tests {
 
     #[test]
     fn close_words_far_from_the_origin_are_told_apart() {
-        // By norms and inner products in f32 the distance is lost: 10⁶ and a step of 2⁻⁴.
+        // Norms and inner products in f32 would lose the distance: 10⁶ and a step of 2⁻⁴.
         let mut vectors = vec![1e6f32; 2 * N];
         vectors[N] += 0.0625;
         vectors.extend(vec![-3.0; N]);

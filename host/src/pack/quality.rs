@@ -1,4 +1,4 @@
-//! How often releases are right: the table that a pack carries.
+//! The accuracy of releases: the table that a pack contains.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
@@ -11,31 +11,32 @@ use super::writer::QualityData;
 use crate::error::{Error, Result};
 use crate::release::document::{self, HostDocument, epsilon_f64};
 
-/// Releases that are drawn for all documents together, by rule, ε and column, and at least one for each document.
+/// Releases drawn per rule, ε and column over all documents together, and at least one per
+/// document.
 const DRAWS: usize = 50_000;
 
-/// The same where a pack is made: by sentence only, the law of the other rule is simple.
+/// The same for making a pack, which draws sentence releases only: the other rule's law is simple.
 const FEW_DRAWS: usize = 2000;
 
-/// A table of fewer documents of a length says too little.
+/// The fewest documents for an entry of the table; fewer are too noisy.
 const FEWEST: usize = 40;
 
 /// The table's values of ε, in micro-units.
 const EPSILONS: [u32; 5] = [500_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000];
 
-/// Which documents a column of the table is about.
+/// The documents of a column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// All, as they are.
+    /// All documents.
     All,
-    /// Those with so many sentences and more, cut to these.
+    /// Documents with at least this number of sentences, truncated to it.
     Cut(u32),
-    /// Those with at least and at most so many, as they are.
+    /// Documents whose number of sentences is in this range.
     Between(u32, u32),
 }
 
 impl Column {
-    /// Those of a pack's table.
+    /// The columns of a pack's table.
     pub const OF_PACKS: &'static [Self] = &[
         Self::All,
         Self::Cut(1),
@@ -44,7 +45,7 @@ impl Column {
         Self::Cut(20),
     ];
 
-    /// Documents by their number of sentences.
+    /// Columns by number of sentences.
     pub const BY_LENGTH: &'static [Self] = &[
         Self::Between(1, 1),
         Self::Between(2, 3),
@@ -54,7 +55,7 @@ impl Column {
         Self::Between(21, u32::MAX),
     ];
 
-    /// Whether a document of `all` sentences counts after `length` of them.
+    /// Returns whether a document of `all` sentences counts in this column after `length` of them.
     fn counts(self, length: u32, all: u32) -> bool {
         match self {
             Self::All => length == all,
@@ -63,7 +64,7 @@ impl Column {
         }
     }
 
-    /// As packs write it.
+    /// The length in the format of packs.
     fn length(self) -> u32 {
         match self {
             Self::All => 0,
@@ -73,29 +74,29 @@ impl Column {
     }
 }
 
-/// Judges packs by public documents of which the right candidate is known.
+/// Measures the accuracy of packs on public documents with known candidates.
 #[derive(Clone, Debug)]
 pub struct Judge {
     columns: &'static [Column],
     draws: usize,
-    /// Whether the whole-text rule is drawn, too, and not computed.
+    /// Whether releases by whole text are drawn as well, rather than computed.
     draws_whole_texts: bool,
     rng: PublicRng,
     /// `[columns]`.
     tallies: Vec<Tally>,
 }
 
-/// How often releases of the documents of one column were right.
+/// The accuracy of releases of one column's documents.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     documents: usize,
-    /// Documents whose best candidate is the right one.
+    /// The number of documents whose best candidate is the right one.
     best: usize,
-    /// `[epsilons][units]`: the share of right releases, added up.
+    /// `[epsilons][units]`: the sum of the shares of right releases.
     drawn: [[f64; 2]; EPSILONS.len()],
 }
 
-/// How often the whole-text rule names a candidate, the best one or another one, of so many.
+/// The probability that the whole-text rule names a given candidate, which is the best one or not.
 fn chance(epsilon: Epsilon, candidates: usize, is_best: bool) -> f64 {
     let weight = (-epsilon_f64(epsilon)).exp();
     let share = 1.0 / (1.0 + candidates as f64 * weight);
@@ -107,7 +108,7 @@ impl Tally {
         (self.documents >= FEWEST).then(|| self.best as f64 / self.documents as f64)
     }
 
-    /// How often a release is right, by sentence and by whole text.
+    /// The share of right releases, by sentence and by whole text.
     fn accuracy(&self, row: usize) -> Option<[f64; 2]> {
         let share = |drawn: f64| drawn / self.documents as f64;
         (self.documents >= FEWEST).then(|| self.drawn[row].map(share))
@@ -115,8 +116,8 @@ impl Tally {
 }
 
 impl Judge {
-    /// Counts nothing yet; about so many documents will come. Releases are drawn from a public generator: they are no
-    /// one's.
+    /// An empty judge for about `documents` documents. Releases are drawn from a public generator,
+    /// because they protect nobody.
     pub fn new(columns: &'static [Column], documents: usize, seed: u64) -> Self {
         Self {
             draws: DRAWS.div_ceil(documents.max(1)),
@@ -125,7 +126,8 @@ impl Judge {
         }
     }
 
-    /// The same with fewer releases, and the accuracies of the whole-text rule from its law.
+    /// A judge with fewer releases, and with the accuracy of the whole-text rule computed from its
+    /// law.
     pub(super) fn quick(columns: &'static [Column], documents: usize, seed: u64) -> Self {
         Self {
             columns,
@@ -136,13 +138,14 @@ impl Judge {
         }
     }
 
-    /// Releases a public document whose right candidate is `class`, in each column that it belongs to.
+    /// Releases a public document whose right candidate is `class`, in each column that includes
+    /// it.
     ///
     /// # Shapes
     /// `sentences`: `[k]`; `rows`: `[k][dimension]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from.
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack supports no release.
     pub fn add(
         &mut self,
         pack: &Pack<'_>,
@@ -195,7 +198,7 @@ impl Judge {
         Ok(())
     }
 
-    /// One number: the mean over ε of the better rule, in the first column.
+    /// A single score: the mean over ε of the better rule, in the first column.
     pub(super) fn value(&self) -> f64 {
         let better = |row| {
             let of_rules = self.tallies.first().and_then(|tally| tally.accuracy(row));
@@ -204,7 +207,7 @@ impl Judge {
         (0..EPSILONS.len()).map(better).sum::<f64>() / EPSILONS.len() as f64
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn quality(&self) -> QualityData {
         let by = |unit: usize| {
             (0..EPSILONS.len()).flat_map(move |row| {

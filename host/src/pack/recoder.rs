@@ -5,11 +5,11 @@ use crate::encoder::vectors::DocumentVectors;
 use crate::error::{Cause, Error, Result};
 use crate::pack::trained::{Layer, Recoder};
 
-/// Bits of an activation of the largest public one; a private sentence may go as high again.
+/// Bits of the largest public activation; a private sentence's activation may be twice as large.
 const ACTIVATION_BITS: i32 = 14;
 
-/// The hidden layers as integers, scaled by what the sentences of public documents give, and the last
-/// layer, which is for the caller to multiply into what reads the pack.
+/// Rounds the hidden layers to integers, scaled by the sentences of public documents. Also returns
+/// the last layer, which the caller multiplies into the pack's next stage.
 pub(super) fn recoder_data<'r>(
     recoder: &'r Recoder,
     documents: &DocumentVectors,
@@ -23,7 +23,7 @@ pub(super) fn recoder_data<'r>(
         }));
     };
     let exponent = super::exponent(documents.rows());
-    // Powers of two: an integer is a real number times 2^scale.
+    // Scales are powers of two: an integer is a real number times 2^scale.
     let mut input_scale = exponent;
     let mut rows = documents.clone();
     let mut layers = Vec::new();
@@ -85,7 +85,7 @@ mod tests {
             };
             (0..n).map(draw).collect()
         };
-        // Widths of their own, scales that differ by orders of magnitude, biases that matter.
+        // Distinct widths, scales that differ by orders of magnitude, and biases that matter.
         let widths = [24, 40, 31, 16, 24];
         let scales = [3.0, 0.02, 11.0, 0.4];
         let layers = widths.windows(2).zip(scales).map(|(w, scale)| Layer {

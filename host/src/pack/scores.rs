@@ -10,13 +10,13 @@ use crate::pack::trained::ScoreHeads;
 /// Fractional bits of biases and thresholds.
 const FRACTION: f64 = 256.0;
 
-/// A pack that selects among the candidates of `heads`. `sentences`, `[..][dimension]` row-major, are
-/// public sentence vectors, which say how large a coordinate gets. A lexicon that made them travels with
-/// the pack.
+/// Makes a pack that selects among the candidates of `heads`. `sentences`, `[..][dimension]`
+/// row-major, are public sentence vectors that determine the range of coordinates. If a lexicon
+/// made them, the pack contains it.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates, thresholds or coordinates that a pack cannot
-/// have.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates,
+/// thresholds or coordinates that a pack cannot have.
 pub fn scores_pack(
     encoder: &EncoderIdentity,
     sentences: &[f32],
@@ -37,7 +37,7 @@ pub fn scores_pack(
     .to_bytes()
 }
 
-/// The largest coordinate, or distance of a coordinate to that of the centre: neither may be clamped.
+/// The largest coordinate, or difference to the centre's coordinate; neither may be clamped.
 pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
     let reach = sentences
         .chunks_exact(centre.len())
@@ -46,8 +46,8 @@ pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
     reach.fold(0f32, f32::max)
 }
 
-/// What a value of 1 counts in a pack, in 256ths: so much that the weights use the whole range of 8 bits, or 2¹⁶ if
-/// there are none.
+/// The value of 1 in a pack, in 256ths, at which the weights use the whole range of 8 bits; 2¹⁶ if
+/// there are no weights.
 pub(super) fn unit_of(weights: &[f32]) -> f64 {
     let largest = weights.iter().fold(0f32, |most, w| most.max(w.abs()));
     match largest > 0.0 {
@@ -56,7 +56,8 @@ pub(super) fn unit_of(weights: &[f32]) -> f64 {
     }
 }
 
-/// Heads as integers: weights use the whole range of 8 bits. `reach` is that of all public sentences.
+/// Rounds heads to integers, whose weights use the whole range of 8 bits. `reach` is that of all
+/// public sentences.
 pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
     let exponent = super::exponent_of(reach);
     let unit = 2f64.powi(exponent);
