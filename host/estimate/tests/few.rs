@@ -2,7 +2,7 @@
 //! refutes a true assumption.
 //!
 //! `UNDERTONE_SOAK=1 cargo test --release -p undertone-estimate --test few -- --nocapture` prints
-//! the figures of the README. All random numbers are fixed.
+//! the figures of RESULTS.md. All random numbers are fixed.
 
 use std::collections::BTreeMap;
 
