@@ -389,9 +389,10 @@ impl<'a> Audit<'a> {
             epsilons: few,
             ..self.options.clone()
         };
-        match options.epsilons.is_empty() {
-            true => Ok(()),
-            false => self.exchanged_texts(Released::Projective, &mechanism, &sentences, &options),
+        if options.epsilons.is_empty() {
+            Ok(())
+        } else {
+            self.exchanged_texts(Released::Projective, &mechanism, &sentences, &options)
         }
     }
 

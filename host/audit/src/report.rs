@@ -381,9 +381,10 @@ fn base(check: &Check) -> (&str, &str) {
 
 /// The promise or limit of a check as text; a bound is rounded up.
 pub(super) fn claimed(check: &Check) -> String {
-    match check.is_loss() {
-        true => number::at_most(check.claimed, 6),
-        false => value(check, check.claimed),
+    if check.is_loss() {
+        number::at_most(check.claimed, 6)
+    } else {
+        value(check, check.claimed)
     }
 }
 

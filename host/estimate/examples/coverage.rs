@@ -193,9 +193,10 @@ struct Cut {
 fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome<Calibration> {
     let mut test = Calibration::new(pack, like.labels.clone())?;
     let file = std::fs::File::open(corpus)?;
-    let reader: Box<dyn Read> = match corpus.ends_with(".gz") {
-        true => Box::new(flate2::read::MultiGzDecoder::new(file)),
-        false => Box::new(file),
+    let reader: Box<dyn Read> = if corpus.ends_with(".gz") {
+        Box::new(flate2::read::MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
     };
     for line in BufReader::new(reader).lines() {
         let line: serde_json::Value = serde_json::from_str(&line?)?;
@@ -205,9 +206,10 @@ fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome
         let Some(label) = like.labels.iter().position(|own| own == label) else {
             continue;
         };
-        let text = match cut.messages {
-            true => message_body(text),
-            false => text.to_owned(),
+        let text = if cut.messages {
+            message_body(text)
+        } else {
+            text.to_owned()
         };
         let sentences = sentences(&text);
         let pieces = sentences.chunks(cut.sentences);
@@ -361,9 +363,12 @@ impl World {
                     let outside =
                         (1.0 - channel.own()) / (f64::from(geometry.points()) - preferred);
                     (0..geometry.points())
-                        .map(|point| match geometry.contains(answer, point) {
-                            true => inside,
-                            false => outside,
+                        .map(|point| {
+                            if geometry.contains(answer, point) {
+                                inside
+                            } else {
+                                outside
+                            }
                         })
                         .collect()
                 }

@@ -44,20 +44,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         (own + f64::from(candidates) * other) * channel.weight().powi(2)
     };
     let by_whole_text = variance(&whole) <= variance(&projective);
-    let (kind, channel, rule) = match by_whole_text {
-        true => (kinds[0], whole, "whole text".to_owned()),
-        false => {
-            let rule = match geometry.shape() {
-                Shape::Hyperplanes { order, coordinates } => {
-                    format!("projective, q = {order}, t = {coordinates}")
-                }
-                Shape::Progressions { modulus, terms } => {
-                    format!("projective, {terms} terms modulo {modulus}")
-                }
-                _ => "projective".to_owned(),
-            };
-            (kinds[1], projective, rule)
-        }
+    let (kind, channel, rule) = if by_whole_text {
+        (kinds[0], whole, "whole text".to_owned())
+    } else {
+        let rule = match geometry.shape() {
+            Shape::Hyperplanes { order, coordinates } => {
+                format!("projective, q = {order}, t = {coordinates}")
+            }
+            Shape::Progressions { modulus, terms } => {
+                format!("projective, {terms} terms modulo {modulus}")
+            }
+            _ => "projective".to_owned(),
+        };
+        (kinds[1], projective, rule)
     };
 
     let mut out = std::io::stdout().lock();
@@ -69,18 +68,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..number("repetitions")? {
         let mut counts = BTreeMap::new();
         for answer in &answers {
-            let outcome = match by_whole_text {
-                true => {
-                    levels[*answer as usize] = 0;
-                    let own = SliceLevels {
-                        levels: &levels,
-                        bound: 2,
-                    };
-                    let drawn = hazmat::select::<2, _>(&own, Rule::Exponential, ratio, &mut rng)?;
-                    levels[*answer as usize] = 1;
-                    drawn
-                }
-                false => hazmat::draw_point(&geometry, *answer, epsilon, &mut rng),
+            let outcome = if by_whole_text {
+                levels[*answer as usize] = 0;
+                let own = SliceLevels {
+                    levels: &levels,
+                    bound: 2,
+                };
+                let drawn = hazmat::select::<2, _>(&own, Rule::Exponential, ratio, &mut rng)?;
+                levels[*answer as usize] = 1;
+                drawn
+            } else {
+                hazmat::draw_point(&geometry, *answer, epsilon, &mut rng)
             };
             *counts.entry(outcome).or_insert(0) += 1;
         }

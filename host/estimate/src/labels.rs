@@ -620,9 +620,10 @@ fn normal_equations(parts: &[Part<'_>], count: usize) -> (DMatrix<f64>, DVector<
         .symmetric_eigenvalues()
         .iter()
         .all(|own| *own > 0.2 * errors.trace() / count as f64 && *own > 0.0);
-    match enough {
-        true => (corrected, side),
-        false => (symmetric(&(matrix + errors)), side),
+    if enough {
+        (corrected, side)
+    } else {
+        (symmetric(&(matrix + errors)), side)
     }
 }
 

@@ -224,13 +224,12 @@ fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatr
     let count = best.len();
     let weight = channel.weight().powi(2);
     let covariance = DMatrix::from_fn(count, count, |a, b| {
-        let both = match a == b {
-            true => votes[a],
-            false => {
-                let two = (best[a] + best[b]).min(1.0);
-                let common = two * shared + (1.0 - two) * three;
-                (shared * other + (first - other) * common) / total
-            }
+        let both = if a == b {
+            votes[a]
+        } else {
+            let two = (best[a] + best[b]).min(1.0);
+            let common = two * shared + (1.0 - two) * three;
+            (shared * other + (first - other) * common) / total
         };
         weight * (both - votes[a] * votes[b])
     });

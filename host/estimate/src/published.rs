@@ -94,9 +94,10 @@ pub fn epsilon(channel: &Channel, releases: u64, delta: f64) -> Result<Option<f6
     let (mut low, mut high) = (0.0, own);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        match halves.delta(&blocks, middle) <= most {
-            true => high = middle,
-            false => low = middle,
+        if halves.delta(&blocks, middle) <= most {
+            high = middle;
+        } else {
+            low = middle;
         }
     }
     // A quotient by a power of ten is the double nearest to its digits; a product is not.

@@ -69,12 +69,13 @@ impl Confidence {
 
     /// Refuses an invalid level.
     pub(crate) fn check(self) -> Result<()> {
-        match self.level > 0.0 && self.level < 1.0 {
-            true => Ok(()),
-            false => Err(refused(format!(
+        if self.level > 0.0 && self.level < 1.0 {
+            Ok(())
+        } else {
+            Err(refused(format!(
                 "the level {} does not lie between 0 and 1; take 0.95 for intervals of which 95 of 100 are right",
                 self.level
-            ))),
+            )))
         }
     }
 }
@@ -179,9 +180,10 @@ pub fn pooled(
     }
     let off = |(channel, own, _): &Part| channel.deviation(0.0, *own as f64);
     let Some(least) = parts.iter().map(off).min_by(f64::total_cmp) else {
-        return match samples.iter().any(|(kind, _)| is_whole_text(*kind)) {
-            true => Err(refused("there are no releases".to_owned())),
-            false => Ok(None),
+        return if samples.iter().any(|(kind, _)| is_whole_text(*kind)) {
+            Err(refused("there are no releases".to_owned()))
+        } else {
+            Ok(None)
         };
     };
     let releases: u64 = parts.iter().map(|(_, releases, _)| releases).sum();
@@ -461,9 +463,10 @@ pub(crate) fn ascending(mut low: f64, mut high: f64, value: f64, of: impl Fn(f64
         if high - low <= 1e-12 * middle.abs().max(1.0) {
             break;
         }
-        match of(middle) < value {
-            true => low = middle,
-            false => high = middle,
+        if of(middle) < value {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
     f64::midpoint(low, high)

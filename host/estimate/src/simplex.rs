@@ -211,13 +211,13 @@ pub(crate) fn likely(m: &DMatrix<f64>, b: &DVector<f64>, counts: f64) -> Option<
         if fall < 1e-12 {
             break;
         }
-        let most = step
-            .iter()
-            .zip(&x)
-            .fold(1.0f64, |most, (step, x)| match *step < 0.0 {
-                true => most.min(-0.95 * x / step),
-                false => most,
-            });
+        let most = step.iter().zip(&x).fold(1.0f64, |most, (step, x)| {
+            if *step < 0.0 {
+                most.min(-0.95 * x / step)
+            } else {
+                most
+            }
+        });
         let before = value(&x);
         let mut scale = most;
         while scale > 1e-12 && value(&(&x + &step * scale)) > before - 0.1 * scale * fall {

@@ -160,9 +160,12 @@ fn releases_are_bytes_or_digits_in_any_column() {
             .collect::<Vec<_>>()
     };
     let digits = |upper: bool| {
-        let digits = move |record: &Record| match upper {
-            true => hex::encode_upper(record).into_bytes(),
-            false => hex::encode(record).into_bytes(),
+        let digits = move |record: &Record| {
+            if upper {
+                hex::encode_upper(record).into_bytes()
+            } else {
+                hex::encode(record).into_bytes()
+            }
         };
         records
             .iter()

@@ -166,9 +166,10 @@ fn intervals_of_several_kinds_cover() {
             // The texts are fixed: only releases are drawn.
             for (answer, share) in (0..).zip(shares) {
                 for _ in 0..(share * f64::from(releases)).round() as u32 {
-                    let outcome = match uniform() < channel.own() {
-                        true => answer,
-                        false => (answer + 1 + below(&mut other, 3) as u32) % 4,
+                    let outcome = if uniform() < channel.own() {
+                        answer
+                    } else {
+                        (answer + 1 + below(&mut other, 3) as u32) % 4
                     };
                     *outcomes.entry(outcome).or_insert(0) += 1;
                 }
@@ -264,9 +265,10 @@ fn intervals_of_many_small_kinds_cover() {
                     text += shares[1];
                     let answer = u32::from(text >= 1.0);
                     text -= f64::from(answer);
-                    let outcome = match uniform() < channel.own() {
-                        true => answer,
-                        false => (answer + 1 + below(&mut other, 3) as u32) % 4,
+                    let outcome = if uniform() < channel.own() {
+                        answer
+                    } else {
+                        (answer + 1 + below(&mut other, 3) as u32) % 4
                     };
                     *outcomes.entry(outcome).or_insert(0) += 1;
                 }

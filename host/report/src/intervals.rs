@@ -63,9 +63,10 @@ impl Intervals {
         }
         for (place_of_row, (name, share, ends)) in self.rows.iter().enumerate() {
             let y = 4.0 + ROW * (place_of_row as f64 + 0.5);
-            let short: String = match name.chars().count() > LETTERS {
-                true => name.chars().take(LETTERS - 1).chain(['…']).collect(),
-                false => name.clone(),
+            let short: String = if name.chars().count() > LETTERS {
+                name.chars().take(LETTERS - 1).chain(['…']).collect()
+            } else {
+                name.clone()
             };
             body += &format!(
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"15\">{}</text>\n",

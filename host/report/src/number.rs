@@ -69,9 +69,10 @@ pub fn at_most(x: f64, n: usize) -> String {
         .split_once('e')
         .and_then(|(_, exponent)| exponent.parse().ok())
         .unwrap_or(0);
-    let step = match nearest < x {
-        true => 10f64.powi(exponent + 1 - n as i32),
-        false => 0.0,
+    let step = if nearest < x {
+        10f64.powi(exponent + 1 - n as i32)
+    } else {
+        0.0
     };
     digits(nearest + step, n)
 }

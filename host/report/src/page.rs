@@ -88,9 +88,10 @@ pub fn visible(text: &str) -> String {
     for c in text.chars() {
         // Unicode line ends and characters that change the direction of writing.
         let moves = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match moves || c.is_control() {
-            true => visible.extend(c.escape_default()),
-            false => visible.push(c),
+        if moves || c.is_control() {
+            visible.extend(c.escape_default());
+        } else {
+            visible.push(c);
         }
     }
     visible

@@ -279,9 +279,10 @@ impl Plot<'_> {
         let below = below.iter().map(|line| {
             let (low, high) = extent(line);
             let [low, high] = [low, high].map(|y| percent(y / 100.0));
-            match low == high {
-                true => format!("{} ({low})", line.name),
-                false => format!("{} ({low} to {high})", line.name),
+            if low == high {
+                format!("{} ({low})", line.name)
+            } else {
+                format!("{} ({low} to {high})", line.name)
             }
         });
         (kept, below.collect())
@@ -624,9 +625,10 @@ impl Scale {
 
     /// The position of a value, if the axis can show it.
     fn place(&self, x: f64) -> Option<f64> {
-        match self.logarithmic {
-            true => (x > 0.0 && x.is_finite()).then(|| x.log10()),
-            false => x.is_finite().then_some(x),
+        if self.logarithmic {
+            (x > 0.0 && x.is_finite()).then(|| x.log10())
+        } else {
+            x.is_finite().then_some(x)
         }
     }
 }

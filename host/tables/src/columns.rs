@@ -224,9 +224,10 @@ impl Form {
                 Self::Time(parts(&about.unit))
             }
             (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) => {
-                match about.is_signed {
-                    true => Self::Whole,
-                    false => Self::Unsigned,
+                if about.is_signed {
+                    Self::Whole
+                } else {
+                    Self::Unsigned
                 }
             }
             // A column of nulls.

@@ -85,9 +85,10 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
 
 fn source(path: &Path, watched: bool) -> Result<Box<dyn Read + Send>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
-    Ok(match watched {
-        true => Box::new(Watched::new(file)),
-        false => Box::new(file),
+    Ok(if watched {
+        Box::new(Watched::new(file))
+    } else {
+        Box::new(file)
     })
 }
 

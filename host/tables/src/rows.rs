@@ -152,9 +152,10 @@ pub(crate) fn open(
                 *what = Use::Release;
             }
         }
-        let progress = match watched {
-            true => Progress::new("reading", rows),
-            false => Progress::hidden(),
+        let progress = if watched {
+            Progress::new("reading", rows)
+        } else {
+            Progress::hidden()
         };
         Ok(Stream::lines(Rows {
             groups: 0..file.num_row_groups(),
@@ -249,9 +250,10 @@ impl Tree {
         }
         if let Some(items) = items(field) {
             // Most programs wrap each item in a group.
-            let inner = match items.is_group() && has_one_item(items) {
-                true => self.node(&items.get_fields()[0], level + 1, repeat + 1),
-                false => self.content(items, level + 1, repeat + 1),
+            let inner = if items.is_group() && has_one_item(items) {
+                self.node(&items.get_fields()[0], level + 1, repeat + 1)
+            } else {
+                self.content(items, level + 1, repeat + 1)
             };
             return list(field, inner, level, repeat + 1);
         }
@@ -429,9 +431,10 @@ fn push_bytes(bytes: &[u8], what: Use, out: &mut Vec<u8>) {
         Use::Text => true,
         Use::Other => str::from_utf8(bytes).is_ok(),
     };
-    match is_text {
-        true => push_text(bytes, out),
-        false => push_text(hex::encode(bytes).as_bytes(), out),
+    if is_text {
+        push_text(bytes, out);
+    } else {
+        push_text(hex::encode(bytes).as_bytes(), out);
     }
 }
 

@@ -451,9 +451,10 @@ fn write_csv(lines: &mut File, columns: &[Column], file: &mut AtomicFile) -> io:
     let marked = columns
         .first()
         .is_some_and(|first| first.name.starts_with('\u{feff}'));
-    let quotes = match marked {
-        true => QuoteStyle::Always,
-        false => QuoteStyle::Necessary,
+    let quotes = if marked {
+        QuoteStyle::Always
+    } else {
+        QuoteStyle::Necessary
     };
     let mut writer = WriterBuilder::new().quote_style(quotes).from_writer(file);
     writer.write_record(columns.iter().map(|column| &column.name))?;

@@ -50,9 +50,10 @@ impl Projections {
         let values = directions.iter().flatten().map(|x| f64::from(*x));
         let directions = DMatrix::from_row_iterator(directions.len(), dimension, values);
         let by_direction = directions.nrows() <= dimension;
-        let mut gram = match by_direction {
-            true => &directions * directions.transpose(),
-            false => directions.transpose() * &directions,
+        let mut gram = if by_direction {
+            &directions * directions.transpose()
+        } else {
+            directions.transpose() * &directions
         };
         // Regularises directions that depend on each other.
         let ridge = 1e-6 * gram.trace() / gram.nrows() as f64;
@@ -70,9 +71,10 @@ impl Projections {
     /// `size`.
     fn sentence(&self, projections: Vec<f64>, size: f64) -> Vec<f32> {
         let projections = DVector::from_vec(projections);
-        let sentence = match self.by_direction {
-            true => self.directions.tr_mul(&self.factor.solve(&projections)),
-            false => self.factor.solve(&self.directions.tr_mul(&projections)),
+        let sentence = if self.by_direction {
+            self.directions.tr_mul(&self.factor.solve(&projections))
+        } else {
+            self.factor.solve(&self.directions.tr_mul(&projections))
         };
         let largest = sentence.amax().max(f64::MIN_POSITIVE);
         let coordinates = sentence.iter();

@@ -383,9 +383,10 @@ impl Engine for CoreSentences<'_> {
 
 impl Sentences for CoreSentences<'_> {
     fn dimension(&self) -> usize {
-        match self.texts.is_empty() {
-            true => self.pack.dimension(),
-            false => 1,
+        if self.texts.is_empty() {
+            self.pack.dimension()
+        } else {
+            1
         }
     }
 
@@ -558,9 +559,12 @@ impl WholeText for CoreProjective<'_> {
         let best = self.rule.best(document)?;
         let geometry = self.geometry(epsilon)?;
         let (first, other) = Geometry::weights(epsilon);
-        let weight = |point| match geometry.contains(best, point) {
-            true => first.into(),
-            false => other.into(),
+        let weight = |point| {
+            if geometry.contains(best, point) {
+                first.into()
+            } else {
+                other.into()
+            }
         };
         Some((0..geometry.points()).map(weight).collect())
     }

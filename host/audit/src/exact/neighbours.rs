@@ -257,9 +257,10 @@ impl Search<'_> {
                     step: goal.step,
                 }];
             }
-            let (pair, found) = match goal.shown {
-                true => round.shown,
-                false => (round.pair, round.loss),
+            let (pair, found) = if goal.shown {
+                round.shown
+            } else {
+                (round.pair, round.loss)
             };
             if found >= best {
                 best = found;

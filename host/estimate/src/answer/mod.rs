@@ -326,12 +326,13 @@ impl Answer {
             }
             let pack = hex::encode(source.id);
             let Some(calibration) = &source.calibration else {
-                self.unanswered.push(match self.question {
-                    true => format!("the question is about another pack than {pack}; ask it of that pack in a run of its own"),
-                    false => format!(
+                self.unanswered.push(if self.question {
+                    format!("the question is about another pack than {pack}; ask it of that pack in a run of its own")
+                } else {
+                    format!(
                         "shares of labels from releases of pack {pack}: its candidates file carries no public texts. Give labelled ones with \
                          --question and --pack, or make the pack anew from labelled documents with this version"
-                    ),
+                    )
                 });
                 continue;
             };

@@ -47,9 +47,10 @@ const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever thei
 /// Whether devices can be honest, in words.
 pub(crate) fn honest(own: &OfCandidates) -> String {
     let forged = forged(own.one_forged_release_moves);
-    match own.possible {
-        true => forged,
-        false => format!("{IMPOSSIBLE} {forged}"),
+    if own.possible {
+        forged
+    } else {
+        format!("{IMPOSSIBLE} {forged}")
     }
 }
 
@@ -102,11 +103,10 @@ pub(crate) fn privacy(answer: &Answer) -> String {
 /// The confidence of intervals, in words.
 pub(crate) fn sure(answer: &Answer) -> String {
     let level = level(answer.level);
-    match answer.at_once {
-        true => format!("All intervals together are right {level} % of the time."),
-        false => {
-            format!("Each interval is right {level} % of the time; with --at-once all of them are.")
-        }
+    if answer.at_once {
+        format!("All intervals together are right {level} % of the time.")
+    } else {
+        format!("Each interval is right {level} % of the time; with --at-once all of them are.")
     }
 }
 
@@ -245,21 +245,23 @@ pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of
 
 /// Privacy of published counts, for each kind of whole-text releases.
 pub(crate) fn published(answer: &Answer) -> Vec<String> {
-    let smallest = match answer.slices.is_empty() {
-        true => "",
-        false => " in the smallest slice",
+    let smallest = if answer.slices.is_empty() {
+        ""
+    } else {
+        " in the smallest slice"
     };
     let kinds = answer.kinds.iter();
     let own = kinds.filter_map(|kind| Some((kind, kind.published.as_ref()?)));
     own.map(|(kind, own)| {
         let releases = count(own.releases);
-        let limit = match own.delta > 0.0 {
-            true => format!(
+        let limit = if own.delta > 0.0 {
+            format!(
                 "epsilon {}, delta {}",
                 at_most(own.epsilon, 3),
                 at_most(own.delta, 3)
-            ),
-            false => "too few to hide one, so its own epsilon".to_owned(),
+            )
+        } else {
+            "too few to hide one, so its own epsilon".to_owned()
         };
         format!("{}: {releases} releases{smallest}: {limit}.", kind.name)
     })

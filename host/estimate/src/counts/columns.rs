@@ -383,9 +383,10 @@ impl<'n> Batch<'n> {
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
     ) -> Result<Result<usize, super::tally::Refused>, Reason> {
-        match self.values.is_empty() {
-            true => Ok(Ok(thread.tally.no_slice())),
-            false => self.slice(row, record, thread, slices),
+        if self.values.is_empty() {
+            Ok(Ok(thread.tally.no_slice()))
+        } else {
+            self.slice(row, record, thread, slices)
         }
     }
 

@@ -224,11 +224,10 @@ impl Counter {
         self.threads(name, |expected, _, _, progress| {
             let mut thread = Thread::new(expected);
             for (number, (record, values)) in (1..).zip(records) {
-                match values.iter().any(|value| value.len() > LONGEST_VALUE) {
-                    true => thread.rejected.add(Reason::LongValue, 1, number, None),
-                    false => {
-                        thread.count(values, record, number)?;
-                    }
+                if values.iter().any(|value| value.len() > LONGEST_VALUE) {
+                    thread.rejected.add(Reason::LongValue, 1, number, None);
+                } else {
+                    thread.count(values, record, number)?;
                 }
                 if number % STEP == 0 {
                     progress.advance(STEP);
@@ -245,12 +244,13 @@ impl Counter {
     }
 
     fn no_slices(&self, path: &Path) -> Result<()> {
-        match self.by.is_empty() {
-            true => Ok(()),
-            false => Err(Error::from(Cause::NoFields {
+        if self.by.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::from(Cause::NoFields {
                 path: path.to_owned(),
                 by: self.by.join(", "),
-            })),
+            }))
         }
     }
 

@@ -135,9 +135,10 @@ fn number<T: std::str::FromStr>(
 /// file.
 fn said(text: &str) -> String {
     let digit = |own: u8| own.is_ascii_digit() || b"+-.".contains(&own);
-    match (1..=40).contains(&text.len()) && text.bytes().all(digit) {
-        true => format!("`{text}`"),
-        false => "no number".to_owned(),
+    if (1..=40).contains(&text.len()) && text.bytes().all(digit) {
+        format!("`{text}`")
+    } else {
+        "no number".to_owned()
     }
 }
 
@@ -288,9 +289,10 @@ fn schema(counts: &Counts) -> std::result::Result<Type, ParquetError> {
         let column = Type::primitive_type_builder(name, physical)
             .with_repetition(Repetition::REQUIRED)
             .with_logical_type(logical);
-        let column = match decimal {
-            true => column.with_precision(10).with_scale(6),
-            false => column,
+        let column = if decimal {
+            column.with_precision(10).with_scale(6)
+        } else {
+            column
         };
         column.build().map(Arc::new)
     };

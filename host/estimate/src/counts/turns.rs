@@ -74,9 +74,10 @@ impl<'t, 'a> Part<'t, 'a> {
 
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         self.held.extend_from_slice(line);
-        match self.held.len() > HELD {
-            true => self.flush(),
-            false => Ok(()),
+        if self.held.len() > HELD {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 

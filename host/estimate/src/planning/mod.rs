@@ -122,9 +122,10 @@ impl Plan {
         texts: &[(Option<u16>, Calibration)],
     ) -> Result<Self> {
         let plan = asked.plan(candidates, texts)?;
-        match plan.ways.is_empty() {
-            true => Err(refused(plan.unanswered.join("; "))),
-            false => Ok(plan),
+        if plan.ways.is_empty() {
+            Err(refused(plan.unanswered.join("; ")))
+        } else {
+            Ok(plan)
         }
     }
 
@@ -290,9 +291,10 @@ impl Asked {
         let Some(channel) = Channel::new(way.kind, candidates)? else {
             return Ok(Vec::new());
         };
-        let devices = match self.devices.is_empty() {
-            true => way.needed.into_iter().collect(),
-            false => self.devices.clone(),
+        let devices = if self.devices.is_empty() {
+            way.needed.into_iter().collect()
+        } else {
+            self.devices.clone()
         };
         let of = |devices| {
             Ok(Published {

@@ -98,16 +98,18 @@ fn served(month: &Month) -> String {
 
 /// The assumptions of the plan.
 pub(super) fn assumed(asked: &Asked) -> String {
-    let shares = match asked.shares.is_empty() {
-        true => "all shares are equal".to_owned(),
-        false => format!(
+    let shares = if asked.shares.is_empty() {
+        "all shares are equal".to_owned()
+    } else {
+        format!(
             "the shares are {}, and all others equal",
             asked.shares.join(", ")
-        ),
+        )
     };
-    let question = match asked.question {
-        true => format!(" {OF_QUESTION}"),
-        false => String::new(),
+    let question = if asked.question {
+        format!(" {OF_QUESTION}")
+    } else {
+        String::new()
     };
     format!(
         "Guessed: {shares}. Points are percentage points to either side of the least precise share, 95 % of the time. Shares of candidates \
@@ -124,9 +126,12 @@ pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
     let head = format!("± {} points", points(asked.within));
     // Lengths are a column only if they differ.
     let by_length = plan.by_length();
-    let lengths = |cell: &str| match by_length {
-        true => format!("{cell:>9}  "),
-        false => String::new(),
+    let lengths = |cell: &str| {
+        if by_length {
+            format!("{cell:>9}  ")
+        } else {
+            String::new()
+        }
     };
     text += &format!(
         "\n{:8}  {:10}  {}{:14}  {head:>16}",
@@ -231,9 +236,10 @@ pub(super) fn sentences(way: &Way) -> String {
 }
 
 pub(super) fn points(half: f64) -> String {
-    match half < 0.001 {
-        true => number(100.0 * half),
-        false => percent(half),
+    if half < 0.001 {
+        number(100.0 * half)
+    } else {
+        percent(half)
     }
 }
 

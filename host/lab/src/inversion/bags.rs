@@ -299,9 +299,10 @@ impl<'a> Bags<'a> {
                 }),
             ),
             (
-                match channel.exact {
-                    true => "exact posterior",
-                    false => "estimated posterior",
+                if channel.exact {
+                    "exact posterior"
+                } else {
+                    "estimated posterior"
                 },
                 by_word(&|w| channel.posterior(&self.prior, w)),
             ),
@@ -752,9 +753,12 @@ mod tests {
             assert!(!estimated.exact);
             let rate: f64 = text.parse().unwrap();
             // Pr[noise <= t].
-            let below = |t: f64| match t < 0.0 {
-                true => 0.5 * (rate * t).exp(),
-                false => 1.0 - 0.5 * (-rate * t).exp(),
+            let below = |t: f64| {
+                if t < 0.0 {
+                    0.5 * (rate * t).exp()
+                } else {
+                    1.0 - 0.5 * (-rate * t).exp()
+                }
             };
             let n = DRAWS as f64;
             let doubt = ((2.0 * (WORDS * WORDS) as f64 / 1e-9).ln() / (2.0 * n)).sqrt();

@@ -67,9 +67,12 @@ impl Bound {
         let mut factors = Vec::with_capacity(n * n);
         for x in &possible {
             let row = &self.distances[x * self.words..][..self.words];
-            factors.extend(possible.iter().map(|v| match x == v {
-                true => 1.0,
-                false => (-epsilon * row[*v] - SLACK).exp(),
+            factors.extend(possible.iter().map(|v| {
+                if x == v {
+                    1.0
+                } else {
+                    (-epsilon * row[*v] - SLACK).exp()
+                }
             }));
         }
         let k = guesses as f64 + 2.0 * DELTA * n as f64;
