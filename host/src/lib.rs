@@ -40,8 +40,8 @@
 //!
 //! # Errors
 //!
-//! The message of an [`Error`] contains the file and line or the value and limit, and what to do. It
-//! may depend on the input text, so only those who may see the text may see it.
+//! The message of an [`Error`] contains the file and line or the value and limit, and what to do.
+//! It may depend on the input text, so only those who may see the text may see it.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_lines)]

@@ -288,7 +288,8 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
 /// opened.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name;
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
     for _ in 0..TRIES {
         let there = match fs::symlink_metadata(path) {

@@ -9,7 +9,8 @@ use crate::files::atomic::AtomicFile;
 /// Creates the folder `out` if it is missing, and checks that the file `last` can be written there.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn check(out: &Path, last: &str) -> Result<()> {
     fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
     AtomicFile::check(out.join(last))
@@ -21,7 +22,8 @@ pub fn check(out: &Path, last: &str) -> Result<()> {
 /// files. Files are named in the order given. Files of these names are replaced; others stay.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
     let settled =
         |(name, text): &(&str, String)| AtomicFile::settled(out.join(name), text.as_bytes());

@@ -161,8 +161,8 @@ pub fn of_file(path: &Path) -> Option<Error> {
 /// Opens a file that must not be gzipped.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input)
-/// for another kind of file.
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another kind of file.
 pub fn open(path: &Path) -> Result<File> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     check(path, &mut file)?;

@@ -3,7 +3,7 @@
 //! A list has the most frequent forms of a language; texts have other forms as well. An affix is
 //! chosen if longest match splits many words that are not entries themselves into it and other
 //! entries. A tokenizer's training counts alone would choose worse: with the same number of
-//! WordPiece pieces, Turkish sentences are told apart 2 points worse.
+//! WordPiece pieces, Turkish sentences are distinguished 2 points worse.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

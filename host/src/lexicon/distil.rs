@@ -131,8 +131,9 @@ pub struct Size {
 /// Memory holds all texts, and the vectors of all sentences several times.
 ///
 /// # Source
-/// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Hoerl
-/// and Kennard 1970: ridge regression. The target, the directions and the phrases are ours.
+/// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the
+/// weights. Hoerl and Kennard 1970: ridge regression. The target, the directions and the phrases
+/// are ours.
 pub fn distil(
     encoding: &mut Encoding<'_>,
     documents: &[CorpusDocument],

@@ -271,8 +271,9 @@ impl Pieces {
     /// d²·entries multiplications for d coordinates, and d³ for the directions.
     ///
     /// # Source
-    /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Tulkens and van
-    /// Dongen 2024, Model2Vec: words alone through a sentence encoder. The affixes are ours.
+    /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the
+    /// weights. Tulkens and van Dongen 2024, Model2Vec: words alone through a sentence encoder. The
+    /// affixes are ours.
     pub fn lexicon_pack(&self, plan: &Plan<'_>) -> Result<Vec<u8>> {
         let most = MAX_WORDS as usize;
         limit("words", plan.words, 2, most)?;

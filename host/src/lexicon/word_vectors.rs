@@ -60,8 +60,8 @@ pub struct Vocabulary {
     pub pack: Vec<u8>,
     /// The number of its words.
     pub words: usize,
-    /// The number of words that no text yields as one word: several words in one, punctuation, too
-    /// long, or a capitalised form of another.
+    /// The number of words that no text yields as one word, because they contain a space or
+    /// punctuation, are overlong, or are a capitalised form of another.
     pub unusable: usize,
     /// The number of words that an earlier line had.
     pub duplicates: usize,

@@ -53,8 +53,8 @@ pub struct Clusters {
 /// Clusters `points`, `[points][dimension]` row-major.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters or more clusters than points;
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters or more clusters than
+/// points; [`ErrorKind::Input`](crate::error::ErrorKind::Input).
 ///
 /// # Panics
 /// If `points` is not a whole number of rows.

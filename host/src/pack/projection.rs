@@ -19,7 +19,7 @@ use crate::progress::Progress;
 /// The exponents that a pack allows for a projection.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -24..=0;
 
-/// Vectors that are compared with as many others at a time; they fit the cache of a core.
+/// Vectors per tile. Two tiles, which are compared with each other, fit the cache of a core.
 const TILE: usize = 64;
 
 /// A linear map Φ from n coordinates to m, as a pack holds it.

@@ -15,7 +15,7 @@ use crate::release::document::{self, HostDocument, epsilon_f64};
 /// document.
 const DRAWS: usize = 50_000;
 
-/// The same for making a pack, which draws sentence releases only: the other rule's law is simple.
+/// [`DRAWS`] for making a pack, which draws only releases by sentence: the other law is simple.
 const FEW_DRAWS: usize = 2000;
 
 /// The fewest documents for an entry of the table; fewer are too noisy.

@@ -1,8 +1,8 @@
-//! What training or fitting gives a pack: a recoder for depth, heads for scores, and their files.
+//! Trained or fitted parts of a pack, and their files: a recoder for depth, heads for scores.
 //!
-//! Both files are safetensors with f32 tensors, and may come from any program. The metadata entry `undertone` is a
-//! JSON object with `encoder_digest`, the SHA-256 of the encoder in hexadecimal, and for heads `names`, the labels of
-//! the candidates in their order.
+//! Both files are safetensors with f32 tensors, and any program may write them. The metadata entry
+//! `undertone` is a JSON object with `encoder_digest`, the SHA-256 of the encoder in hexadecimal,
+//! and for heads `names`, the labels of the candidates in order.
 
 use std::fs;
 use std::path::Path;
@@ -16,20 +16,20 @@ use crate::encoder::vectors::DocumentVectors;
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
-/// A recoder H: sentence vector to sentence vector (Meehan, Mrini and Chaudhuri 2022).
+/// A recoder H from sentence vector to sentence vector (Meehan, Mrini and Chaudhuri 2022).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recoder {
-    /// Each but the last is followed by max(0, ·); the last is linear. At least one.
+    /// At least one. Each but the last is followed by max(0, ·); the last is linear.
     pub layers: Vec<Layer>,
 }
 
 impl Recoder {
-    /// The number of coordinates that come out.
+    /// The number of output coordinates.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.bias.len())
     }
 
-    /// Recodes every sentence in floating point, for public documents: what the device computes in
+    /// Recodes every sentence of public documents in floating point; the device computes in
     /// integers.
     pub fn apply(&self, documents: &DocumentVectors) -> DocumentVectors {
         let Some((last, hidden)) = self.layers.split_last() else {
@@ -56,9 +56,9 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// W·x + b for every sentence.
+    /// Returns W·x + b for every sentence.
     pub fn apply(&self, documents: &DocumentVectors) -> DocumentVectors {
-        // nalgebra is column-major: rows are the columns of its matrices.
+        // nalgebra is column-major, so rows are the columns of its matrices.
         let weights = DMatrix::from_row_slice(self.bias.len(), self.inputs, &self.weights);
         let bias = DVectorView::from_slice(&self.bias, self.bias.len());
         let sentences = documents.rows().len() / documents.dimension();
@@ -97,7 +97,7 @@ struct Description {
 }
 
 impl Description {
-    /// Refuses vectors of another encoder, or of another length than the trained part reads.
+    /// Refuses vectors of another encoder, or of a length other than the trained part's.
     fn check(
         &self,
         encoder: &EncoderIdentity,
@@ -119,7 +119,7 @@ impl Description {
     }
 }
 
-/// A matrix, and a vector with a number for each row.
+/// Reads a matrix, and a vector with a number for each row.
 fn layer(tensors: &SafeTensors<'_>, weights: &str, bias: &str) -> Result<Layer, String> {
     let ([rows, inputs], weights) = f32s(tensors, weights)?;
     let ([biases], bias) = f32s(tensors, bias)?;
@@ -133,7 +133,7 @@ fn layer(tensors: &SafeTensors<'_>, weights: &str, bias: &str) -> Result<Layer, 
     })
 }
 
-/// Reads a file that `parse` understands as `wanted`.
+/// Reads a file that `parse` accepts as `wanted`.
 fn read<T>(
     path: &Path,
     wanted: &'static str,
@@ -179,11 +179,12 @@ fn write(
 }
 
 impl ScoreHeads {
-    /// Writes the heads of the candidates `names`: tensors `centre` `[d]`, `weights` `[candidates, d]`, `bias`
-    /// `[candidates]` and `thresholds` `[Q]`.
+    /// Writes the heads of the candidates `names`: tensors `centre` `[d]`, `weights` `[candidates,
+    /// d]`, `bias` `[candidates]` and `thresholds` `[Q]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
     pub fn write(&self, path: &Path, names: &[String], encoder: &EncoderIdentity) -> Result<()> {
         let (candidates, dimension) = (self.bias.len(), self.centre.len());
         let tensor = |name: &str, shape: &[usize], numbers: &[f32]| {
@@ -198,11 +199,12 @@ impl ScoreHeads {
         write(path, &tensors, encoder, names)
     }
 
-    /// Reads such a file, which must be for the candidates `names` and for the vectors of `encoder`, of `dimension`
-    /// coordinates.
+    /// Reads such a file, which must be for the candidates `names` and for the vectors of
+    /// `encoder`, of `dimension` coordinates.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
     pub fn read(
         path: &Path,
         names: &[String],
@@ -251,11 +253,13 @@ impl ScoreHeads {
 }
 
 impl Recoder {
-    /// Writes the layers as PyTorch names those of a `Sequential` of `Linear` and `ReLU` in turns: tensors `0.weight`
-    /// `[outputs, inputs]`, `0.bias` `[outputs]`, `2.weight`, `2.bias` and so on.
+    /// Writes the layers under the names of PyTorch's `Sequential` with alternating `Linear` and
+    /// `ReLU`: tensors `0.weight` `[outputs, inputs]`, `0.bias` `[outputs]`, `2.weight`, `2.bias`
+    /// and so on.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
     pub fn write(&self, path: &Path, encoder: &EncoderIdentity) -> Result<()> {
         let tensors = self.layers.iter().enumerate().flat_map(|(number, layer)| {
             let (outputs, place) = (layer.bias.len(), 2 * number);
@@ -275,7 +279,8 @@ impl Recoder {
     /// Reads such a file, for the vectors of `encoder`, of `dimension` coordinates.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
     pub fn read(path: &Path, encoder: &EncoderIdentity, dimension: usize) -> Result<Self> {
         read(path, "a recoder", |tensors, description| {
             let first = layer(tensors, "0.weight", "0.bias")?;

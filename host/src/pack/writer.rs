@@ -1,4 +1,4 @@
-//! Pack bytes, as `FORMAT.md` of the core crate specifies them.
+//! The bytes of packs, as specified in `FORMAT.md` of the core crate, which defines every field.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ use crate::encoder::EncoderIdentity;
 use crate::encoder::lexicon::digest;
 use crate::error::{Cause, Error, Result};
 
-/// What the depth section holds; see `FORMAT.md` for the meaning of every field.
+/// The depth section.
 #[derive(Clone, Debug)]
 pub struct DepthData {
-    /// m.
+    /// The number of candidates, m.
     pub candidates: usize,
-    /// A coordinate x enters as round(x · 2^exponent).
+    /// A coordinate x becomes round(x · 2^exponent).
     pub exponent: i32,
     /// Projections are shifted right by this many bits.
     pub shift: u32,
@@ -43,10 +43,10 @@ pub struct DepthData {
     pub codes: Vec<u8>,
 }
 
-/// What the scores section holds; see `FORMAT.md` for the meaning of every field.
+/// The scores section.
 #[derive(Clone, Debug)]
 pub struct ScoresData {
-    /// A coordinate x enters as round(x · 2^exponent).
+    /// A coordinate x becomes round(x · 2^exponent).
     pub exponent: i32,
     /// `[inputs]`.
     pub centre: Vec<i16>,
@@ -54,29 +54,30 @@ pub struct ScoresData {
     pub weights: Vec<i8>,
     /// `[m]`, in 256ths.
     pub bias: Vec<i32>,
-    /// `[Q]`, in 256ths; none: the best head gets a vote.
+    /// `[Q]`, in 256ths. If empty, the best head gets one vote.
     pub thresholds: Vec<i32>,
-    /// L, levels are below this; `2..=160`.
+    /// The number of levels, L; `2..=160`.
     pub levels: usize,
 }
 
-/// What the features section holds; see `FORMAT.md` for the meaning of every field.
+/// The features section.
 #[derive(Clone, Debug)]
 pub struct FeaturesData {
-    /// What counts as a feature.
+    /// The kinds of features.
     pub kinds: FeatureKinds,
     /// Whether the pack has no encoder.
     pub alone: bool,
     /// Values are shifted right by this many bits.
     pub shift: u8,
-    /// The hash of each feature, and its weights, `[m]`. Of two with one key the first counts.
+    /// The hash of each feature, and its weights, `[m]`. Of two with the same key the first counts.
     pub rows: Vec<(u32, Vec<i8>)>,
     /// `[m]`.
     pub scales: Vec<u16>,
 }
 
 impl FeaturesData {
-    /// Some 16 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
+    /// About 16 features share a bucket: with 24 bits or more, unknown features are seldom mistaken
+    /// for known ones.
     fn bucket_bits(features: usize) -> u32 {
         features
             .div_ceil(16)
@@ -85,7 +86,7 @@ impl FeaturesData {
             .clamp(8, 16)
     }
 
-    /// Bytes that the section takes at most with this many features and weights that are not 0.
+    /// The most bytes of a section with this number of features and of weights that are not 0.
     pub fn bytes(features: usize, weights: usize, candidates: usize) -> usize {
         let parts = [
             size_of::<FeaturesHead>(),
@@ -103,21 +104,22 @@ impl FeaturesData {
     }
 }
 
-/// What the quality section holds; see `FORMAT.md` for the meaning of every field.
+/// The quality section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QualityData {
     /// Ascending.
     pub epsilons: Vec<Epsilon>,
-    /// In sentences; 0: as the public texts are.
+    /// Numbers of sentences; 0 for the public texts as they are.
     pub lengths: Vec<u32>,
-    /// `[2][epsilons][lengths]`, each `0..=1`: by sentence, then by whole text; `None`: not measured.
+    /// `[2][epsilons][lengths]`, each `0..=1`: by sentence, then by whole text; `None` if not
+    /// measured.
     pub accuracies: Vec<Option<f64>>,
-    /// `[lengths]`: of the best candidate.
+    /// `[lengths]`: the accuracy of the best candidate.
     pub noiseless: Vec<Option<f64>>,
 }
 
 impl QualityData {
-    /// A copy of a table that was read from a pack.
+    /// Copies a table from a pack.
     pub fn from_view(quality: &Quality<'_>) -> Self {
         let share = |measured: Option<u16>| measured.map(|share| f64::from(share) / 65_534.0);
         let epsilons: Vec<Epsilon> = quality.epsilons().collect();
@@ -138,8 +140,8 @@ impl QualityData {
         }
     }
 
-    /// How often a release is right; `epsilon` and `length` are places in the lists. `None` for words and vectors, which have
-    /// no candidates.
+    /// Returns the share of right releases; `epsilon` and `length` are indices. `None` for words
+    /// and vectors, which have no candidates.
     pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<f64> {
         let table = match unit {
             Unit::Sentence => 0,
@@ -151,17 +153,17 @@ impl QualityData {
     }
 }
 
-/// What the recoder section holds.
+/// The recoder section.
 #[derive(Clone, Debug)]
 pub struct RecoderData {
-    /// A coordinate x enters as round(x · 2^exponent).
+    /// A coordinate x becomes round(x · 2^exponent).
     pub exponent: i32,
     /// The layers, first to last.
     pub layers: Vec<LayerData>,
 }
 
 impl RecoderData {
-    /// The coordinates that come out.
+    /// The number of output coordinates.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.bias.len())
     }
@@ -178,41 +180,42 @@ pub struct LayerData {
     pub shift: u32,
 }
 
-/// What the lexicon section holds.
+/// The lexicon section.
 #[derive(Clone, Debug)]
 pub struct LexiconData {
-    /// How the words are found in a text.
+    /// The matching of words in a text.
     pub matching: Matching,
     /// A sentence coordinate is its fixed-point value times 2^exponent.
     pub exponent: i32,
-    /// Word, weight, vector; in strictly ascending byte order of the words.
+    /// Word, weight and vector, in strictly ascending byte order of the words.
     pub words: Vec<(String, u16, Vec<i8>)>,
-    /// The indices of two words, weight, vector; in strictly ascending order of the indices. None unless words are
-    /// found whole.
+    /// The indices of two words, weight and vector, in strictly ascending order of the indices.
+    /// Empty unless words are matched whole.
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
-/// A lexicon with fewer coordinates tells little.
+/// The fewest coordinates of a useful lexicon.
 const LEAST_COORDINATES: usize = 48;
 
 impl LexiconData {
-    /// The pack with nothing but this lexicon, of vectors with `dimension` coordinates.
+    /// Makes a pack with only this lexicon, of vectors with `dimension` coordinates.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that the format does not allow.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that the format does
+    /// not allow.
     pub fn to_pack(self, name: &str, dimension: usize) -> Result<Vec<u8>> {
         lexicon_pack(name, dimension, self)
     }
 
-    /// What is worth most in at most `bytes`: phrases are left out first, then the last coordinates, down to
-    /// 48, then the rarest words.
+    /// Shrinks the lexicon to at most `bytes` by dropping the phrases first, then the last
+    /// coordinates, down to 48, then the rarest words.
     ///
     /// # Shapes
-    /// The coordinates of lexicons that were distilled fall by how much they tell.
+    /// The coordinates of a distilled lexicon are in descending order of importance.
     pub fn within(mut self, bytes: usize) -> Self {
         let coordinates = self.words.first().map_or(0, |(_, _, vector)| vector.len());
         let phrases = self.phrases.len() * (3 * size_of::<u16>() + coordinates);
-        // An end, a weight and the text of each.
+        // The end, the weight and the text of each word.
         let text = |(word, _, _): &(String, u16, Vec<i8>)| {
             size_of::<u32>() + size_of::<u16>() + word.len()
         };
@@ -240,11 +243,11 @@ impl LexiconData {
         self
     }
 
-    /// The lexicon that a pack of at most `size` bytes carries, as a pack of its own: a quarter is left to other parts. None if no word
-    /// has room.
+    /// Returns the lexicon for a pack of at most `size` bytes, as a pack of its own. A quarter is
+    /// left for other parts. `None` if no word fits.
     ///
     /// # Errors
-    /// Those of [`to_pack`](Self::to_pack).
+    /// The errors of [`to_pack`](Self::to_pack).
     pub fn leaving_room(self, name: &str, size: usize) -> Result<Option<Vec<u8>>> {
         let own = self.within(size / 4 * 3);
         let coordinates = own.words.first().map(|(_, _, vector)| vector.len());
@@ -252,7 +255,8 @@ impl LexiconData {
         pack.transpose()
     }
 
-    /// The least size of a pack for which [`leaving_room`](Self::leaving_room) gives a lexicon: of the most frequent word.
+    /// The least size for which [`leaving_room`](Self::leaving_room) returns a lexicon, of the most
+    /// frequent word.
     #[doc(hidden)]
     pub fn least_size(&self) -> usize {
         let first = self.words.iter().min_by_key(|(_, weight, _)| *weight);
@@ -263,7 +267,7 @@ impl LexiconData {
         least.div_ceil(3) * 4
     }
 
-    /// A copy of a lexicon that was read from a pack.
+    /// Copies a lexicon from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
         let words = (0..lexicon.word_count())
             .filter_map(|index| {
@@ -274,7 +278,7 @@ impl LexiconData {
         let phrases = (0..lexicon.phrase_count())
             .filter_map(|index| {
                 let (weight, vector) = lexicon.phrase_entry(index)?;
-                // There are no more than 2^16 words.
+                // There are at most 2^16 words.
                 let words = lexicon.phrase(index)?.map(|word| word as u16);
                 Some((words, weight, vector.to_vec()))
             })
@@ -288,7 +292,7 @@ impl LexiconData {
     }
 }
 
-/// What the projection section holds; see `FORMAT.md` for the meaning of every field.
+/// The projection section.
 #[derive(Clone, Debug)]
 pub struct ProjectionData {
     /// An entry of the matrix is its integer times 2^exponent.
@@ -299,34 +303,35 @@ pub struct ProjectionData {
     pub rows: Vec<i16>,
 }
 
-/// A pack that is being put together.
+/// A pack before serialisation.
 #[derive(Clone, Debug)]
 pub struct PackContents {
     /// d, the number of coordinates of an embedding.
     pub dimension: usize,
-    /// The encoder that the embeddings come from.
+    /// The encoder of the embeddings.
     pub encoder: EncoderIdentity,
     /// The network between encoder and selector.
     pub recoder: Option<RecoderData>,
     /// Candidates for selection by scores.
     pub scores: Option<ScoresData>,
-    /// What the features of a sentence add to the scores.
+    /// The contribution of a sentence's features to the scores.
     pub features: Option<FeaturesData>,
-    /// How good the pack is.
+    /// The measured quality of the pack.
     pub quality: Option<QualityData>,
     /// Candidates for selection by depth.
     pub depth: Option<DepthData>,
-    /// Words to vectors.
+    /// Word vectors.
     pub lexicon: Option<LexiconData>,
     /// A projection for private vectors.
     pub projection: Option<ProjectionData>,
 }
 
 impl PackContents {
-    /// The bytes of the pack; they parse.
+    /// Serialises the pack. The bytes parse.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if a size is outside what the format allows.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if a size is outside the format's
+    /// limits.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         limit("coordinates", self.dimension, 1, MAX_DIMENSION as usize)?;
         let mut sections: Vec<([u8; 4], Vec<u8>)> = Vec::new();
@@ -393,12 +398,12 @@ impl PackContents {
         header.digest = pack::digest(&header, &rest);
         let mut bytes = header.as_bytes().to_vec();
         bytes.append(&mut rest);
-        // The reader is the judge of what a pack is.
+        // The reader defines what a pack is.
         Pack::parse(&bytes).map_err(Error::from)?;
         Ok(bytes)
     }
 
-    /// The oldest minor version that has all of this.
+    /// The oldest minor version that supports all sections.
     fn minor(&self) -> u16 {
         let fewer = |scores: &ScoresData| scores.levels != LEVELS;
         let longest = |lexicon: &LexiconData| lexicon.matching == Matching::Longest;
@@ -411,7 +416,7 @@ impl PackContents {
         }
     }
 
-    /// The coordinates that selectors see.
+    /// The number of coordinates that selectors get.
     fn inputs(&self) -> usize {
         let layer = self
             .recoder
@@ -614,7 +619,7 @@ impl PackContents {
     }
 }
 
-/// A pack with nothing but a lexicon, which is its encoder.
+/// Makes a pack with only a lexicon, which is its encoder.
 pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -> Result<Vec<u8>> {
     let mut contents = PackContents {
         dimension,
@@ -636,7 +641,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
     contents.to_bytes()
 }
 
-/// The bytes of a section: its head, then arrays at multiples of 64 bytes.
+/// The bytes of a section: its header, then arrays at multiples of 64 bytes.
 struct Section(Vec<u8>);
 
 impl Section {

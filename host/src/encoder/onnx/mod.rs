@@ -111,7 +111,8 @@ impl OnnxEncoder {
     /// middle of a corpus.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder).
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder).
     pub fn open_with(folder_or_model: &Path, runtime: &Runtime) -> Result<Self> {
         let files = Files::find(folder_or_model)?;
         let model = foreign::read(&files.model)?;

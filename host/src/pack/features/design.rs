@@ -1,28 +1,28 @@
-//! Public sentences as the rows of a matrix: their features, and the coordinates that an encoder gives them.
+//! Public sentences as the rows of a matrix of features and of an encoder's coordinates.
 
 use std::collections::HashMap;
 
 use undertone_core::features::{FeatureKinds, each_feature};
 
-/// Public sentences, of which classes are known.
+/// Public sentences with their classes.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// The coordinates of a direction; 0 without an encoder.
+    /// The number of coordinates of a direction; 0 without an encoder.
     pub(super) dimension: usize,
     /// `[sentences][dimension]`: directions from the centre.
     directions: Vec<f32>,
-    /// Features of a sentence end here.
+    /// The end of each sentence's features.
     ends: Vec<usize>,
-    /// Hashes of features, as often as they occur.
+    /// Hashes of features, repeated for each occurrence.
     features: Vec<u32>,
     /// `[sentences]`: the class of each.
     classes: Vec<u32>,
-    /// `[sentences]`: the sentences of its document.
+    /// `[sentences]`: the number of sentences in its document.
     lengths: Vec<usize>,
 }
 
 impl Sample {
-    /// No sentences yet, with directions of so many coordinates; 0 without an encoder.
+    /// An empty sample, with directions of `dimension` coordinates; 0 without an encoder.
     pub fn new(dimension: usize) -> Self {
         Self {
             dimension,
@@ -59,7 +59,8 @@ impl Sample {
             .map(|(start, end)| &self.features[start..*end])
     }
 
-    /// Features that occur in at least `least` sentences, each with that number, in ascending order.
+    /// Returns the features that occur in at least `least` sentences, with that number, in
+    /// ascending order.
     pub(super) fn vocabulary(&self, least: u32) -> Vec<(u32, u32)> {
         let mut found = HashMap::<u32, (u32, usize)>::new();
         for (sentence, row) in (1..).zip(self.rows()) {
@@ -81,7 +82,8 @@ impl Sample {
     }
 }
 
-/// The rows of a matrix whose columns are the features of a vocabulary and then the coordinates of directions.
+/// A matrix whose columns are the features of a vocabulary, followed by the coordinates of
+/// directions.
 pub(super) struct Design {
     sparse: usize,
     dimension: usize,
@@ -89,13 +91,14 @@ pub(super) struct Design {
     ends: Vec<usize>,
     entries: Vec<(u32, f32)>,
     classes: Vec<u32>,
-    /// `[examples]`, 1 on average.
+    /// `[examples]`: weights with mean 1.
     importance: Vec<f64>,
 }
 
 impl Design {
-    /// A feature enters with its scale, as often as it occurs, divided by the square root of the number of features of its
-    /// sentence that the vocabulary has; a coordinate times `dense`.
+    /// The value of a feature is its scale times its number of occurrences, divided by the square
+    /// root of the number of the sentence's features in the vocabulary. The value of a coordinate
+    /// is multiplied by `dense`.
     pub(super) fn new(sample: &Sample, vocabulary: &[u32], scales: &[f32], dense: f32) -> Self {
         let columns: HashMap<u32, u32> = vocabulary.iter().copied().zip(0..).collect();
         let mut entries = Vec::new();
@@ -130,7 +133,7 @@ impl Design {
         (lengths.sum::<f32>() / self.ends.len().max(1) as f32).max(f32::MIN_POSITIVE)
     }
 
-    /// How much an example counts, 1 on average.
+    /// The weight of an example, 1 on average.
     pub(super) fn importance(&self, example: usize) -> f64 {
         self.importance[example]
     }
@@ -152,7 +155,7 @@ impl Design {
         )
     }
 
-    /// w·x + b of one example; `parameters` end with b.
+    /// Returns w·x + b of one example; `parameters` end with b.
     pub(super) fn product(&self, example: usize, parameters: &[f64]) -> f64 {
         let (entries, direction) = self.row(example);
         let (sparse, dense) = parameters.split_at(self.sparse);
@@ -182,7 +185,7 @@ impl Design {
     }
 }
 
-/// Sentences of one document resemble each other: k of them count as √k.
+/// The k sentences of a document weigh √k together, because they resemble each other.
 fn importance(lengths: &[usize]) -> Vec<f64> {
     let raw: Vec<f64> = lengths
         .iter()

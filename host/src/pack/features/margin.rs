@@ -10,28 +10,29 @@ use rayon::prelude::*;
 use super::design::Design;
 use crate::progress::Progress;
 
-/// Steps of L-BFGS at most; more change the accuracy on held-out texts by less than their noise.
+/// The most steps of L-BFGS. More change the accuracy on held-out texts by less than their noise.
 const STEPS: u64 = 40;
 
-/// Steps that L-BFGS remembers.
+/// The number of steps that L-BFGS stores.
 const MEMORY: usize = 8;
 
-/// A step that lowers the objective by less than this part of its first value is the last one.
+/// The solver stops if a step lowers the objective by less than this share of its first value.
 const TOLERANCE: f64 = 3e-5;
 
 /// ½‖w‖² + ½b² + C·Σ v_i·max(0, 1 − y_i(w·x_i + b))² for one class.
 struct Objective<'a> {
     design: &'a Design,
-    /// `[examples]`: whether it is of the class.
+    /// `[examples]`: whether the example is of the class.
     is_own: Vec<bool>,
     /// C.
     cost: f64,
-    /// The parameters that the margins are for, and max(0, 1 − margin) of every example.
+    /// The last parameters, and max(0, 1 − margin) of every example for them.
     slack: RefCell<(Vec<f64>, Vec<f64>)>,
 }
 
 impl Objective<'_> {
-    /// Calls `with` with max(0, 1 − margin) of every example; L-BFGS asks twice for the same parameters.
+    /// Calls `with` with max(0, 1 − margin) of every example. Cached, because L-BFGS evaluates the
+    /// same parameters twice.
     fn with_slack<T>(&self, parameters: &[f64], with: impl FnOnce(&[f64]) -> T) -> T {
         let mut cached = self.slack.borrow_mut();
         if cached.0 != parameters {
@@ -85,10 +86,11 @@ impl Gradient for Objective<'_> {
     }
 }
 
-/// The weights of every class, `[classes][columns + 1]`, the bias last.
+/// Fits the weights of every class, `[classes][columns + 1]`, with the bias last.
 ///
 /// # Source
-/// Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR: the objective. Liu and Nocedal (1989): the solver.
+/// Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR: the objective. Liu and Nocedal (1989): the
+/// solver.
 pub(super) fn fit(design: &Design, classes: usize, cost: f64) -> Vec<Vec<f64>> {
     let progress = Progress::new("fitting heads", classes as u64);
     let fit = |class: usize| {
@@ -115,7 +117,7 @@ pub(super) fn fit(design: &Design, classes: usize, cost: f64) -> Vec<Vec<f64>> {
             .configure(|state| state.param(start.clone()).max_iters(STEPS))
             .run();
         progress.advance(1);
-        // A line search that finds no better point leaves the best one so far.
+        // If a line search finds no better point, the best one so far is returned.
         run.ok()
             .and_then(|mut run| run.state.take_best_param())
             .unwrap_or(start)

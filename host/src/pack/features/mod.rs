@@ -1,8 +1,8 @@
-//! Sparse heads: weights of words, pairs of words and runs of characters, fitted to public sentences.
+//! Sparse heads: weights of words, word pairs and character n-grams, fitted to public sentences.
 //!
-//! One linear classifier for each class reads the features of a sentence and, where there is an encoder, the direction of
-//! its vector. Features that tell classes apart least are dropped until the pack is small enough, and what is left is
-//! fitted again.
+//! One linear classifier per class reads the features of a sentence and, if there is an encoder,
+//! the direction of its vector. The features of least weight are dropped until the pack is small
+//! enough, and the rest is fitted again.
 
 mod design;
 mod margin;
@@ -17,31 +17,31 @@ use super::heads::SCORE_STEPS;
 use super::trained::ScoreHeads;
 use super::writer::FeaturesData;
 
-/// Features of fewer sentences are left out: what occurs once tells nothing of other texts.
+/// The fewest sentences with a feature. A feature that occurs once does not generalise.
 const LEAST: usize = 2;
 
-/// And those of less than one sentence in so many.
+/// Features in less than one of this number of sentences are left out as well.
 const RARE: usize = 10_000;
 
-/// Of more features than this, three quarters are dropped at once.
+/// Above this number of features, three quarters are dropped at once.
 const MANY: usize = 1 << 16;
 
-/// C of the squared hinge, for rows of mean length 1. On held-out texts 1 is worse where features were dropped, 10 no
-/// better.
+/// C of the squared hinge, for rows of mean length 1. On held-out texts 1 is worse if features were
+/// dropped, and 10 is no better.
 const COST: f64 = 3.0;
 
-/// With fewer sentences, the scales of rare features are squared: on held-out texts that is better for 700 sentences in
-/// eleven languages of twelve, and worse for 15,000.
+/// With fewer sentences, the scales of rare features are squared. On held-out texts this is better
+/// for 700 sentences in eleven of twelve languages, and worse for 15,000.
 const FEW: usize = 3000;
 
-/// Up to so many classes all weights of a feature are kept; with more, this share of them.
+/// Up to this number of classes all weights of a feature are kept; with more classes, this share.
 const DENSE: (usize, f64) = (16, 0.12);
 
-/// The middle and the width of the margins that scores tell apart. Without noise the wider the better, with noise the
-/// narrower.
+/// The centre and the width of the margins that scores resolve. Without noise wider is better, with
+/// noise narrower.
 const MARGINS: (f32, f32) = (-0.25, 1.0);
 
-/// What counts as a feature: words, pairs of words, runs of 1 to 4 characters.
+/// The kinds of features: words, pairs of words, and n-grams of 1 to 4 characters.
 pub const KINDS: FeatureKinds = FeatureKinds {
     words: true,
     pairs: true,
@@ -49,7 +49,7 @@ pub const KINDS: FeatureKinds = FeatureKinds {
     most: 4,
 };
 
-/// Heads that were fitted, in units of the margin.
+/// Fitted heads, in units of the margin.
 pub struct SparseHeads {
     /// The hash of each feature, and its weight for each class.
     rows: Vec<(u32, Vec<f32>)>,
@@ -59,14 +59,14 @@ pub struct SparseHeads {
     bias: Vec<f32>,
 }
 
-/// The features that are in use, with the scale of each.
+/// The features in use, with the scale of each.
 struct Chosen {
     hashes: Vec<u32>,
     scales: Vec<f32>,
 }
 
 impl Chosen {
-    /// All features of the sample; rare ones count more, and the mean length of a row is 1.
+    /// All features of the sample. Rare ones have larger scales, and the mean length of a row is 1.
     fn all(sample: &Sample) -> Self {
         let sentences = sample.len();
         let vocabulary = sample.vocabulary(LEAST.max(sentences / RARE) as u32);
@@ -90,7 +90,7 @@ impl Chosen {
         Design::new(sample, &self.hashes, &self.scales, dense)
     }
 
-    /// Those with the largest weights, in their order.
+    /// Returns the features with the largest weights, in order.
     fn best(&self, weights: &[Vec<f64>], most: usize) -> Self {
         let value = |column: usize| weights.iter().map(|w| w[column] * w[column]).sum();
         let values: Vec<f64> = (0..self.hashes.len()).map(value).collect();
@@ -105,16 +105,18 @@ impl Chosen {
     }
 }
 
-/// Fits heads whose section of features takes at most `budget` bytes. `None` if no feature fits.
+/// Fits heads whose features section takes at most `budget` bytes. `None` if no feature fits.
 ///
 /// # Shapes
-/// `classes`: above all classes of the sample, at least 2. `dense`: what a direction, whose length is 1, is multiplied by.
+/// `classes`: greater than every class of the sample, at least 2. `dense`: the factor for
+/// directions, whose length is 1.
 ///
 /// # Cost
-/// A few fits, each of which goes through all features of the sample some 80 times for each class.
+/// A few fits, each of which reads all features of the sample some 80 times per class.
 ///
 /// # Source
-/// Guyon, Weston, Barnhill and Vapnik (2002): dropping the features of least weight and fitting again.
+/// Guyon, Weston, Barnhill and Vapnik (2002): dropping the features of least weight and fitting
+/// again.
 pub fn fit(sample: &Sample, classes: usize, dense: f32, budget: usize) -> Option<SparseHeads> {
     let mut chosen = Chosen::all(sample);
     let goal = features_within(budget, classes);
@@ -130,13 +132,13 @@ pub fn fit(sample: &Sample, classes: usize, dense: f32, budget: usize) -> Option
             heads.thin(&chosen, budget);
             return Some(heads);
         }
-        // The first choice among very many needs no care.
+        // The first selection from very many features can be coarse.
         let part = if features > MANY { 4 } else { 2 };
         chosen = chosen.best(&weights, goal.max(features / part));
     }
 }
 
-/// About how many features have room in a section of so many bytes.
+/// Estimates the number of features that fit a section of `budget` bytes.
 fn features_within(budget: usize, classes: usize) -> usize {
     let (few, share) = DENSE;
     let weights = |features: usize| match classes <= few {
@@ -145,7 +147,7 @@ fn features_within(budget: usize, classes: usize) -> usize {
     };
     let fits =
         |features: &usize| FeaturesData::bytes(*features, weights(*features), classes) <= budget;
-    // The bytes grow with the features.
+    // The size increases with the number of features.
     let (mut least, mut most) = (0, MAX_FEATURES as usize);
     while least < most {
         let middle = (least + most).div_ceil(2);
@@ -158,7 +160,7 @@ fn features_within(budget: usize, classes: usize) -> usize {
     least
 }
 
-/// Q thresholds on the margin, evenly spaced.
+/// Returns Q evenly spaced thresholds on the margin.
 fn thresholds() -> Vec<f32> {
     let (middle, width) = MARGINS;
     let steps = SCORE_STEPS as f32;
@@ -187,11 +189,11 @@ impl SparseHeads {
         }
     }
 
-    /// Sets the weights that do least to 0, until the section takes at most `budget` bytes.
+    /// Sets the smallest weights to 0 until the section takes at most `budget` bytes.
     fn thin(&mut self, chosen: &Chosen, budget: usize) {
         let classes = self.bias.len();
         let room = budget.saturating_sub(FeaturesData::bytes(self.rows.len(), 0, classes));
-        // The array of weights takes whole multiples.
+        // The size of the array of weights is a multiple of `ALIGNMENT`.
         let room = room / ALIGNMENT * ALIGNMENT;
         let scaled = |(row, scale): (&(u32, Vec<f32>), &f32)| -> Vec<f32> {
             row.1.iter().map(|weight| weight.abs() / scale).collect()
@@ -206,7 +208,7 @@ impl SparseHeads {
             return;
         }
         let (larger, &mut last, _) = sizes.select_nth_unstable_by(room, |a, b| b.total_cmp(a));
-        // Of weights of this size only some are kept.
+        // Only some of the weights of exactly this size are kept.
         let mut equal = larger.iter().filter(|size| **size == last).count();
         for ((_, row), scale) in self.rows.iter_mut().zip(&chosen.scales) {
             for weight in row {
@@ -220,7 +222,7 @@ impl SparseHeads {
         }
     }
 
-    /// The largest weight of each class.
+    /// Returns the largest weight of each class.
     fn largest(&self) -> Vec<f32> {
         let mut largest = vec![f32::MIN_POSITIVE; self.bias.len()];
         for (_, row) in &self.rows {
@@ -231,7 +233,7 @@ impl SparseHeads {
         largest
     }
 
-    /// Each feature with its weights in 8 bits, which are 127 for the largest of a class.
+    /// Rounds each feature's weights to 8 bits; the largest weight of a class becomes 127.
     fn rounded(&self) -> Vec<(u32, Vec<i8>)> {
         let largest = self.largest();
         let round =
@@ -241,7 +243,8 @@ impl SparseHeads {
             .collect()
     }
 
-    /// The dense part of the heads, around `centre`; that of a pack without an encoder has one coordinate.
+    /// Returns the dense part of the heads, around `centre`; it has one coordinate without an
+    /// encoder.
     pub(super) fn score_heads(&self, centre: &[f32]) -> ScoreHeads {
         let alone = centre.is_empty();
         ScoreHeads {
@@ -256,9 +259,10 @@ impl SparseHeads {
         }
     }
 
-    /// The section of features, for scores in which a margin of 1 counts `unit`.
+    /// Returns the features section for scores in which a margin of 1 is `unit`.
     pub(super) fn data(&self, unit: f64, alone: bool) -> FeaturesData {
-        // A scale s and a shift by k stand for s·2^16/2^k: the root in the device's sum has 16 fractional bits.
+        // A scale s and a shift by k mean s·2^16/2^k, because the root in the device's sum has 16
+        // fractional bits.
         let exact = self
             .largest()
             .into_iter()
@@ -286,7 +290,7 @@ mod tests {
     use super::super::writer::features_section;
     use super::*;
 
-    /// Heads of texts with this many features, all of whose weights have the same size or are drawn.
+    /// Heads with this number of features, whose weights are all equal in size or are drawn.
     fn heads(features: usize, classes: usize, equal: bool) -> (SparseHeads, Chosen) {
         let weight = |place: usize| {
             if equal {

@@ -1,19 +1,19 @@
-//! Products of many points with a few centroids, without a copy of the points for each of them.
+//! Products of many points with a few centroids, without a copy of the points for each product.
 //!
-//! A general product of matrices packs both factors first. Here one has few columns, so packing the
-//! points would take as long as multiplying them; they are laid out once instead.
+//! A general matrix product packs both factors first. Here one factor has few columns, so packing
+//! the points would take as long as multiplying them. They are laid out once instead.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Points whose products are formed side by side: two of the widest vectors.
+/// Points whose products are formed in parallel: two of the widest vectors.
 pub(super) const BLOCK: usize = 32;
 
-/// Centroids whose products are formed side by side: with two vectors of points for each, their sums
-/// and what is multiplied fit the 16 vector registers of AVX2.
+/// Centroids whose products are formed in parallel. With two vectors of points for each, their sums
+/// and operands fit the 16 vector registers of AVX2.
 pub(super) const TILE: usize = 6;
 
-/// Rows laid out so that `N` of them are read coordinate by coordinate; the last ones are filled up
+/// Rows laid out in groups of `N` that are read coordinate by coordinate. The last group is padded
 /// with 0.
 pub(super) struct Laid<const N: usize> {
     /// `[groups][dimension][N]`.
@@ -22,7 +22,7 @@ pub(super) struct Laid<const N: usize> {
 }
 
 impl<const N: usize> Laid<N> {
-    /// The rows less `origin`.
+    /// The rows minus `origin`.
     pub(super) fn new(rows: &[f32], origin: &[f32]) -> Self {
         let dimension = origin.len();
         let groups = rows.len().div_ceil(dimension * N);
@@ -40,18 +40,18 @@ impl<const N: usize> Laid<N> {
         Self { values, dimension }
     }
 
-    /// `[dimension][N]` for each `N` rows.
+    /// Iterates over groups of `N` rows, each `[dimension][N]`.
     pub(super) fn groups(&self) -> impl Iterator<Item = &[[f32; N]]> {
         self.values.chunks_exact(self.dimension)
     }
 
-    /// The same, for threads.
+    /// [`groups`](Self::groups) as a parallel iterator.
     pub(super) fn par_groups(&self) -> rayon::slice::ChunksExact<'_, [f32; N]> {
         self.values.par_chunks_exact(self.dimension)
     }
 }
 
-/// x·c for each point x of a block and each centroid c of a tile.
+/// Returns x·c for each point x of a block and each centroid c of a tile.
 pub(super) fn products(
     arch: Arch,
     block: &[[f32; BLOCK]],
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn products_are_those_of_the_rows() {
         let mut rng = PublicRng::new(4);
-        // Whole numbers: every sum is exact, in any order.
+        // Sums of whole numbers are exact in any order.
         let mut rows = |n: usize, dimension: usize| -> Vec<f32> {
             (0..n * dimension)
                 .map(|_| (rng.next_u64() % 17) as f32 - 8.0)
