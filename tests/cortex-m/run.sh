@@ -58,10 +58,9 @@ if [ "${UNDERTONE_WRITE_NOTES:-}" = 1 ]; then
     {
         echo "# Constant work on a Cortex-M4"
         echo
-        echo "Written by \`UNDERTONE_WRITE_NOTES=1 tests/cortex-m/run.sh build/cortex-m\`; constant-work.md says what paths are."
-        echo "Doubles are emulated there, so Laplace noise has the same random bytes for all."
-        echo
-        sed -n '/^| path/,$p' "$folder/constant.md"
+        echo "Written by \`UNDERTONE_WRITE_NOTES=1 tests/cortex-m/run.sh build/cortex-m\`; constant-work.md explains it."
+        echo "Doubles are emulated there, so all calls for Laplace noise have the same random bytes."
+        sed -n '/^| path/,$p' "$folder/constant.md" | python3 "$here/../constant_table.py"
     } >"$root/tests/notes/constant-work-cortex-m.md"
 fi
 

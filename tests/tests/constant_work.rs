@@ -243,9 +243,17 @@ fn table_for_the_notes() {
     same &= judge(&title, &counts, &mut table);
 
     println!("{table}");
+    let long = output_dir().join("constant-work.txt");
+    fs::write(&long, &table).expect("the table");
+    let short = Command::new("python3")
+        .arg(root().join("tests/constant_table.py"))
+        .stdin(fs::File::open(&long).expect("the table"))
+        .output()
+        .expect("python3");
+    assert!(short.status.success(), "constant_table.py: {short:?}");
     fs::write(
         root().join("tests/notes/constant-work.md"),
-        format!("{NOTES}{table}"),
+        [NOTES.as_bytes(), &short.stdout].concat(),
     )
     .expect("the notes");
     assert!(
@@ -258,11 +266,12 @@ const NOTES: &str = "# Constant work
 
 Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test constant_work`.
 
-Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path is one call over documents that differ
-in what they say: zeroes, constants, random numbers of all sizes, 1e38, NaN, infinities, subnormal numbers, one-hot,
-any bits, one sentence repeated, sentences that cancel. The random bytes are the same each time, unless the path says
-`other random bytes`. The spread is the difference between the most and the fewest instructions, and has to be 0.
-On a Cortex-M4: `tests/cortex-m/run.sh`.
+Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path repeats one call over documents of
+different content: zeroes, constants, random numbers of all sizes, 1e38, NaN, infinities, subnormal numbers, one-hot
+vectors, arbitrary bits, one sentence repeated, sentences that cancel. Other paths vary the random bytes, the number of
+sentences, or the words. The spread, the difference between the most and the fewest instructions of a path, must be 0.
+Where a cell has two numbers, the work depends on the part of a large table that the public outcome lies in.
+`tests/constant_table.py` condenses the printed table. On a Cortex-M4: `tests/cortex-m/run.sh`.
 ";
 
 /// The library with the portable kernels only.
