@@ -1,7 +1,7 @@
 //! Writes `include/undertone.h` and the constants of other languages from the source of this crate.
 //!
-//! Check them: `cargo test -p undertone-ffi --test header`. Write them again:
-//! `UNDERTONE_WRITE_HEADER=1 cargo test -p undertone-ffi --test header`.
+//! Check them: `cargo test -p undertone-ffi --test all header::`. Write them again:
+//! `UNDERTONE_WRITE_HEADER=1 cargo test -p undertone-ffi --test all header::`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -242,7 +242,7 @@ fn files_are_generated_from_the_source() {
         assert!(
             committed == generated,
             "{file} differs from the source in line {}; run\n\n    \
-             {WRITE}=1 cargo test -p undertone-ffi --test header",
+             {WRITE}=1 cargo test -p undertone-ffi --test all header::",
             difference(&committed, &generated)
         );
     }

@@ -15,4 +15,4 @@ UNDERTONE_RUSTDOC_JSON=${CARGO_TARGET_DIR:-target}/doc
 UNDERTONE_RUSTDOC_JSON=$(cd "$UNDERTONE_RUSTDOC_JSON" && pwd)
 export UNDERTONE_RUSTDOC_JSON
 # With the packages and features of the README's test command, which has built most of it.
-cargo test --workspace --all-features --lib --test public_api -- --ignored
+cargo test --workspace --all-features --lib --test all public_api:: -- --ignored

@@ -8,14 +8,12 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use common::{
+use crate::common::{
     BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, root, run,
     static_library,
 };

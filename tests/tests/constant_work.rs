@@ -11,15 +11,13 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use common::{BUILD, clean, have, output_dir, root, run, static_library};
+use crate::common::{BUILD, clean, have, output_dir, root, run, static_library};
 use undertone_tests::soak;
 
 /// A path, and what the work of its calls may depend on, such as the quarter that the released
@@ -264,7 +262,7 @@ fn table_for_the_notes() {
 
 const NOTES: &str = "# Constant work
 
-Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test constant_work`.
+Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test all constant_work::`.
 
 Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path repeats one call over documents of
 different content: zeroes, constants, random numbers of all sizes, 1e38, NaN, infinities, subnormal numbers, one-hot

@@ -8,14 +8,12 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
-use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 

@@ -7,14 +7,12 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use std::fmt::Debug;
 
-use common::{BUILD, clean, have, output_dir, root, run, static_library};
+use crate::common::{BUILD, clean, have, output_dir, root, run, static_library};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;

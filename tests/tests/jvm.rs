@@ -7,15 +7,13 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Java, have, java, output_dir, root, run};
+use crate::common::{Java, have, java, output_dir, root, run};
 use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 

@@ -5,16 +5,14 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release};
@@ -24,14 +22,6 @@ const DAY: &str = "20000";
 
 fn example(name: &str) -> PathBuf {
     root().join("ffi/examples/keyboard").join(name)
-}
-
-/// A child process holds all locks of this process until it executes another program. A test that
-/// holds a lock takes this for writing; all others, which start programs, for reading.
-static LOCKS: RwLock<()> = RwLock::new(());
-
-fn no_locks() -> RwLockReadGuard<'static, ()> {
-    LOCKS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The program under sanitizers, a pack, and the output of `undertone candidates` for it.
@@ -145,7 +135,6 @@ fn left(shown: &str) -> f64 {
 #[test]
 fn a_day_has_one_budget() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("day");
     let shown = text(&run(setting
         .keyboard(&ledger, DAY)
@@ -189,7 +178,6 @@ const PROMISE: &str =
 #[test]
 fn a_pack_does_not_choose_what_is_protected() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let pack = setting.pack.with_file_name("hostile.pack");
     let topics = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], true);
     fs::write(&pack, topics).expect("the target folder can be written");
@@ -211,7 +199,6 @@ fn a_pack_does_not_choose_what_is_protected() {
 #[test]
 fn a_letter_is_released_by_the_sentence() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("letter");
     let shown = text(&run(setting
         .keyboard(&ledger, DAY)
@@ -234,7 +221,6 @@ fn a_letter_is_released_by_the_sentence() {
 #[test]
 fn unknown_and_known_lines_are_told_apart() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("unknown");
     let lines = setting.pack.with_file_name("lines.txt");
     // An empty line is not sent.
@@ -316,7 +302,6 @@ impl Typing {
 #[test]
 fn what_was_spent_survives_a_kill() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("killed");
     let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
     // Two releases, and a line that is typed but not sent.
@@ -339,7 +324,6 @@ fn what_was_spent_survives_a_kill() {
 #[test]
 fn nothing_leaves_without_its_budget_recorded() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("any-moment");
     let sentences = setting.pack.with_file_name("sentences.txt");
     // At most 20 · 400 releases and 3 more are spent, out of a budget for 10,000.
@@ -390,7 +374,6 @@ fn nothing_leaves_without_its_budget_recorded() {
 #[test]
 fn of_two_at_once_the_second_is_refused() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("two");
     let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
     typing.type_sentences(1);
@@ -414,7 +397,6 @@ fn of_two_at_once_the_second_is_refused() {
 #[test]
 fn at_a_terminal_a_line_is_finished() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     if !have("script", "bsdutils") {
         return;
     }
@@ -436,7 +418,6 @@ fn at_a_terminal_a_line_is_finished() {
 #[test]
 fn wrong_arguments_are_refused_before_anything_is_spent() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("wrong");
     let other = setting.pack.with_file_name("other.tsv");
     fs::write(&other, "# pack 0000000000000000\n").expect("the target folder can be written");
@@ -499,7 +480,6 @@ fn masked(shown: &str) -> Vec<String> {
 #[test]
 fn the_readme_shows_real_output() {
     let Some(setting) = setting() else { return };
-    let _others = no_locks();
     let ledger = setting.ledger("readme");
     let readme = fs::read_to_string(example("README.md")).expect("the README is there");
     let printed: Vec<&str> = readme

@@ -10,7 +10,6 @@ use undertone_audit::sampled::statistics::{g_test, uniform_test};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
-use undertone_core::rng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp};

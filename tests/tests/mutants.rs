@@ -6,7 +6,7 @@
 //! about half an hour:
 //!
 //! ```sh
-//! cargo test -p undertone-tests --test mutants -- --ignored --nocapture
+//! cargo test -p undertone-tests --test all mutants:: -- --ignored --nocapture
 //! ```
 //!
 //! `UNDERTONE_MUTANTS=coins,norm` runs those whose names contain one of these parts. All are built
@@ -680,8 +680,8 @@ const MUTANTS: &[Mutant] = &[
     ),
 ];
 
-/// Tests that should notice, the quick ones first: `--lib` is that of `undertone-core`. The audit
-/// of planted bugs comes last.
+/// Files of tests that should notice, the quick ones first: `lib` has the unit tests of
+/// `undertone-core`. The audit of planted bugs comes last.
 const TESTS: [&str; 18] = [
     "lib",
     "sampler",
@@ -707,7 +707,7 @@ const TESTS: [&str; 18] = [
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Crates with mutants: one test contains a part of the mechanism.
-const SWITCHED: [&str; 2] = ["core/src/lib.rs", "tests/tests/laplace.rs"];
+const SWITCHED: [&str; 2] = ["core/src/lib.rs", "tests/tests/main.rs"];
 
 /// Says which mutant runs, and keeps a number for those that need one.
 const SWITCH: &str = r#"
@@ -820,17 +820,13 @@ fn copy(to: &Path) {
     }
 }
 
-/// Builds the tests of the copy and returns their programs.
-fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
-    let tests = TESTS[1..].iter().map(|test| format!("--test={test}"));
-    let of_tests = ["--package=undertone-tests".to_owned()];
-    let of_core = ["--package=undertone-core", "--lib"].map(str::to_owned);
-    let mut programs = Vec::new();
-    for arguments in [
-        of_tests.into_iter().chain(tests).collect(),
-        of_core.to_vec(),
-    ] {
-        let arguments: Vec<String> = arguments;
+/// Builds the unit tests of `undertone-core` and the program `all`, in this order, from the copy.
+fn build(source: &Path) -> [PathBuf; 2] {
+    [
+        ["--package=undertone-core", "--lib"],
+        ["--package=undertone-tests", "--test=all"],
+    ]
+    .map(|arguments| {
         let output = Command::new(env!("CARGO"))
             .args([
                 "test",
@@ -848,27 +844,25 @@ fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
             .output()
             .expect("cargo");
         assert!(output.status.success(), "the mutants do not compile");
-        for line in String::from_utf8(output.stdout).expect("JSON").lines() {
+        let messages = String::from_utf8(output.stdout).expect("JSON");
+        let built = messages.lines().find_map(|line| {
             let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
-            let name = match message["target"]["name"].as_str() {
-                Some("undertone_core") => "lib",
-                Some(name) => name,
-                None => continue,
-            };
-            let test = TESTS.into_iter().find(|test| *test == name);
-            if let (Some(test), Some(program)) = (test, message["executable"].as_str()) {
-                programs.push((test, PathBuf::from(program)));
-            }
-        }
-    }
-    programs.sort_by_key(|(test, _)| TESTS.iter().position(|other| other == test));
-    assert_eq!(programs.len(), TESTS.len(), "{programs:?}");
-    programs
+            message["executable"].as_str().map(PathBuf::from)
+        });
+        built.expect("cargo names the program")
+    })
 }
 
-/// Returns whether a test passes with this mutant; 0 is none.
-fn passes(program: &Path, number: usize) -> bool {
-    let mut child = Command::new(program)
+/// Returns whether the tests of a file pass with this mutant; 0 is none.
+fn passes([lib, all]: &[PathBuf; 2], test: &str, number: usize) -> bool {
+    let mut command;
+    if test == "lib" {
+        command = Command::new(lib);
+    } else {
+        command = Command::new(all);
+        command.arg(format!("{test}::"));
+    }
+    let mut child = command
         .env("UNDERTONE_MUTANT", number.to_string())
         // Failures here are no regressions to store.
         .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
@@ -897,8 +891,8 @@ fn every_mutant_is_noticed() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
     copy(&folder);
     let programs = build(&folder);
-    for (test, program) in &programs {
-        assert!(passes(program, 0), "{test} fails without a mutant");
+    for test in TESTS {
+        assert!(passes(&programs, test, 0), "{test} fails without a mutant");
     }
     // Parts of names.
     let only = std::env::var("UNDERTONE_MUTANTS").unwrap_or_default();
@@ -908,10 +902,8 @@ fn every_mutant_is_noticed() {
         if !wanted(mutant) {
             continue;
         }
-        let noticed = programs
-            .iter()
-            .find(|(_, program)| !passes(program, number));
-        let by = noticed.map_or("NOBODY", |(test, _)| test);
+        let noticed = TESTS.iter().find(|test| !passes(&programs, test, number));
+        let by = noticed.unwrap_or(&"NOBODY");
         println!("{number:3}  {:<18} {:<60} {by}", mutant.file, mutant.name);
         let equivalent = EQUIVALENT.iter().any(|(name, _)| *name == mutant.name);
         if noticed.is_some() == equivalent {

@@ -8,6 +8,18 @@ use std::process::Command;
 /// Folders with what is built, not written.
 const NOT_OURS: [&str; 5] = ["target", "build", ".git", "corpus", "node_modules"];
 
+/// Crates with a folder of tests.
+const MEMBERS: [&str; 8] = [
+    "ffi",
+    "host",
+    "host/cli",
+    "host/cxx",
+    "host/estimate",
+    "host/lab",
+    "host/tables",
+    "tests",
+];
+
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the tree") {
         let path = entry.expect("an entry").path();
@@ -80,27 +92,49 @@ fn tests_that_are_named_are_there() {
     for path in &all {
         let page = fs::read_to_string(path).expect("a page is UTF-8");
         for rest in page.split("--test ").skip(1) {
-            let mut name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let name = format!("tests/{}.rs", name.next().unwrap_or_default());
-            let members = [
-                "core",
-                "ffi",
-                "host",
-                "host/cli",
-                "host/cxx",
-                "host/estimate",
-                "host/lab",
-                "tests",
-            ]
-            .map(|member| root.join(member));
-            named += 1;
-            if !members.iter().any(|member| member.join(&name).exists()) {
-                wrong += &format!("{}: {name}\n", path.display());
+            let command = rest.split(['`', '\n']).next().unwrap_or_default();
+            let mut words = command.split(' ');
+            let program = words.next().filter(|name| *name != "all");
+            let files = words.filter_map(|word| Some(word.split_once("::")?.0));
+            for name in program.into_iter().chain(files) {
+                named += 1;
+                let file = format!("tests/{name}.rs");
+                if !MEMBERS
+                    .iter()
+                    .any(|member| root.join(member).join(&file).exists())
+                {
+                    wrong += &format!("{}: {file}\n", path.display());
+                }
             }
         }
     }
     assert!(named > 5, "only {named} tests are named");
     assert!(wrong.is_empty(), "tests that are not there:\n{wrong}");
+}
+
+/// Cargo looks for no files of tests where `autotests` is false, so a forgotten one would not run.
+#[test]
+fn every_file_of_tests_is_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for member in MEMBERS.map(|member| root.join(member)) {
+        let manifest = fs::read_to_string(member.join("Cargo.toml")).expect("a crate");
+        if !manifest.contains("autotests = false") {
+            continue;
+        }
+        let all = fs::read_to_string(member.join("tests/main.rs")).expect("the program `all`");
+        for entry in fs::read_dir(member.join("tests")).expect("its tests") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let compiled = all.contains(&format!("\nmod {name};"))
+                || manifest.contains(&format!("path = \"tests/{name}.rs\""));
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            assert!(
+                compiled || !is_source,
+                "nothing compiles {}",
+                path.display()
+            );
+        }
+    }
 }
 
 /// The proofs themselves are checked where Coq is: in CI.

@@ -11,8 +11,6 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::env;
 use std::fs;
 use std::io::Write;
@@ -22,7 +20,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document;

@@ -3,12 +3,10 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{STRICT, have, output_dir, root, run, static_library};
+use crate::common::{STRICT, have, output_dir, root, run, static_library};
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
 use undertone::encoder::embeddings::Encoded;

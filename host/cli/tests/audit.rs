@@ -2,8 +2,6 @@
 //!
 //! Chance: false alarm none, miss none. A device is waited for, for two minutes; those here have no entropy.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::{names, refused, succeed};
+use crate::common::{self, names, refused, succeed};
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));

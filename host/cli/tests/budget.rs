@@ -1,10 +1,8 @@
 //! `undertone budget` as a user runs it.
 
-mod common;
-
 use std::fs;
 
-use common::{refuse, succeed};
+use crate::common::{refuse, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -2,14 +2,12 @@
 //!
 //! Chance: false alarm 10⁻¹², miss none. `text_becomes…` says why, and `of_messages…`.
 
-mod common;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use common::{
-    Model, SIGXFSZ, fitting_tokenizer, limited, names, refuse, refused, succeed, undertone,
+use crate::common::{
+    self, Model, SIGXFSZ, fitting_tokenizer, limited, names, refuse, refused, succeed, undertone,
     write_encoder,
 };
 use sha2::{Digest, Sha256};

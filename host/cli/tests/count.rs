@@ -2,13 +2,11 @@
 //!
 //! Chance: false alarm none, miss none. Releases are counted, whatever they say.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use common::{fed, names, refuse, refused, succeed, undertone};
+use crate::common::{fed, names, refuse, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;

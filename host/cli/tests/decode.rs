@@ -2,13 +2,11 @@
 //!
 //! Chance: false alarm none, miss none. Of releases nothing is looked at but their form and number.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use common::{fed, names, refuse, refused, succeed, undertone};
+use crate::common::{fed, names, refuse, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;

@@ -5,8 +5,6 @@
 //! folder that `UNDERTONE_MODELS` names, or in the workspace's surroundings. What is absent is said on
 //! standard error and not checked.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -17,7 +15,7 @@ use undertone::encoder::{
 use undertone::error::{Cause, Error};
 use undertone::progress::Progress;
 
-use common::{
+use crate::common::{
     DIMENSION, Model, TABLE, fitting_tokenizer, minilm, table_bytes, tokenizer_json, write_encoder,
 };
 

@@ -1,13 +1,11 @@
 //! `undertone estimate` and `undertone plan` as a user runs them. Counts are what devices release on average, so that nothing
 //! here depends on chance.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{names, refuse, succeed, undertone};
+use crate::common::{names, refuse, succeed, undertone};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use undertone::pack::candidates::Candidates;

@@ -3,15 +3,13 @@
 //!
 //! Chance: false alarm none, miss none. Whatever is drawn, and whenever a run is killed, no private text may be there.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::undertone;
+use crate::common::{self, undertone};
 use tempfile::TempDir;
 
 /// Stands in private texts only.

@@ -1,20 +1,18 @@
 //! Memory that does not grow with the corpus.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone --test memory -- --nocapture` prints the table at 1, 10
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all memory:: -- --nocapture` prints the table at 1, 10
 //! and 100 times a corpus; without it at 1 and 10 times a small one.
 //!
 //! Chance: false alarm none, miss none. Peaks vary by less than 1 MiB from run to run. Limits are 9 MiB away and more, and
 //! what grows takes 100 MiB.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use common::{soak, succeed};
+use crate::common::{soak, succeed};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::demo;

@@ -1,14 +1,12 @@
 //! Interruptions: processes that are killed, disks that are full, outputs that cannot be written, corpora
 //! with bad lines. Everything through the command line, as a user has it.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone --test robust -- --nocapture` kills hundreds of times;
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all robust:: -- --nocapture` kills hundreds of times;
 //! without it a few times. Where and when to kill is drawn from the seed 1, in the long form from the clock, or from
 //! `UNDERTONE_SEED`.
 //!
 //! Chance: false alarm none, miss none. A run that is killed at any moment, or never, must end as if undisturbed.
 #![cfg(target_os = "linux")]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,9 +18,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{
-    SIGXFSZ, interrupt, limited, names, partial, refuse, refused, seed, soak, succeed, undertone,
-    within_a_day,
+use crate::common::{
+    self, SIGXFSZ, interrupt, limited, names, partial, refuse, refused, seed, soak, succeed,
+    undertone, within_a_day,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;

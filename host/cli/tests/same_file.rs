@@ -4,14 +4,12 @@
 //! Chance: false alarm none, miss none. Of releases nothing is looked at.
 #![cfg(unix)]
 
-mod common;
-
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{names, refused, succeed, undertone};
+use crate::common::{self, names, refused, succeed, undertone};
 use tempfile::TempDir;
 
 fn inputs() -> TempDir {

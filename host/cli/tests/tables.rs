@@ -3,13 +3,11 @@
 //! Chance: false alarm 10⁻¹¹, miss none. 360 releases at ε = 1000 must name the best candidate, and each of the three other
 //! outcomes has a weight of 1 against 2⁴⁸. Of other releases nothing is looked at but their form and number.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use common::{interrupt, names, partial, refuse, succeed, undertone, within_a_day};
+use crate::common::{interrupt, names, partial, refuse, succeed, undertone, within_a_day};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};

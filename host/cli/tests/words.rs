@@ -3,13 +3,11 @@
 //! Chance: false alarm 10⁻¹³, miss none. `near_words…` says why; a bag of `only_words…` and of `apostrophes…` is drawn from one word
 //! alone, with others as far away, or at ε = 1000, less often.
 
-mod common;
-
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use common::{names, refuse, succeed, undertone};
+use crate::common::{self, names, refuse, succeed, undertone};
 use tempfile::TempDir;
 use undertone_core::pack::Pack;
 use undertone_core::release::BagRelease;

@@ -1,8 +1,8 @@
 //! Coverage of intervals of labels from few public texts or releases, and how often the test of fit
 //! refutes a true assumption.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-estimate --test few -- --nocapture` prints
-//! the figures of RESULTS.md. All random numbers are fixed.
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-estimate --test all few:: -- --nocapture`
+//! prints the figures of RESULTS.md. All random numbers are fixed.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,12 @@
 //! `undertone-lab authorship` and `undertone-lab inversion`, run as commands on mailboxes that the
 //! test writes.
 
-#[path = "../../cli/tests/common/mod.rs"]
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+
+use crate::common;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     common::undertone(folder, &[&["authorship"], arguments].concat())

@@ -1,13 +1,11 @@
 //! `undertone-lab sentences`, run as a command on the demo corpus with the built-in lexicon.
 
-#[path = "../../cli/tests/common/mod.rs"]
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common;
 use undertone::demo;
 use undertone_core::lexicon::words;
 

@@ -4,9 +4,6 @@
 //! Chance: false alarm none, miss none. A training that is killed at any moment must end like an
 //! undisturbed one.
 
-#[path = "../../cli/tests/common/mod.rs"]
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{names, seed, soak};
+use crate::common::{self, names, seed, soak};
 use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::pack::trained::{Recoder, ScoreHeads};

@@ -1,13 +1,11 @@
 //! `undertone-lab vectors`, run as a command on made-up words.
 
-#[path = "../../cli/tests/common/mod.rs"]
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common;
 use rand_distr::{Distribution, StandardNormal};
 use undertone_core::rng::PublicRng;
 

@@ -13,7 +13,7 @@ use undertone_core::pack::Pack;
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("packs")
+        .join("../host/packs")
         .join(name)
 }
 

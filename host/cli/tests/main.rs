@@ -1,0 +1,18 @@
+//! All tests of this crate that can share a process: linking a program for each file takes longer
+//! than running it. `Cargo.toml` lists the others. One file: `cargo test --test all FILE::`.
+
+mod audit;
+mod budget;
+mod cli;
+mod common;
+mod count;
+mod decode;
+mod encoder;
+mod estimate;
+mod hygiene;
+mod memory;
+mod projection;
+mod robust;
+mod same_file;
+mod tables;
+mod words;

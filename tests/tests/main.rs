@@ -1,0 +1,43 @@
+//! All tests of this crate that can share a process: linking a program for each file takes longer
+//! than running it. `Cargo.toml` lists the others. One file: `cargo test --test all FILE::`.
+
+mod attack;
+mod c_consumer;
+mod chance;
+mod common;
+mod constant_work;
+mod constants;
+mod cpp_consumer;
+mod dependencies;
+mod depth;
+mod embedding;
+mod faces;
+mod golden;
+mod hygiene;
+mod jvm;
+mod kernels;
+mod keyboard;
+mod laplace;
+mod ledger;
+mod mutants;
+mod packs;
+mod pages;
+mod planted;
+mod planted_device;
+mod projective;
+mod proof;
+#[cfg(feature = "tools")]
+mod public_api;
+mod release_path;
+mod rooms;
+mod sampler;
+mod scenario;
+mod scores;
+mod script;
+mod sentences;
+mod theorem;
+mod whole_text;
+mod words;
+
+// `laplace` compiles a file of `undertone-core`, which imports this from its own crate.
+use undertone_core::rng;
