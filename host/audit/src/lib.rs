@@ -267,10 +267,8 @@ pub fn run(
     Ok(report)
 }
 
-/// Number of timed pushes and releases.
 const TIMED: usize = 3000;
 
-/// The state of an audit.
 struct Audit<'a> {
     pack: &'a Pack<'a>,
     encoder: Option<&'a dyn Encoder>,
@@ -547,7 +545,6 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// Name of the mechanism with its rule.
 fn label(engine: &dyn Engine, rule: Rule) -> String {
     let rule = match rule {
         Rule::PermuteAndFlip => "permute-and-flip",

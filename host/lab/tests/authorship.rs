@@ -112,7 +112,6 @@ const SMALL: [&str; 18] = [
     "5",
 ];
 
-/// The column of a table with this name in its first line.
 fn column(table: &str, name: &str) -> Vec<String> {
     let mut lines = table.lines();
     let place = lines

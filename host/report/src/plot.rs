@@ -122,7 +122,6 @@ impl fmt::Display for DrawError {
 impl Error for DrawError {}
 
 impl Figure {
-    /// One panel.
     pub(crate) fn of(svg: String) -> Self {
         Self {
             panels: vec![svg],

@@ -482,7 +482,6 @@ impl<'p> CoreWholeText<'p> {
         self.pack.candidate_count() + 1
     }
 
-    /// The best outcome for a document.
     fn best(&self, document: &Document) -> Option<u32> {
         hazmat::best(&document.inside(&self.pack).ok()?).ok()
     }

@@ -28,7 +28,6 @@ const SENTENCES: usize = 32;
 /// Pairs of neighbours in a round.
 pub(crate) const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
 
-/// Rounds of a search.
 const ROUNDS: u64 = 24;
 
 /// Lengths of contexts. Most are short, because one sentence counts most there and much can be
@@ -45,9 +44,7 @@ const MOST_MOVED: usize = 32;
 /// The difference between two neighbouring documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// One sentence is replaced.
     Replaced,
-    /// One sentence is added.
     Added,
 }
 
@@ -203,7 +200,6 @@ impl Search<'_> {
             .reduce(|| Worst::new(self.settings.len()), Worst::join)
     }
 
-    /// One search.
     fn climb(&self, search: u64, rounds: u64, progress: &Progress) -> Worst {
         let mut rng = PublicRng::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
         let length = LENGTHS[(search % LENGTHS.len() as u64) as usize];

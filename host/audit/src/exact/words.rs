@@ -24,7 +24,6 @@ const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
 /// is a candidate.
 const NEIGHBOURS_PER_PAIR: u64 = 10;
 
-/// Rounds of a search.
 const ROUNDS: u64 = 4;
 
 /// Random words to draw for each text.

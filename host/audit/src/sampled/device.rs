@@ -500,7 +500,6 @@ fn read_line(stdout: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(line))
 }
 
-/// Formats floats for the protocol.
 fn floats<'a>(floats: impl IntoIterator<Item = &'a f32>) -> String {
     let digits: String = floats
         .into_iter()

@@ -719,7 +719,6 @@ pub fn words(
     audit.run(device, pairs)
 }
 
-/// Inputs of an audit of private words.
 struct WordAudit<'a> {
     vocabulary: &'a Vocabulary<'a>,
     mechanism: &'a str,
@@ -818,7 +817,6 @@ impl WordAudit<'_> {
         word_law(self.vocabulary, word, rule, self.epsilon)
     }
 
-    /// The promised loss of two words.
     fn promise(&self, pair: [u32; 2]) -> f64 {
         let distance = distance(self.vocabulary, pair);
         match self.rule() {

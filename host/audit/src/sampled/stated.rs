@@ -99,7 +99,6 @@ fn rule_number(rule: Rule) -> u8 {
     }
 }
 
-/// Expected statements of releases.
 pub(crate) struct Expected {
     asked: Asked,
     /// Offset, name and bytes of each field.

@@ -62,7 +62,6 @@ pub struct Options {
 /// The terms of one document, as numbers.
 type Document = Vec<u64>;
 
-/// A classification problem.
 struct Problem {
     /// Indices of messages.
     messages: Vec<usize>,
@@ -71,7 +70,6 @@ struct Problem {
     classes: usize,
 }
 
-/// The features of a document.
 #[derive(Clone, Copy)]
 enum Features<'a> {
     /// Terms weighted by their rarity; terms that occur in fewer documents than this number are

@@ -510,7 +510,6 @@ pub fn columns<'a>(
 /// The guarantee of mechanisms that select from a pack.
 const SENTENCE: &str = "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
 
-/// The columns so far.
 struct Columns<'a> {
     extent: Extent,
     columns: Vec<Column<'a>>,

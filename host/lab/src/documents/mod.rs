@@ -308,7 +308,6 @@ impl Selection {
             .collect())
     }
 
-    /// Draws a candidate.
     fn draw(&self, levels: &[u8], epsilon: Epsilon, rng: &mut PublicRng) -> Result<usize> {
         let worst = levels.iter().copied().max().unwrap_or(0);
         let levels = SliceLevels {
@@ -422,7 +421,6 @@ fn best_guess([a, b]: &[Law; 2], candidates: usize) -> f64 {
     likelier.sum::<f64>() / 2.0
 }
 
-/// Adds `n` to the count of a level.
 fn count(counts: &mut Vec<u64>, level: u8, n: u64) {
     let level = usize::from(level);
     if counts.len() <= level {

@@ -269,7 +269,6 @@ impl<'a> Bags<'a> {
         messages.map(of_message).collect()
     }
 
-    /// Bags of the test messages.
     fn tested(&self, way: Way, options: &Options) -> Result<Vec<Drawn>> {
         let trials = 0..options.trials;
         let bags = trials.map(|trial| self.draw(2, way, trial, options.seed));
@@ -425,7 +424,6 @@ fn inputs(bag: &Drawn, most: usize, words: usize, rows: &mut Vec<f32>) {
     }
 }
 
-/// The shares of a message's words.
 fn shares(mut words: Vec<u32>) -> Message {
     words.sort_unstable();
     let all = words.len() as f64;

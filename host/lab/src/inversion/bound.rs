@@ -110,7 +110,6 @@ impl Bound {
     }
 }
 
-/// The rows of a square matrix times a vector.
 fn product(rows: &[f64], vector: &[f64]) -> Vec<f64> {
     let row = |row: &[f64]| row.iter().zip(vector).map(|(a, b)| a * b).sum();
     rows.chunks_exact(vector.len()).map(row).collect()

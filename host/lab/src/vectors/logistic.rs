@@ -21,7 +21,6 @@ const HELD_OUT: usize = 5;
 /// Steps of L-BFGS, at most.
 const STEPS: u64 = 60;
 
-/// Labelled rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     /// `[rows][dimension]`.

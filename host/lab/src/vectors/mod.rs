@@ -332,7 +332,6 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The index of M1.
     fn m1(&self) -> usize {
         0
     }

@@ -124,9 +124,7 @@ fn line(seen: &[(f64, f64)]) -> (f64, f64) {
 
 /// Lists of words whose pairs are compared: for the report, and for choosing settings.
 struct Lists {
-    /// For the report.
     test: [Vec<usize>; 2],
-    /// For choosing settings.
     validation: [Vec<usize>; 2],
 }
 

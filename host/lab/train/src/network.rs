@@ -30,7 +30,6 @@ pub(super) fn values(tensor: &Tensor<2>) -> Vec<f32> {
         .expect("a matrix of f32 is in memory")
 }
 
-/// A column of indices.
 pub(super) fn indices(values: impl Iterator<Item = usize>) -> Tensor<1, Int> {
     let values: Vec<i64> = values.map(|value| value as i64).collect();
     let length = values.len();
@@ -56,7 +55,6 @@ pub(super) fn first(widths: &[usize], rng: &mut PublicRng) -> Vec<Tensor<2>> {
     weights
 }
 
-/// One linear layer.
 pub(super) fn linear(x: Tensor<2>, weights: &Tensor<2>, bias: &Tensor<2>) -> Tensor<2> {
     x.matmul(weights.clone()) + bias.clone()
 }
