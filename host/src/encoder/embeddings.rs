@@ -231,14 +231,17 @@ impl<'a> Encoded<'a> {
         let mut offsets = 0u64.to_le_bytes().to_vec();
         let mut end = 0u64;
         let mut documents = 0;
-        let fits = |documents, found| match found > LARGEST_HEAD {
-            true => Err(Error::from(Cause::LargeHead {
-                path: path.to_owned(),
-                documents,
-                found,
-                most: LARGEST_HEAD,
-            })),
-            false => Ok(()),
+        let fits = |documents, found| {
+            if found > LARGEST_HEAD {
+                Err(Error::from(Cause::LargeHead {
+                    path: path.to_owned(),
+                    documents,
+                    found,
+                    most: LARGEST_HEAD,
+                }))
+            } else {
+                Ok(())
+            }
         };
         let encoder = self.encoding.encoder();
         let dimension = encoder.dimension();

@@ -209,10 +209,11 @@ pub(crate) fn take_mode(file: &File, target: &Path, more: u32) -> io::Result<()>
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let own = file.metadata()?.permissions().mode() & 0o777;
-    match own == mode {
+    if own == mode {
         // Some file systems have the same permissions for all files.
-        true => Ok(()),
-        false => file.set_permissions(PermissionsExt::from_mode(mode)),
+        Ok(())
+    } else {
+        file.set_permissions(PermissionsExt::from_mode(mode))
     }
 }
 

@@ -170,9 +170,10 @@ impl Calibration {
             .iter()
             .all(|label| (*label as usize) < self.labels.len());
         let best = self.best.iter().all(|best| *best as usize <= m);
-        match sound && known && best && m > 0 && self.steps > 0 {
-            true => Ok(()),
-            false => Err("its calibration has numbers outside their range".to_owned()),
+        if sound && known && best && m > 0 && self.steps > 0 {
+            Ok(())
+        } else {
+            Err("its calibration has numbers outside their range".to_owned())
         }
     }
 }

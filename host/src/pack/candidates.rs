@@ -277,9 +277,10 @@ fn calibration(
 ) -> Result<Calibration, String> {
     let data = |name: &str, dtype: Dtype| {
         let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
-        match tensor.dtype() == dtype {
-            true => Ok(tensor.data()),
-            false => Err(format!("tensor \"{name}\" is not {dtype:?}")),
+        if tensor.dtype() == dtype {
+            Ok(tensor.data())
+        } else {
+            Err(format!("tensor \"{name}\" is not {dtype:?}"))
         }
     };
     let numbers = |name: &str| -> Result<Vec<u32>, String> {

@@ -307,12 +307,13 @@ fn means(
         let mean = mean(rows, dimension);
         each(&mean, sentences.len() as u32, document.label.as_deref())
     })?;
-    match found {
-        true => Ok(passed),
-        false => Err(Error::from(Cause::NoCandidates {
+    if found {
+        Ok(passed)
+    } else {
+        Err(Error::from(Cause::NoCandidates {
             read: passed.documents,
             min_sentences: 1,
-        })),
+        }))
     }
 }
 

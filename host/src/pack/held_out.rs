@@ -108,9 +108,10 @@ impl Public {
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
         let heads = fitted.score_heads(centre);
-        let reach = match alone {
-            true => 1.0,
-            false => reach(self.vectors.rows(), centre),
+        let reach = if alone {
+            1.0
+        } else {
+            reach(self.vectors.rows(), centre)
         };
         Ok(Some(Sections {
             dimension: heads.centre.len(),
@@ -161,9 +162,10 @@ impl Public {
         let mut sample = Sample::new(if alone { 0 } else { dimension });
         for document in documents {
             let range = self.vectors.range(*document);
-            let directions = match alone {
-                true => Vec::new(),
-                false => normalised(self.vectors.document(*document), dimension, &self.centre),
+            let directions = if alone {
+                Vec::new()
+            } else {
+                normalised(self.vectors.document(*document), dimension, &self.centre)
             };
             let width = directions.len() / range.len().max(1);
             for (place, sentence) in self.sentences[range.clone()].iter().enumerate() {
@@ -348,9 +350,10 @@ impl Public {
             .map(String::as_str)
             .collect();
         let alone = sections.dimension != self.vectors.dimension();
-        let rows = match alone {
-            true => Cow::Owned(vec![0.0; sentences.len()]),
-            false => Cow::Borrowed(self.vectors.document(document)),
+        let rows = if alone {
+            Cow::Owned(vec![0.0; sentences.len()])
+        } else {
+            Cow::Borrowed(self.vectors.document(document))
         };
         (sentences, rows)
     }

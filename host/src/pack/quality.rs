@@ -186,13 +186,12 @@ impl Judge {
                 hazmat::select::<LEVELS, _>(&levels, Rule::PermuteAndFlip, ratio, rng) == Ok(class)
             });
             drawn[0] += by_sentence.count() as f64 / draws as f64;
-            drawn[1] += match self.draws_whole_texts {
-                true => {
-                    let drawn =
-                        |_: &usize| hazmat::draw_whole_text(document, epsilon, rng) == Ok(class);
-                    (0..draws).filter(drawn).count() as f64 / draws as f64
-                }
-                false => chance(epsilon, levels.levels.len(), best == class),
+            drawn[1] += if self.draws_whole_texts {
+                let drawn =
+                    |_: &usize| hazmat::draw_whole_text(document, epsilon, rng) == Ok(class);
+                (0..draws).filter(drawn).count() as f64 / draws as f64
+            } else {
+                chance(epsilon, levels.levels.len(), best == class)
             };
         }
         Ok(())

@@ -50,9 +50,10 @@ pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
 /// there are no weights.
 pub(super) fn unit_of(weights: &[f32]) -> f64 {
     let largest = weights.iter().fold(0f32, |most, w| most.max(w.abs()));
-    match largest > 0.0 {
-        true => FRACTION * f64::from(i8::MAX) / f64::from(largest),
-        false => FRACTION * FRACTION,
+    if largest > 0.0 {
+        FRACTION * f64::from(i8::MAX) / f64::from(largest)
+    } else {
+        FRACTION * FRACTION
     }
 }
 

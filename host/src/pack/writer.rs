@@ -410,9 +410,10 @@ impl PackContents {
         let newer = self.features.is_some()
             || self.quality.is_some()
             || self.lexicon.as_ref().is_some_and(longest);
-        match newer || self.scores.as_ref().is_some_and(fewer) {
-            true => MINOR,
-            false => MINOR_OF_PHRASES,
+        if newer || self.scores.as_ref().is_some_and(fewer) {
+            MINOR
+        } else {
+            MINOR_OF_PHRASES
         }
     }
 

@@ -224,10 +224,7 @@ pub fn number(micro: Micro) -> f64 {
 
 /// Formats micro-units for people: values of 1 or more are rounded up to hundredths.
 pub fn rounded(micro: Micro) -> String {
-    let step = match micro.0 >= MICRO.into() {
-        true => 10_000,
-        false => 1,
-    };
+    let step = if micro.0 >= MICRO.into() { 10_000 } else { 1 };
     Micro(micro.0.div_ceil(step).saturating_mul(step)).to_string()
 }
 
@@ -681,9 +678,12 @@ mod tests {
                 let geometry = Geometry::best(candidates + 1, epsilon(text)).unwrap();
                 let (first, other) = Geometry::weights(epsilon(text));
                 let law = |outcome: u32| {
-                    let weight = |point| match geometry.contains(outcome, point) {
-                        true => first as f64,
-                        false => other as f64,
+                    let weight = |point| {
+                        if geometry.contains(outcome, point) {
+                            first as f64
+                        } else {
+                            other as f64
+                        }
                     };
                     let weights: Vec<f64> = (0..geometry.points()).map(weight).collect();
                     let sum: f64 = weights.iter().sum();

@@ -178,9 +178,10 @@ impl Lines {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), naming `path` if `to` cannot be written.
     pub fn copy(&mut self, to: &mut dyn Write, path: &Path) -> Result<()> {
         to.write_all(&self.line).map_err(Error::io("write", path))?;
-        let last = match self.cut {
-            true => self.rest(to)?,
-            false => self.line.last().copied(),
+        let last = if self.cut {
+            self.rest(to)?
+        } else {
+            self.line.last().copied()
         };
         if last != Some(b'\n') {
             to.write_all(b"\n").map_err(Error::io("write", path))?;

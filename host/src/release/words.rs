@@ -113,9 +113,10 @@ fn up(x: f64, unit: f64) -> f64 {
 
 /// Rounds a positive number up to three significant digits. Infinity stays infinite.
 fn three_digits_up(x: f64) -> f64 {
-    match x.is_finite() {
-        true => up(x, 10f64.powf(x.log10().floor() - 2.0)),
-        false => x,
+    if x.is_finite() {
+        up(x, 10f64.powf(x.log10().floor() - 2.0))
+    } else {
+        x
     }
 }
 

@@ -141,9 +141,12 @@ pub fn fit(sample: &Sample, classes: usize, dense: f32, budget: usize) -> Option
 /// Estimates the number of features that fit a section of `budget` bytes.
 fn features_within(budget: usize, classes: usize) -> usize {
     let (few, share) = DENSE;
-    let weights = |features: usize| match classes <= few {
-        true => features * classes,
-        false => (features as f64 * classes as f64 * share) as usize,
+    let weights = |features: usize| {
+        if classes <= few {
+            features * classes
+        } else {
+            (features as f64 * classes as f64 * share) as usize
+        }
     };
     let fits =
         |features: &usize| FeaturesData::bytes(*features, weights(*features), classes) <= budget;
