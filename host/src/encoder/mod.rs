@@ -55,6 +55,9 @@ pub trait Encoder: Send + Sync {
     /// # Errors
     /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if `out` is not as long as
     /// [`dimension`](Self::dimension), or if the encoder fails.
+    ///
+    /// # Cost
+    /// One run of the model, or a look-up for each word.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
 
     /// Writes the vectors of *public* sentences to `rows`, with the same bits as
@@ -76,6 +79,9 @@ pub trait Encoder: Send + Sync {
     ///
     /// # Panics
     /// If the length of `rows` is wrong.
+    ///
+    /// # Cost
+    /// At most that of [`encode`](Self::encode) for each sentence.
     fn encode_public(
         &self,
         sentences: &[&str],

@@ -38,6 +38,9 @@ pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
 ///
 /// # Shapes
 /// `text`: any.
+///
+/// # Cost
+/// See [`text::sentences`].
 pub fn sentences(text: &str) -> Vec<&str> {
     // The rest of the text is not split.
     text::each_sentence(text).take(MAX_SENTENCES).collect()
@@ -160,6 +163,9 @@ pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
 ///
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for embeddings of another dimension.
+///
+/// # Cost
+/// A [`push_encoded`](Document::push_encoded) for each sentence.
 pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f32]) -> Result<()> {
     document.clear();
     let embeddings = embeddings.chunks_exact(document.dimension());
@@ -186,6 +192,9 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) or
 /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for an encoder of another dimension; no
 /// error depends on the text.
+///
+/// # Cost
+/// A run of the encoder and a [`push_encoded`](Document::push_encoded) for each sentence.
 pub fn fill_text(
     document: &mut HostDocument<'_>,
     encoder: &PrivateEncoder<'_>,
@@ -216,6 +225,9 @@ pub fn fill_text(
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
 ///
+/// # Cost
+/// See [`fill`] and [`draw`].
+///
 /// # Source
 /// See [`Document`].
 pub fn release(
@@ -240,6 +252,9 @@ pub fn release(
 ///
 /// # Errors
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
+///
+/// # Cost
+/// See [`Document::release`].
 ///
 /// # Source
 /// See [`Document`].

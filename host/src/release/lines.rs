@@ -264,7 +264,7 @@ pub struct ReleaseLine<'a> {
 }
 
 impl<'a> ReleaseLine<'a> {
-    /// Parses a line in linear time and memory.
+    /// Parses a line.
     ///
     /// # Leaks
     /// Nothing: the server has the line.
@@ -274,6 +274,9 @@ impl<'a> ReleaseLine<'a> {
     ///
     /// # Errors
     /// [`BadLine`].
+    ///
+    /// # Cost
+    /// Linear in the line.
     pub fn parse(line: &'a str) -> Result<Self, BadLine> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.0.iter().filter(|(name, _)| name == "release");

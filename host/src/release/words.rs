@@ -33,6 +33,9 @@ pub type HostBag<'a> = Bag<'a, MAX_WORDS>;
 /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for a size outside `1..=256` or if the
 /// operating system has no entropy.
 ///
+/// # Cost
+/// A [`push`](Bag::push) for each word and a [`release`](Bag::release).
+///
 /// # Source
 /// See [`Bag`].
 pub fn release(

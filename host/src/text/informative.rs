@@ -24,6 +24,9 @@ impl WordsByLabel {
     ///
     /// # Shapes
     /// `words`: in any order, any number of times.
+    ///
+    /// # Cost
+    /// A sort of the words.
     pub fn add(&mut self, label: &str, words: impl Iterator<Item = Word>) {
         let label = match self.labels.get(label) {
             Some(number) => *number,

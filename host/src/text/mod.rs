@@ -55,6 +55,9 @@ pub fn sentences(text: &str) -> Vec<&str> {
 ///
 /// # Shapes
 /// `text`: any.
+///
+/// # Cost
+/// Linear in these sentences.
 pub fn end_of_sentences(text: &str, count: usize) -> usize {
     let mut end = 0;
     for _ in 0..count {
@@ -104,6 +107,9 @@ impl WordFilter {
     ///
     /// # Shapes
     /// `text`: any.
+    ///
+    /// # Cost
+    /// Linear in the text.
     ///
     /// # Examples
     /// ```
@@ -280,6 +286,9 @@ fn quotes(line: &str) -> bool {
 ///
 /// # Shapes
 /// `text`: any, split at spaces; `share`: `0..=1`.
+///
+/// # Cost
+/// Linear in the text.
 pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
     let mut rng = PublicRng::new(seed);
     let mut below = |n: usize| rng::below(&mut rng, n as u128) as usize;

@@ -182,6 +182,9 @@ impl OnnxEncoder {
     /// # Errors
     /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the tokenizer fails, for example
     /// on a word for which it has no token.
+    ///
+    /// # Cost
+    /// Linear in the sentence with most tokenizers.
     pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.tokens(sentence)?.ids)
     }
