@@ -4,8 +4,8 @@
 //! words it needs. The key is drawn anew for every release and wiped afterwards, so a process that
 //! forks or a virtual machine that is restored does not repeat a stream as long as its source does
 //! not. All guarantees of this crate treat the expanded words as independent uniform bits, which
-//! for ChaCha12 under a fresh secret 256-bit key is the standard assumption. The words are those of
-//! `ChaCha12Rng` of the crate `chacha20`; on x86-64 [`kernels`](crate::kernels) make them, more
+//! for ChaCha12 under a fresh secret 256-bit key is the standard assumption. The words equal
+//! those of `ChaCha12Rng` of the crate `chacha20`; on x86-64 [`kernels`](crate::kernels) make more
 //! blocks at a time.
 //!
 //! [`PublicRng`] is for randomness that everybody may know: projection directions, shuffles,
@@ -116,8 +116,8 @@ impl TryRng for ReleaseStream {
 
 /// Seeded, reproducible, **public** randomness (xoshiro256++).
 ///
-/// For projection directions, shuffles and experiments. Not secret: anyone who knows the seed knows
-/// every word, which is why it does not implement [`TryCryptoRng`].
+/// For projection directions, shuffles and experiments. Everybody who has the seed can compute
+/// every word, so it does not implement [`TryCryptoRng`].
 #[derive(Clone, Debug)]
 pub struct PublicRng(Xoshiro256PlusPlus);
 
@@ -153,8 +153,7 @@ pub const WORDS_PER_DRAW: u64 = 2;
 /// Every value has a probability within (1/n)·(1 ± n·2⁻¹²⁸).
 ///
 /// # Leaks
-/// Nothing: there is no rejection loop, so neither time nor the number of words consumed depends on
-/// `n`.
+/// Nothing. There is no rejection loop, so neither time nor the number of words depends on `n`.
 ///
 /// # Shapes
 /// `n` in `1..=2^64`, larger values count as 2⁶⁴; the result is in `0..n` (0 when `n` is 0).

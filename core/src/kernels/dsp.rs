@@ -1,5 +1,5 @@
 //! Inner loops for microcontrollers with the DSP instructions of Armv7E-M, such as a Cortex-M4: two
-//! products, or four bytes, at a time. They are calls: memory for code is scarce there.
+//! products or four bytes at a time. They are not inlined, because memory for code is scarce there.
 
 use core::arch::asm;
 
@@ -88,7 +88,7 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
     }
 }
 
-/// Lowers depths to what the table has for their codes.
+/// Lowers depths to the entries of their codes.
 #[inline(never)]
 pub(super) fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     let (fours, rest) = depths.as_chunks_mut();
@@ -151,13 +151,13 @@ fn smaller(a: u32, b: u32) -> u32 {
     least
 }
 
-/// How many of the levels are this one.
+/// The number of levels that equal `level`.
 #[inline(never)]
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<16>();
     let mut total: u32 = rest.iter().map(|other| u32::from(*other == level)).sum();
     let level = u32::from(level) * ONES;
-    // As many as a byte can count.
+    // The most that a byte can count.
     for levels in chunks.chunks(255 / 4) {
         let mut counts = 0;
         for four in levels {

@@ -1,11 +1,11 @@
-//! Hashing the runs of characters that a text has.
+//! Hashes of the runs of characters in a text.
 
 use super::limits::VECTORS;
 
-/// The longest run of characters that can be a feature, with the marks of the ends of a word.
+/// The longest run of characters that can be a feature, including the marks of the ends of a word.
 pub const MAX_GRAM: usize = 8;
 
-/// What the hash of a run starts with, which no other kind of feature does.
+/// The start of the hash of a run, which no other kind of feature has.
 pub(crate) const GRAM: u32 = 3;
 
 /// Places of a text whose runs are hashed together: none without vectors.
@@ -14,22 +14,22 @@ pub(crate) const PLACES: usize = if VECTORS { 16 } else { 0 };
 /// Characters before the first place that a run can begin with.
 const BEFORE: usize = MAX_GRAM - 1;
 
-/// The runs that end at [`PLACES`], and room for as many as a vector has.
+/// The runs that end at [`PLACES`], and room for one more vector.
 pub(crate) const RUNS: usize = PLACES * (MAX_GRAM + 1);
 
-/// What [`step`] multiplies by.
+/// The factor of [`step`].
 pub(super) const STEP: u32 = 0x9e37_79b1;
 
-/// What [`finish`] multiplies by.
+/// The factors of [`finish`].
 pub(super) const FINISH: (u32, u32) = (0x85eb_ca6b, 0xc2b2_ae35);
 
-/// One character more. A multiplication of 32 bits is one step on a microcontroller.
+/// Appends a character. A multiplication of 32 bits is one step on a microcontroller.
 #[inline]
 pub(crate) fn step(hash: u32, next: u32) -> u32 {
     (hash.rotate_left(5) ^ next).wrapping_mul(STEP)
 }
 
-/// Spreads what was hashed over all bits (MurmurHash3's last step).
+/// Spreads the hash over all bits (MurmurHash3's last step).
 #[inline]
 pub(crate) fn finish(mut hash: u32) -> u32 {
     hash = (hash ^ hash >> 16).wrapping_mul(FINISH.0);
@@ -39,11 +39,11 @@ pub(crate) fn finish(mut hash: u32) -> u32 {
 
 /// Characters that runs end with.
 pub(crate) struct Ends {
-    /// Those before, and those at the places.
+    /// The characters before the places, and at them.
     characters: [u32; BEFORE + PLACES],
-    /// How long a run that ends at each place is at most; 0 where none is hashed.
+    /// The longest run that ends at each place; 0 if none is hashed.
     longest: [u8; PLACES],
-    /// How many places have a character.
+    /// The number of places that have a character.
     filled: usize,
 }
 
@@ -56,7 +56,7 @@ impl Ends {
         }
     }
 
-    /// Takes the next character, and says whether all places have one now.
+    /// Appends a character, and returns whether all places have one now.
     #[inline(always)]
     pub(crate) fn push(&mut self, character: u32, longest: u8) -> bool {
         if let Some(place) = self.characters.get_mut(BEFORE + self.filled) {
@@ -69,7 +69,7 @@ impl Ends {
         self.filled >= PLACES
     }
 
-    /// Makes the last places those before the next ones. Nothing ends at the next ones yet.
+    /// Starts with empty places, which follow the present ones.
     pub(crate) fn pass(&mut self) {
         let passed = core::cmp::min(self.filled, PLACES);
         self.characters.copy_within(passed..passed + BEFORE, 0);
