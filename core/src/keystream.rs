@@ -3,54 +3,47 @@
 use core::convert::Infallible;
 
 use rand_core::TryRng;
+use rand_core::block::{BlockRng, Generator};
+use zerocopy::transmute;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
 use crate::kernels::{BATCH, Backend};
 
 /// The keystream under a key, wiped when it is dropped.
-pub(crate) struct Keystream {
+pub(crate) struct Keystream(BlockRng<Batches>);
+
+struct Batches {
     backend: Backend,
     key: [u32; 8],
-    batches: u64,
-    batch: [u8; BATCH],
-    used: usize,
+    /// The number of the next batch.
+    number: u64,
+}
+
+impl Generator for Batches {
+    type Output = [u32; BATCH];
+
+    fn generate(&mut self, output: &mut [u32; BATCH]) {
+        self.backend.fill_batch(&self.key, self.number, output);
+        self.number = self.number.wrapping_add(1);
+    }
+
+    fn drop(&mut self, output: &mut [u32; BATCH]) {
+        self.key.zeroize();
+        wipe(output);
+    }
 }
 
 impl Keystream {
     pub(crate) fn new(backend: Backend, mut seed: [u8; 32]) -> Self {
-        let mut key = [0; 8];
-        for (word, bytes) in key.iter_mut().zip(seed.as_chunks().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
+        // x86-64 is little-endian, as ChaCha12 is.
+        let key = transmute!(seed);
         seed.zeroize();
-        Self {
+        Self(BlockRng::new(Batches {
             backend,
             key,
-            batches: 0,
-            batch: [0; BATCH],
-            used: BATCH,
-        }
-    }
-
-    /// Whole words are used up, as by `ChaCha12Rng`.
-    fn fill(&mut self, mut out: &mut [u8]) {
-        while !out.is_empty() {
-            if self.used >= BATCH {
-                self.backend
-                    .fill_batch(&self.key, self.batches, &mut self.batch);
-                self.batches = self.batches.wrapping_add(1);
-                self.used = 0;
-            }
-            let ready = self.batch.get(self.used..).unwrap_or_default();
-            let both = ready.len().min(out.len());
-            let (now, rest) = out.split_at_mut_checked(both).unwrap_or_default();
-            for (to, from) in now.iter_mut().zip(ready) {
-                *to = *from;
-            }
-            self.used += both.next_multiple_of(4);
-            out = rest;
-        }
+            number: 0,
+        }))
     }
 }
 
@@ -59,28 +52,17 @@ impl TryRng for Keystream {
 
     #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.fill(&mut bytes);
-        Ok(u32::from_le_bytes(bytes))
+        Ok(self.0.next_word())
     }
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.fill(&mut bytes);
-        Ok(u64::from_le_bytes(bytes))
+        Ok(self.0.next_u64_from_u32())
     }
 
     #[inline]
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(out);
+        self.0.fill_bytes(out);
         Ok(())
-    }
-}
-
-impl Drop for Keystream {
-    fn drop(&mut self) {
-        self.key.zeroize();
-        wipe(&mut self.batch);
     }
 }

@@ -255,7 +255,7 @@ fn no_file_of_core_imports_one_that_imports_it() {
         ("document", "pack"),
         ("pack", "depth"),
         ("depth", "pack/wire"),
-        ("kernels/x86", "kernels/portable"),
+        ("kernels/avx2", "kernels/portable"),
     ] {
         let edges = imports.edges.get(&module_of(&format!("{from}.rs")));
         let to = module_of(&format!("{to}.rs"));

@@ -10,10 +10,11 @@ use super::inputs::{Length, Sums, Tossing};
 use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, few_bits, last_weights, mask};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
+use crate::checked::chunk_size;
 use crate::laplace::fixed::FixedPoint;
 use crate::pack::format::BOUNDARIES;
 
-as_portable! { "neon", pub(super),
+as_portable! { "neon",
     fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
     fn add_fixed(fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]);
 }
@@ -148,11 +149,8 @@ fn expand(used: u32, weights: &[i8]) -> (int8x8_t, int8x8_t, int8x8_t, int8x8_t)
 
 #[target_feature(enable = "neon")]
 pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
-    let (chunks, rest) = coordinates.as_chunks::<8>();
-    let (fixed, fixed_rest) = fixed
-        .split_at_mut_checked(chunks.len() * 8)
-        .unwrap_or_default();
-    for (fixed, chunk) in fixed.as_chunks_mut::<8>().0.iter_mut().zip(chunks) {
+    let ((fixed, fixed_rest), (chunks, rest)) = portable::in_step::<8, _, _>(fixed, coordinates);
+    for (fixed, chunk) in fixed.iter_mut().zip(chunks) {
         let [low, high]: [float32x4_t; 2] = transmute!(*chunk);
         let low = vmovn_s32(round(low, scale));
         *fixed = transmute!(vmovn_high_s32(low, round(high, scale)));
@@ -177,19 +175,6 @@ fn round(x: float32x4_t, scale: f32) -> int32x4_t {
         vminq_s32(nearest, vdupq_n_s32(32_767)),
         vdupq_n_s32(-32_767),
     )
-}
-
-#[target_feature(enable = "neon")]
-pub(super) fn add_products(
-    matrix: &[I16],
-    width: usize,
-    start: usize,
-    sentences: &[&[i16]],
-    sums: &mut [i64],
-    room: usize,
-) {
-    let dot = |row: &[I16], x: &[i16]| dot(row, x);
-    portable::add_products_by(dot, matrix, width, start, sentences, sums, room);
 }
 
 #[target_feature(enable = "neon")]
@@ -245,20 +230,6 @@ fn short_products([a, b, c, d]: [&[I16]; 4], x: &[i16]) -> [i64; 4] {
     [sum(first), sum(second), sum(third), sum(fourth)]
 }
 
-#[target_feature(enable = "neon")]
-fn dot(weights: &[I16], x: &[i16]) -> i64 {
-    let (chunks, rest) = weights.as_chunks::<8>();
-    let (x_chunks, x_rest) = x.as_chunks::<8>();
-    let mut total = vdupq_n_s64(0);
-    for (w, x) in chunks.iter().zip(x_chunks) {
-        let w: int16x8_t = transmute!(*w);
-        let x: int16x8_t = transmute!(*x);
-        total = vpadalq_s32(total, vmull_s16(vget_low_s16(w), vget_low_s16(x)));
-        total = vpadalq_s32(total, vmull_high_s16(w, x));
-    }
-    vaddvq_s64(total) + portable::dot(rest, x_rest)
-}
-
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
 #[target_feature(enable = "neon")]
 pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
@@ -289,7 +260,7 @@ pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sente
 
 #[target_feature(enable = "neon")]
 pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-    let rows = matrix.chunks_exact(x.len().max(1));
+    let rows = matrix.chunks_exact(chunk_size(x.len()));
     let (x, x_rest) = x.as_chunks::<8>();
     for (product, row) in products.iter_mut().zip(rows) {
         let (row, rest) = row.as_chunks::<8>();

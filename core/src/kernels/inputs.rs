@@ -1,4 +1,4 @@
-//! What kernels take beside arrays.
+//! Arguments of kernels other than arrays.
 
 #[cfg(doc)]
 use super::limits::GROUP;
@@ -13,15 +13,15 @@ pub(crate) struct Length {
     pub(crate) reciprocal: i64,
 }
 
-/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths:
-/// more than any weights reach without a bias.
+/// Limit on one sentence's contribution to a whole-text score, in 256ths. Weights without a bias
+/// stay below it.
 pub(super) const MOST: i64 = 1 << 22;
 
-/// Room for what each level has, and for a vector that begins at the last one.
+/// Entries for all levels, and for a vector that begins at the last level: a check of bounds would
+/// depend on private levels.
 #[cfg(undertone_kernels = "x86")]
 pub(crate) const ROOM: usize = 256 + 8;
 
-/// A number for each level; on x86-64 more follow that mean nothing.
 #[cfg(undertone_kernels = "x86")]
 type OfLevels<T> = [T; ROOM];
 #[cfg(not(undertone_kernels = "x86"))]
@@ -29,9 +29,9 @@ type OfLevels<T> = [T];
 
 /// Levels that coins are tossed for, one after the other.
 pub(crate) struct Tossing<'a> {
-    /// Heads is a word up to this.
+    /// A coin shows heads if its word is at most this.
     pub(crate) weights_minus_one: &'a OfLevels<u64>,
-    /// How many coins of a level and of those before showed heads.
+    /// The number of heads of a level and of the levels before it.
     pub(crate) heads: &'a mut OfLevels<u32>,
     /// The level of the next coin.
     pub(crate) level: usize,
@@ -41,14 +41,14 @@ pub(crate) struct Tossing<'a> {
 /// Projections of up to [`GROUP`] sentences.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums<'a> {
-    /// For each direction `room` of them, one for each sentence.
+    /// `[directions][room]`.
     pub(crate) sums: &'a [i64],
     pub(crate) room: usize,
     pub(crate) sentences: usize,
 }
 
 impl<'a> Sums<'a> {
-    /// Those of the sentences, direction by direction.
+    /// The projections of the sentences, direction by direction.
     #[inline(always)]
     pub(super) fn rows(&self) -> impl Iterator<Item = &'a [i64]> {
         let Self {

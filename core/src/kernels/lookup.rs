@@ -9,16 +9,16 @@ use super::limits::VECTORS;
 use crate::barrier::wipe;
 use crate::checked::{chunk_size, part};
 
-/// Every so many rows one says where its weights start.
+/// `starts` has one offset per `ROWS_PER_START` rows.
 pub const ROWS_PER_START: usize = 16;
 
-/// Keys that are looked at together.
+/// Keys that are compared together.
 pub(crate) const FEW_KEYS: usize = 32;
 
 /// Features that are looked up together.
 pub(crate) const BATCH: usize = 64;
 
-/// How often features that are looked up together occur: their weights fit 16 bits.
+/// The most occurrences of features that are looked up together, so that their weights fit 16 bits.
 pub(crate) const MOST_TOGETHER: usize = 255;
 
 /// Bits of a key below those of its bucket.
@@ -28,15 +28,15 @@ const KEY_BITS: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
     pub(crate) candidates: usize,
-    /// 2^this many buckets.
+    /// log₂ of the number of buckets.
     pub(crate) bucket_bits: u32,
-    /// `[buckets + 1]`: where the keys of each bucket start.
+    /// `[buckets + 1]`: the offset of the keys of each bucket.
     pub(crate) buckets: &'a [U32],
     /// `[features]`, ascending in each bucket.
     pub(crate) keys: &'a [U16],
-    /// `[features][⌈candidates / 8⌉]`: which weights are not 0.
+    /// `[features][⌈candidates / 8⌉]`: a bit for each weight that is not 0.
     pub(crate) bitmaps: &'a [u8],
-    /// `[⌈features / 16⌉]`: where the weights of every sixteenth row start.
+    /// `[⌈features / 16⌉]`: the offset of the weights of every sixteenth row.
     pub(crate) starts: &'a [U32],
     /// The weights that are not 0, row by row.
     pub(crate) weights: &'a [i8],
@@ -82,8 +82,8 @@ impl<'a> Table<'a> {
         chunk_size(self.candidates.div_ceil(8))
     }
 
-    /// The row of the feature with this hash, and whether there is one. A number, not a choice:
-    /// branches that cannot be foreseen would hold up what follows.
+    /// The row of the feature with this hash, and whether it exists: not an `Option`, because a
+    /// branch on it would be unpredictable.
     #[inline(always)]
     fn find(
         &self,
@@ -105,8 +105,8 @@ impl<'a> Table<'a> {
         (start.wrapping_add(place), place < length)
     }
 
-    /// The key's place in a bucket that has many, or is one of the last. A call, so that the others
-    /// are close together.
+    /// The key's place in a bucket that has many keys, or is one of the last.
+    // `inline(never)`: keeps the code of the common case together.
     #[cold]
     #[inline(never)]
     fn among(&self, first: usize, length: u32, key: u16) -> u32 {
@@ -128,10 +128,10 @@ impl<'a> Table<'a> {
         Some((rows.get(passed..)?, self.weights.get(start..)?))
     }
 
-    /// Visits the first `most` features that the pack knows, and returns how many there were. A
-    /// kernel: compiled for the instructions of each backend. `position`: where a key is among the
-    /// first of a few, or any larger number; `bits`: as [`bits`]; `visit`: takes the bitmap of a
-    /// row and its weights, each with all that follow, and how often it occurs.
+    /// Visits the first `most` features that the table contains, and returns their number. A
+    /// kernel: compiled for the instructions of each backend. `position` returns the place of a key
+    /// among the first of a few, or any larger number; `bits` is [`bits`]; `visit` takes the bitmap
+    /// of a row and its weights, each with all that follow, and the number of its occurrences.
     #[inline(always)]
     pub(crate) fn each_known(
         &self,
@@ -142,7 +142,7 @@ impl<'a> Table<'a> {
         bits: impl Fn(&[u8], usize) -> usize + Copy,
         mut visit: impl FnMut(&'a [u8], &'a [i8], u8),
     ) -> u32 {
-        // All are found before any is added.
+        // Finds all features before it adds any.
         let mut rows = [0u32; BATCH];
         let mut left = most;
         let row = |row: &u32| self.row(*row as usize, bits);
@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
         most - left
     }
 
-    /// Puts the row of a feature behind those that were found, and counts it if there is one.
+    /// Appends the row of a feature to `rows`, if the table contains the feature.
     #[inline(always)]
     fn find_next(
         &self,
@@ -198,10 +198,10 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Adds the weights of one row: one for each bit that is set in the first `count` bytes. A kernel.
+/// Adds the weights of one row: one for each set bit in the first `count` bytes. A kernel.
 #[inline(always)]
 pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], times: u8, sums: &mut [i32]) {
-    // Without vectors each is looked up as often as it occurs.
+    // Without vectors each occurrence is looked up.
     let times = if VECTORS { i32::from(times) } else { 1 };
     let mut weights = weights.iter();
     for (start, sums) in (0..count).step_by(8).zip(sums.chunks_mut(64)) {
@@ -209,7 +209,7 @@ pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], times: u8, su
         while used != 0
             && let Some(weight) = weights.next()
         {
-            // Parsing made sure that a bit has a candidate.
+            // Parsing refuses bits without a candidate.
             if let Some(sum) = sums.get_mut(used.trailing_zeros() as usize) {
                 *sum = sum.wrapping_add(times * i32::from(*weight));
             }
@@ -225,14 +225,14 @@ pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
     (bucket, key)
 }
 
-/// Where a key is among the first `count`, which ascend; beyond them if it is not there.
+/// The place of a key among the first `count`, which ascend; a larger number if it is missing.
 pub(crate) fn among(keys: &[U16], count: u32, key: u16) -> u32 {
     let keys = part(keys, ..count as usize);
     let place = keys.binary_search_by_key(&key, |other| other.get());
     place.map_or(u32::MAX, |place| place as u32)
 }
 
-/// The bits that are set in the first `count` bytes. A kernel.
+/// The number of set bits in the first `count` bytes. A kernel.
 #[inline(always)]
 pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     let words = (0..count).step_by(8);
@@ -240,8 +240,8 @@ pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     bits.sum::<u32>() as usize
 }
 
-/// For each bit of a byte, how many below it are set; 128, which shuffles to 0, where it is not set
-/// itself.
+/// For each set bit of a byte, the number of set bits below it; for others 128, which shuffles to
+/// 0.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
@@ -262,14 +262,13 @@ pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
     places
 };
 
-/// Eight bytes from `start`, or as many as there are before `end`.
+/// Eight bytes from `start`, with zeroes from `end` on.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     let rest = bytes.get(start..).unwrap_or_default();
     let count = cmp::min(end.saturating_sub(start), 8);
     match rest.first_chunk() {
-        // All eight are read, and those behind the end masked: how often a loop runs could not be
-        // foreseen.
+        // Reads all eight and masks the rest, because the length of a loop is unpredictable.
         Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * cmp::max(count, 1)),
         None => {
             let bytes = rest.iter().take(count).zip((0..).step_by(8));
@@ -278,7 +277,7 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     }
 }
 
-/// The bits of a row of up to four bytes, which others follow.
+/// The bits of a row of up to four bytes. Other rows may follow.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline]
 pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
@@ -290,20 +289,20 @@ pub(super) fn few_bits(rows: &[u8], bytes: usize) -> u32 {
     four << beyond >> beyond
 }
 
-/// Near the end of all weights there are no 32. A call, or sums in registers would be stored before
-/// it.
+/// The last weights, if there are fewer than `N`, padded with zeroes.
+// `inline(never)`: inlined, sums in registers would be stored before it.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[cold]
 #[inline(never)]
-pub(super) fn last_weights(weights: &[i8]) -> [i8; 32] {
-    let mut last = [0; 32];
+pub(super) fn last_weights<const N: usize>(weights: &[i8]) -> [i8; N] {
+    let mut last = [0; N];
     for (to, from) in last.iter_mut().zip(weights) {
         *to = *from;
     }
     last
 }
 
-/// As many bytes of ones, and zeroes behind them; there are masks for 64 bytes at most.
+/// `count` bytes of ones, then zeroes; `None` for more than 64.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline]
 pub(super) fn mask(count: usize) -> Option<&'static [u8; 64]> {
@@ -389,11 +388,12 @@ mod tests {
         }
     }
 
-    /// Every backend finds the rows that are there, those only, and adds them up to the limit.
+    /// Every backend finds exactly the rows that exist, and adds them up to the limit.
     #[test]
     fn backends_add_the_same() {
         let mut rng = PublicRng::new(29);
-        // About the number of keys that a kernel looks at, and those that start or end all.
+        // Numbers of keys around the number that a kernel compares, in first, inner and last
+        // buckets.
         let many = [
             [3, 0, 33, 70, 16, 31, 32, 1],
             [0, 0, 9, 2, 200, 1, 0, 0],

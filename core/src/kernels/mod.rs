@@ -1,53 +1,60 @@
 //! The loops over many candidates or coordinates, for the vector units that processors have.
 //!
-//! Each loop exists once as portable code, which is the reference, and again where a processor has
-//! an instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give
-//! the same bits; only their speed differs. No address, branch or number of steps depends on
-//! private data, but in `lookup` and `runs`, which read a text: see
+//! Each loop exists once as portable code, which is the reference, and again for processors with an
+//! instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give the
+//! same bits; only their speed differs. No address, branch or number of steps depends on private
+//! data, except in `lookup` and `runs`, which read a text: see
 //! [`features`](crate::features#leaks).
 //!
-//! | backend | for | counts candidates by |
+//! | backend | processors | looks up depths by |
 //! | --- | --- | --- |
-//! | `avx512` | x86-64 with AVX-512 BW, DQ, VBMI, VBMI2, VNNI, BITALG and VPOPCNTDQ, and GFNI | `vpermi2b`, 64 at a time |
+//! | `avx512` | x86-64 with the AVX-512 extensions listed in `x86`, and GFNI | `vpermi2b`, 64 at a time |
 //! | `avx2` | x86-64 with AVX2 | `vpshufb`, 32 at a time |
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
-//! | `portable` | every processor | a look-up of a public code |
+//! | `portable` | all | a table, one at a time |
 //!
-//! On x86-64 the ChaCha12 of a release is a kernel, too: `keystream` makes sixteen blocks at a
-//! time, and its reference is the crate `chacha20`, which all other processors use.
+//! On x86-64 the ChaCha12 of a release is a kernel: `keystream`, whose reference is the crate
+//! `chacha20`. On a Cortex-M4 the inner loops of `portable` process two products or four bytes at a
+//! time.
 //!
-//! On a Cortex-M4 the inner loops of `portable` take two products, or four bytes, at a time.
-//!
-//! [`Backend::best`] asks the processor on x86-64, also without `std`; on other targets the choice
-//! is fixed. A program that is built with `--cfg undertone_backend="portable"` has the portable
-//! backend only.
+//! [`Backend::best`] detects the processor on x86-64, even without `std`; other targets have one
+//! choice. A program built with `--cfg undertone_backend="portable"` has the portable backend only.
 
-// Unsafe code is allowed here, for three things: calls of functions that need an instruction set,
-// after the processor has said that it has it; in `x86` and `dsp`, instructions that LLVM does not
-// make of intrinsics, or that have none; and in `registers`, the wiping of vector registers, by
-// their names. (The build script names the set of kernels that a target has.)
+// Unsafe code is allowed here for three things: calls of functions that need an instruction set,
+// after its detection; instructions without an intrinsic, or whose intrinsic LLVM replaces
+// (`avx512` and `dsp`); and wiping vector registers by name (`registers`). The build script sets
+// `undertone_kernels` to the kernels of the target.
 #![allow(unsafe_code)]
 
-/// Kernels that are the portable ones, compiled for the instructions of another backend: those
-/// named, and those that AVX2 and NEON have alike.
+/// Portable kernels, compiled for the instructions of another backend: the named ones, and those
+/// that AVX2 and NEON share.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 macro_rules! as_portable {
-    (@each $features:literal, $scope:vis, $(fn $name:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => {
+    (@each $features:literal,
+        $(fn $name:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*) => {
         $(
             #[target_feature(enable = $features)]
-            $scope fn $name($($argument: $of),*) $(-> $result)? {
+            pub(super) fn $name($($argument: $of),*) $(-> $result)? {
                 portable::$name($($argument),*)
             }
         )*
     };
-    ($features:literal, $scope:vis, $($own:tt)*) => {
-        as_portable! { @each $features, $scope,
+    ($features:literal, $($more:tt)*) => {
+        as_portable! { @each $features,
+            fn add_products(
+                matrix: &[I16],
+                width: usize,
+                start: usize,
+                sentences: &[&[i16]],
+                sums: &mut [i64],
+                room: usize
+            );
             fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
             fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
             fn add_values(values: &mut [i32], outputs: &[i64], length: &Length, known: i32);
             fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
             fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
-            $($own)*
+            $($more)*
         }
     };
 }
@@ -65,6 +72,10 @@ mod tests;
 
 #[cfg(undertone_kernels = "aarch64")]
 mod aarch64;
+#[cfg(undertone_kernels = "x86")]
+mod avx2;
+#[cfg(undertone_kernels = "x86")]
+mod avx512;
 #[cfg(undertone_kernels = "dsp")]
 mod dsp;
 #[cfg(undertone_kernels = "x86")]
@@ -88,9 +99,9 @@ pub(crate) use inputs::{Length, Sums, Tossing};
 pub(crate) use keystream::BATCH;
 pub(crate) use limits::{BLOCK, GROUP, SPAN, VECTORS, WIDTH};
 
-/// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in
-/// each row and each [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane
-/// adds, or less. Public: it depends on the pack.
+/// Whether a lane's sums of products with the rows of a matrix fit 32 bits, for any coordinates. A
+/// lane adds at most every sixteenth pair of the weights in a [`SPAN`] of a row. The result is
+/// public, because it depends on the pack only.
 pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
     if !VECTORS {
         return false;
@@ -114,7 +125,7 @@ pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Boundaries<'a> {
     pub(crate) all: &'a [[I32; BOUNDARIES]],
-    /// Whether those of each direction ascend. Only AVX-512 wants to know.
+    /// Whether the boundaries of each direction ascend. Only AVX-512 uses this.
     #[cfg(undertone_kernels = "x86")]
     ascend: bool,
 }
@@ -133,11 +144,11 @@ impl<'a> Boundaries<'a> {
     }
 }
 
-/// A set of kernels that this processor has the instructions for.
+/// A set of kernels whose instructions this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend(Kind);
 
-/// Made only if the processor has what it needs.
+/// Exists only for instructions that were detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     #[cfg(undertone_kernels = "x86")]
@@ -154,11 +165,11 @@ macro_rules! run {
     ($backend:expr, $kernel:ident($($argument:expr),*)) => {
         match $backend.0 {
             #[cfg(undertone_kernels = "x86")]
-            // SAFETY: this kind is made only after the processor said that it has the instructions.
-            Kind::Avx512 => unsafe { x86::avx512::$kernel($($argument),*) },
+            // SAFETY: this kind exists only after the detection of its instructions.
+            Kind::Avx512 => unsafe { avx512::$kernel($($argument),*) },
             #[cfg(undertone_kernels = "x86")]
             // SAFETY: as above.
-            Kind::Avx2 => unsafe { x86::avx2::$kernel($($argument),*) },
+            Kind::Avx2 => unsafe { avx2::$kernel($($argument),*) },
             #[cfg(undertone_kernels = "aarch64")]
             // SAFETY: this kind is compiled in only for targets that have the instructions.
             Kind::Neon => unsafe { aarch64::$kernel($($argument),*) },
@@ -168,7 +179,7 @@ macro_rules! run {
 }
 
 impl Backend {
-    /// The plain one, which every processor has.
+    /// The backend that every processor has.
     pub const PORTABLE: Self = Self(Kind::Portable);
 
     /// The backends of this processor, the best first.
@@ -185,7 +196,7 @@ impl Backend {
         kinds.into_iter().flatten().map(Self)
     }
 
-    /// The fastest backend of this processor: what everything uses unless told otherwise.
+    /// The fastest backend of this processor, which is the default everywhere.
     pub fn best() -> Self {
         Self::available().next().unwrap_or(Self::PORTABLE)
     }
@@ -193,8 +204,8 @@ impl Backend {
     /// The backend with this name, if the processor has it.
     ///
     /// # Errors
-    /// [`BackendUnavailable`] if the processor lacks it, or if none has this name. Never another
-    /// one instead.
+    /// [`BackendUnavailable`] if the processor lacks its instructions, or if no backend has this
+    /// name.
     pub fn named(name: &str) -> Result<Self, BackendUnavailable> {
         Self::available()
             .find(|backend| backend.name() == name)
@@ -215,12 +226,9 @@ impl Backend {
     }
 }
 
-/// Wipes what the kernels, the generator and copies of memory left in vector registers, and in the
-/// masks of AVX-512. A program that resolves symbols lazily saves them on its stack at the next
-/// call.
-///
-/// # Cost
-/// Some 30 instructions.
+/// Wipes the vector registers, and the masks of AVX-512: kernels, the generator and copies of
+/// memory leave private data there, and a program that resolves symbols lazily saves it on its
+/// stack at the next call. Some 30 instructions.
 pub fn wipe_registers() {
     registers::wipe();
 }
@@ -241,9 +249,75 @@ impl fmt::Display for BackendUnavailable {
 
 impl core::error::Error for BackendUnavailable {}
 
+/// Methods that call the kernel of the same name.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $of:ty),* $(,)?) $(-> $result:ty)?;)*) => {
+        impl Backend {
+            $(
+                $(#[$doc])*
+                #[inline]
+                pub(crate) fn $name(self, $($argument: $of),*) $(-> $result)? {
+                    run!(self, $name($($argument),*))
+                }
+            )*
+        }
+    };
+}
+
+kernels! {
+    /// Adds the weights of the first `most` features that the table contains to `sums`,
+    /// `[candidates]`, and returns the number of features added. `times` counts the occurrences of
+    /// each feature, [`MOST_TOGETHER`](lookup::MOST_TOGETHER) at most in all; without it each
+    /// occurs once.
+    fn add_features(
+        table: &Table<'_>,
+        hashes: &[u32],
+        times: Option<&[u8]>,
+        most: u32,
+        sums: &mut [i32],
+    ) -> u32;
+
+    /// Writes the hashes of the runs of `least` to `most` characters that end at the places of
+    /// `ends`, in any order, and returns their number. The rest of `hashes` may be overwritten.
+    fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUNS]) -> usize;
+
+    /// The number of boundaries that are `input` or less.
+    fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8;
+
+    /// The number of levels that equal `level`.
+    fn count_equal(levels: &[u8], level: u8) -> u32;
+
+    /// Subtracts the centre from coordinates, within ±32767, and returns the square of their
+    /// length.
+    fn centre(coordinates: &mut [i16], centre: &[I16]) -> u64;
+
+    /// Multiplies products by 256 and adds the biases of candidates times `norm`.
+    fn add_bias(products: &mut [i64], bias: &[I32], norm: i64);
+
+    /// Adds each z / norm, within ±2²², to a candidate's value for the whole text. `known` is all
+    /// ones, or 0 to add nothing.
+    fn add_values(values: &mut [i32], outputs: &[i64], length: &Length, known: i32);
+
+    /// Adds a word's vector, times its weight, to sums within ±2^62.
+    fn add_weighted(weight: u16, vector: &[i8], sums: &mut [i64]);
+
+    /// Adds to each sum the number of thresholds, each times `norm`, that the output reaches.
+    fn add_scores(sums: &mut [u16], outputs: &[i64], thresholds: &[I32], norm: i64);
+
+    /// Tosses a coin with each word. `last_of_level` has a bit for each coin, the highest bit of a
+    /// word first, which is set for the last coin of a level.
+    fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]);
+
+    /// Makes Gaussians of random words: [`box_muller`](crate::laplace::gaussian::box_muller).
+    fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]);
+
+    /// The nearest integers to the products, for the noise of a vector.
+    fn round_products(factor: f64, gaussians: &[f64], products: &mut [i64]);
+}
+
 impl Backend {
-    /// The nearest integers to `coordinates · scale`, ties to even, clamped to ±32767; 0 for what
-    /// is not finite. `scale` is a power of two.
+    /// The nearest integers to `coordinates · scale`, ties to even, clamped to ±32767; 0 for
+    /// coordinates that are not finite. `scale` is a power of two.
     #[inline]
     pub(crate) fn to_fixed(self, coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
         let length = cmp::min(coordinates.len(), fixed.len());
@@ -251,15 +325,15 @@ impl Backend {
         run!(self, to_fixed(coordinates, scale, fixed));
     }
 
-    /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the
-    /// one at `start` and those after it, with each row of a matrix whose rows have `width`
-    /// entries. All sentences have the same number of coordinates; those beyond the rows are
-    /// ignored; none is −32768. `sums`: for each row `room` of them, one for each sentence. `fits`:
-    /// that of the matrix; then `start` is a multiple of [`SPAN`].
+    /// Adds the products of up to [`GROUP`] sentences with the rows of a matrix of `width` columns,
+    /// to `sums`, `[rows][room]`. The first coordinate of a sentence belongs to column `start`.
+    /// Sentences have the same number of coordinates, up to [`WIDTH`]; those beyond the rows are
+    /// ignored; none is −32768. `fits`: the result of [`fits`] for the matrix; if true, `start` is
+    /// a multiple of [`SPAN`].
     #[inline]
     #[expect(
         clippy::too_many_arguments,
-        reason = "a matrix, a vector and where they meet"
+        reason = "a matrix, vectors, and the place of their products"
     )]
     pub(crate) fn add_products(
         self,
@@ -277,7 +351,7 @@ impl Backend {
             *x = sentence.get(..within).unwrap_or(sentence);
         }
         let group = part(&group, ..sentences.len());
-        // Where rows are missing kernels add those of others.
+        // Kernels replace missing rows by others.
         let most = matrix.len() / chunk_size(width) * room;
         let there = cmp::min(most, sums.len());
         let sums = part_mut(sums, ..there);
@@ -299,42 +373,9 @@ impl Backend {
         }
     }
 
-    /// Adds the weights of the first `most` features that a pack knows, given their hashes and how
-    /// often each occurs (`None`: once), to `[candidates]` i32 in bytes, and returns how many there
-    /// were. They occur [`MOST_TOGETHER`](lookup::MOST_TOGETHER) times at most.
-    pub(crate) fn add_features(
-        self,
-        table: &Table<'_>,
-        hashes: &[u32],
-        times: Option<&[u8]>,
-        most: u32,
-        sums: &mut [i32],
-    ) -> u32 {
-        run!(self, add_features(table, hashes, times, most, sums))
-    }
-
-    /// The hashes of the runs of `least` to `most` characters that end at the places of `ends`, in
-    /// any order, and how many there are; what is behind them means nothing.
-    #[inline]
-    pub(crate) fn hash_runs(
-        self,
-        ends: &Ends,
-        least: u8,
-        most: u8,
-        hashes: &mut [u32; RUNS],
-    ) -> usize {
-        run!(self, hash_runs(ends, least, most, hashes))
-    }
-
-    /// How many boundaries are `input` or less.
-    #[inline]
-    pub(crate) fn reached(self, boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
-        run!(self, reached(boundaries, input))
-    }
-
-    /// Adds sentences to a document's state, of a row of 256 counts for each direction. A
-    /// sentence's code on a direction is the number of boundaries that its sum, once shifted right,
-    /// reaches; the counts of 0 to that code rise by 1, up to 255.
+    /// Adds sentences to a document's state, which has 256 counts for each direction. The code of a
+    /// sentence on a direction is the number of boundaries that its sum, shifted right, reaches.
+    /// The counts of 0 to that code rise by 1, up to 255.
     #[inline]
     pub(crate) fn count(
         self,
@@ -346,13 +387,13 @@ impl Backend {
         #[cfg(undertone_kernels = "x86")]
         if let (Kind::Avx512, true) = (self.0, boundaries.ascend) {
             // SAFETY: as in `run`.
-            return unsafe { x86::avx512::count_ascending(sums, shift, boundaries.all, rows) };
+            return unsafe { avx512::count_ascending(sums, shift, boundaries.all, rows) };
         }
         run!(self, count(sums, shift, boundaries.all, rows));
     }
 
     /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h
-    /// how many of them are at or above the candidate's code.
+    /// the number of sentences at or above the candidate's code.
     #[inline]
     pub(crate) fn lower(
         self,
@@ -367,15 +408,8 @@ impl Backend {
         run!(self, lower(depths, codes, at_least, sentences));
     }
 
-    /// How many of the levels are this one.
-    #[inline]
-    pub(crate) fn count_equal(self, levels: &[u8], level: u8) -> u32 {
-        run!(self, count_equal(levels, level))
-    }
-
-    /// The products of up to [`WIDTH`] coordinates of each sentence with each row of a matrix of
-    /// rows as long. No coordinate is −32768. All sentences have the same number of them.
-    /// `products`: for each sentence `room` of them, one for each row.
+    /// The products of sentences with the rows of a matrix, `[sentences][room]`. Sentences and rows
+    /// have the same number of coordinates, up to [`WIDTH`]; no coordinate is −32768.
     #[inline]
     pub(crate) fn products(
         self,
@@ -384,11 +418,6 @@ impl Backend {
         products: &mut [i64],
         room: usize,
     ) {
-        #[cfg(undertone_kernels = "x86")]
-        if self.0 == Kind::Avx512 {
-            // SAFETY: as in `run`.
-            return unsafe { x86::avx512::products_together(matrix, sentences, products, room) };
-        }
         for (x, products) in sentences.iter().zip(products.chunks_mut(chunk_size(room))) {
             let x = part(x, ..cmp::min(x.len(), WIDTH));
             let rows = cmp::min(products.len(), matrix.len() / chunk_size(x.len()));
@@ -397,53 +426,10 @@ impl Backend {
         }
     }
 
-    /// Takes the centre from coordinates, within ±32767, and returns the square of their length.
-    #[inline]
-    pub(crate) fn centre(self, coordinates: &mut [i16], centre: &[I16]) -> u64 {
-        run!(self, centre(coordinates, centre))
-    }
-
-    /// Adds the biases of candidates, times `norm`, to 256 times their products.
-    #[inline]
-    pub(crate) fn add_bias(self, products: &mut [i64], bias: &[I32], norm: i64) {
-        run!(self, add_bias(products, bias, norm));
-    }
-
-    /// Adds each z / norm, within ±2²², to a candidate's value for the whole text, if `known` is
-    /// all ones and not 0.
-    #[inline]
-    pub(crate) fn add_values(
-        self,
-        values: &mut [i32],
-        outputs: &[i64],
-        length: &Length,
-        known: i32,
-    ) {
-        run!(self, add_values(values, outputs, length, known));
-    }
-
-    /// Adds a word's vector, times its weight, to as many integers. None is beyond ±2^62.
-    #[inline]
-    pub(crate) fn add_weighted(self, weight: u16, vector: &[i8], sums: &mut [i64]) {
-        run!(self, add_weighted(weight, vector, sums));
-    }
-
-    /// Adds to each sum how many of the thresholds, each times `norm`, the output reaches.
-    #[inline]
-    pub(crate) fn add_scores(
-        self,
-        sums: &mut [u16],
-        outputs: &[i64],
-        thresholds: &[I32],
-        norm: i64,
-    ) {
-        run!(self, add_scores(sums, outputs, thresholds, norm));
-    }
-
-    /// The bytes of ChaCha12 under this key, of the batch with this number. (The counter of blocks
-    /// has 64 bits.)
+    /// The batch with this number of the ChaCha12 stream under this key, with a 64-bit block
+    /// counter.
     #[cfg(undertone_kernels = "x86")]
-    pub(crate) fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u8; keystream::BATCH]) {
+    pub(crate) fn fill_batch(self, key: &[u32; 8], number: u64, out: &mut [u32; BATCH]) {
         match self.0 {
             // SAFETY: as in `run`.
             Kind::Avx512 => unsafe { keystream::avx512(key, number, out) },
@@ -453,27 +439,7 @@ impl Backend {
         }
     }
 
-    /// Tosses a coin with each word. `last_of_level`: a bit for each coin, the highest of a word
-    /// first, set where a level ends.
-    #[inline]
-    pub(crate) fn toss(self, tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: &[u32]) {
-        run!(self, toss(tossing, words, last_of_level));
-    }
-
-    /// Random words to Gaussians, as [`gaussian::box_muller`](crate::laplace::gaussian::box_muller)
-    /// does it.
-    #[inline]
-    pub(crate) fn box_muller(self, words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
-        run!(self, box_muller(words, radii, gaussians));
-    }
-
-    /// The nearest integers to the products, for the noise of a vector.
-    #[inline]
-    pub(crate) fn round_products(self, factor: f64, gaussians: &[f64], products: &mut [i64]) {
-        run!(self, round_products(factor, gaussians, products));
-    }
-
-    /// Adds coordinates in fixed point to as many integers.
+    /// Converts coordinates to fixed point and adds them to `sums`.
     #[inline]
     pub(crate) fn add_fixed(self, fixed: FixedPoint, coordinates: &[f32], sums: &mut [i64]) {
         let both = cmp::min(coordinates.len(), sums.len());

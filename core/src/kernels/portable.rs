@@ -1,5 +1,5 @@
-//! The kernels in plain code: the reference for all others, and what compilers vectorise within the
-//! functions of other backends, for which each is inlined there.
+//! The kernels in plain code: the reference for all others. Other backends inline some of them, for
+//! compilers to vectorise.
 
 use zerocopy::little_endian::{I16, I32, U16};
 
@@ -64,8 +64,8 @@ pub(super) fn hash_runs(ends: &Ends, least: u8, most: u8, hashes: &mut [u32; RUN
     hash_runs_by([GRAM; PLACES], longer, finished, ends, least, most, hashes)
 }
 
-/// Length after length, so that vectors hash at all places together. `longer`: what [`step`] does
-/// at each place; `finished`: what [`finish`] does.
+/// Hashes length after length, so that vectors hash at all places together. `longer` is [`step`] at
+/// each place, `finished` is [`finish`].
 #[inline(always)]
 pub(super) fn hash_runs_by<R: Copy>(
     mut runs: R,
@@ -86,7 +86,7 @@ pub(super) fn hash_runs_by<R: Copy>(
             continue;
         }
         for (run, longest) in finished(runs).iter().zip(ends.longest()) {
-            // Each is stored: which ones stay could not be foreseen.
+            // Stores each, because a branch would be unpredictable.
             if let Some(place) = hashes.get_mut(found) {
                 *place = *run;
             }
@@ -103,6 +103,7 @@ pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
     }
 }
 
+/// Row after row, so that the first level of the cache keeps a row for all sentences.
 #[inline(always)]
 pub(super) fn add_products(
     matrix: &[I16],
@@ -112,33 +113,7 @@ pub(super) fn add_products(
     sums: &mut [i64],
     room: usize,
 ) {
-    add_products_by(dot, matrix, width, start, sentences, sums, room);
-}
-
-#[inline(always)]
-pub(super) fn add_short_products(
-    matrix: &[I16],
-    width: usize,
-    start: usize,
-    sentences: &[&[i16]],
-    sums: &mut [i64],
-    room: usize,
-) {
-    add_products(matrix, width, start, sentences, sums, room);
-}
-
-/// Row after row, which the first level of the cache keeps for all sentences.
-#[inline(always)]
-pub(super) fn add_products_by(
-    dot: impl Fn(&[I16], &[i16]) -> i64,
-    matrix: &[I16],
-    width: usize,
-    start: usize,
-    sentences: &[&[i16]],
-    sums: &mut [i64],
-    room: usize,
-) {
-    // Not zipped with the rows of sums: as a call that would divide, and could panic.
+    // Not zipped with the rows of sums, which would leave a division that can panic.
     for (number, row) in matrix.chunks_exact(chunk_size(width)).enumerate() {
         let sums = sums.get_mut(number * room..).unwrap_or_default();
         let row = row.get(start..).unwrap_or_default();
@@ -148,10 +123,12 @@ pub(super) fn add_products_by(
     }
 }
 
+pub(super) use self::add_products as add_short_products;
+
 /// Adds the products of rows with sentences, four rows with two sentences at a time: each load
 /// serves several products, and no sum waits for another. The first level of the cache keeps the
-/// rows for the other sentences. `products`: those of the whole chunks of `N` coordinates, of one
-/// sentence twice where there is no second.
+/// rows for the other sentences. `products` returns the products of the whole chunks of `N`
+/// coordinates, with the same sentence twice if there is no second.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]
 pub(super) fn in_fours<const N: usize>(
@@ -189,16 +166,16 @@ pub(super) fn in_fours<const N: usize>(
     }
 }
 
-/// The first `R` rows of a matrix, `length` entries from `start` on of each. At the end the first
-/// replaces missing ones.
+/// `length` entries from `start` on of the first `R` rows of a matrix. The first row replaces
+/// missing ones.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]
-pub(super) fn rows_of<const R: usize>(
-    matrix: &[I16],
+pub(super) fn rows_of<T, const R: usize>(
+    matrix: &[T],
     width: usize,
     start: usize,
     length: usize,
-) -> [&[I16]; R] {
+) -> [&[T]; R] {
     let matrix = matrix.get(start..).unwrap_or_default();
     let row = |number: usize| matrix.get(number * width..number * width + length);
     let first = row(0).unwrap_or_default();
@@ -235,8 +212,8 @@ pub(super) fn count(
     count_by(reached, count_up_to, sums, shift, boundaries, rows);
 }
 
-/// Direction after direction, whose boundaries and counts the first level of the cache keeps for
-/// all sentences.
+/// Direction after direction, so that the first level of the cache keeps its boundaries and counts
+/// for all sentences.
 #[inline(always)]
 pub(super) fn count_by(
     reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
@@ -292,7 +269,7 @@ fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     }
 }
 
-/// `N` at a time what is written and what is read, as far as both go, and the rest of each.
+/// Chunks of `N` of two slices, cut to the same length, and the rest of each.
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
 #[inline(always)]
 #[expect(clippy::type_complexity, reason = "chunks and the rest, of two slices")]
@@ -355,7 +332,7 @@ fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<64>();
     let mut total: u32 = rest.iter().map(|other| u32::from(*other == level)).sum();
-    // As many as a byte can count.
+    // The most that a byte can count.
     for chunks in chunks.chunks(255) {
         let mut counts = [0u8; 64];
         for chunk in chunks {
@@ -376,7 +353,7 @@ pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
     }
 }
 
-/// |products| < 2^22 and at most 2^10 of them.
+/// |products| < 2^22 and at most 2^10 of them: no overflow.
 #[inline(always)]
 pub(super) fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
     // Half of them fit 32 bits together.
@@ -453,7 +430,7 @@ pub(super) fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: 
     for (words, marks) in words.chunks(u32::BITS as usize).zip(last_of_level) {
         let mut marks = *marks;
         for word in words {
-            // While there are coins, there is a level.
+            // Each coin has a level.
             if let (Some(weight), Some(heads)) =
                 (weights_minus_one.get(*level), heads.get_mut(*level))
             {
@@ -461,7 +438,7 @@ pub(super) fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: 
                 *heads_so_far += u32::from(u64::from_le_bytes(*word) <= *weight);
                 *heads = *heads_so_far;
             }
-            // −1 after the last coin of a level, else 0. So nothing here waits for counts.
+            // −1 after the last coin of a level, else 0, so that no coin waits for counts.
             let done = opaque((marks as i32) >> 31);
             marks <<= 1;
             *level = level.wrapping_sub(done as usize);
@@ -469,7 +446,7 @@ pub(super) fn toss(tossing: &mut Tossing<'_>, words: &[[u8; 8]], last_of_level: 
     }
 }
 
-/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
+/// The bits of ¼ / `scale`: numbers of smaller magnitude round to 0. `scale` is the factor of a
 /// [`Scale`](crate::fixed::Scale).
 #[allow(dead_code, reason = "portable code converts integers")]
 #[inline(always)]
