@@ -69,18 +69,9 @@ pub struct DepthSection<'a> {
 impl<'a> DepthSection<'a> {
     pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<DepthHead>(DEPTH_TAG, section)?;
-        let candidates = within(
-            "number of candidates",
-            head.candidate_count.get(),
-            1,
-            MAX_CANDIDATES,
-        )?;
-        let directions = within(
-            "number of directions",
-            head.direction_count.get(),
-            1,
-            MAX_DIRECTIONS,
-        )? as usize;
+        let (candidates, directions) = (head.candidate_count.get(), head.direction_count.get());
+        let candidates = within("number of candidates", candidates, 1, MAX_CANDIDATES)?;
+        let directions = within("number of directions", directions, 1, MAX_DIRECTIONS)? as usize;
         let scale = scale(head.exponent.get())?;
         let shift = within("projection shift", head.shift.get(), 0, 31)?;
         let dimension = dimension as usize;

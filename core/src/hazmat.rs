@@ -5,14 +5,9 @@
 //! call this module, so that every such call shows its name. No result of these functions is a
 //! release.
 //!
-//! Unless stated otherwise, a function leaves its document or bag as it is, and its guarantee holds
-//! if the words of `rng` are independent and uniform.
-//!
-//! # Leaks
-//! As the release that a function draws for, unless it states its own.
-//!
-//! # Cost
-//! As the release, without the entropy.
+//! A function leaves its document or bag as it is. Its guarantee holds if the words of `rng` are
+//! independent and uniform. Leaks and cost are those of the release, without the entropy, unless
+//! the function states its own.
 //!
 //! # Example
 //! The chance of a candidate, from many draws about one public text:
@@ -94,22 +89,13 @@ pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
 
 /// Draws a point for a private outcome, as [`draw_projective`] does for the best one of a document.
 ///
-/// # Guarantee
 /// For any two outcomes below [`Geometry::outcomes`] every point has probabilities within a factor
-/// e^ε of each other. See [`projective`](crate::projective) for the proof.
+/// e^ε of each other. [`projective`](crate::projective) has the proof and the sources. A larger
+/// `outcome` gives some point, with no promise.
 ///
 /// # Leaks
 /// The geometry and ε. Instructions and addresses are the same for every outcome and every random
-/// word, of which four are consumed.
-///
-/// # Shapes
-/// `outcome`: below [`Geometry::outcomes`]; a larger number gives some point, with no promise.
-///
-/// # Cost
-/// About 5·t products, and one inverse modulo the order; four quotients for progressions.
-///
-/// # Source
-/// Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
+/// word. A draw takes four words.
 pub fn draw_point<R: Rng + ?Sized>(
     geometry: &Geometry,
     outcome: u32,
@@ -132,9 +118,6 @@ pub fn force_backend<const K: usize, const P: usize>(
 ///
 /// # Leaks
 /// Nothing by time: no step depends on the key.
-///
-/// # Source
-/// Bernstein 2008 (ChaCha), with 12 rounds.
 pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<impl Rng + use<E>> {
     ReleaseStream::open(backend, entropy).ok()
 }
@@ -142,9 +125,9 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
 /// Draws one candidate from the levels, as every mechanism that selects does.
 ///
 /// # Guarantee
-/// For any levels and levels' of the same candidates: if they differ by −1, 0 or +1 each, every
-/// output probability differs by a factor of at most e^ε; if all differences are in {0, 1} or all
-/// in {−1, 0}, at most e^(ε/2). See [`select`](crate::select) for the proof.
+/// For any two lists of levels of the same candidates: if no level differs by more than 1, every
+/// output probability differs by a factor of at most e^ε. If besides no level rises, or none falls,
+/// it differs by at most e^(ε/2). [`select`](crate::select) has the proof and the sources.
 ///
 /// # Leaks
 /// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
@@ -154,20 +137,14 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
 ///
 /// # Shapes
 /// 1 to [`MAX_CANDIDATES`](crate::select::MAX_CANDIDATES) candidates, levels below
-/// `levels.bound() ≤ B`; `B` at most [`MAX_LEVELS`](crate::select::MAX_LEVELS). Words are drawn by
-/// the eight bytes, in any number at a time.
+/// `levels.bound() ≤ B`; `B` at most [`MAX_LEVELS`](crate::select::MAX_LEVELS).
 ///
 /// # Errors
-/// [`SelectError`], depending on public sizes only; nothing is drawn.
+/// [`SelectError`] for other sizes, which are public. Then nothing is drawn.
 ///
 /// # Cost
 /// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter
 /// of them; 24·B bytes of stack.
-///
-/// # Source
-/// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
-/// instead of exponentials; levels relative to the best attained; candidates of one level are
-/// exchangeable, so only a histogram is kept between the passes.
 pub fn select<const B: usize, R: Rng + ?Sized>(
     levels: &impl Levels,
     rule: Rule,
@@ -181,8 +158,8 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
 /// [`WordMechanism`].
 ///
 /// # Leaks
-/// See [`Vocabulary::levels`] and [`select`]. The number of words taken from `rng` depends on the
-/// vocabulary and the mechanism only.
+/// See [`Vocabulary::levels`] and [`select`]. The number of words taken from `rng` depends only on
+/// the vocabulary and the mechanism.
 ///
 /// # Shapes
 /// `word`: any number; one outside the vocabulary counts as the [`fallback`](Vocabulary::fallback).
@@ -195,10 +172,6 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
 /// # Cost
 /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of
 /// stack.
-///
-/// # Source
-/// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis,
-/// Feyisetan and Wang 2023 select words this way, from those within a truncation distance.
 pub fn draw_word<R: Rng + ?Sized>(
     vocabulary: &Vocabulary<'_>,
     word: u32,
@@ -276,9 +249,6 @@ pub fn perturb<R: Rng + ?Sized>(
 
 /// [`perturb`] for coordinates that are integers, with [`fraction_bits`](Laplace::fraction_bits)
 /// bits below 1.
-///
-/// # Shapes
-/// `point`: `[dimension]`; coordinates are clamped to ±2^`bound_exponent`. `out`: `[dimension]`.
 ///
 /// # Errors
 /// As [`perturb`].

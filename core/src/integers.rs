@@ -40,28 +40,19 @@ pub(crate) trait Signed:
     fn negative(self) -> Self;
 }
 
-impl Signed for i32 {
-    #[inline(always)]
-    fn negative(self) -> Self {
-        opaque(self >> 31)
-    }
+macro_rules! signed {
+    ($($number:ty),*) => {$(
+        impl Signed for $number {
+            #[inline(always)]
+            fn negative(self) -> Self {
+                // The highest 32 bits have the sign.
+                opaque((self >> (Self::BITS - 32)) as i32 >> 31).into()
+            }
+        }
+    )*};
 }
 
-impl Signed for i64 {
-    #[inline(always)]
-    fn negative(self) -> Self {
-        // The high half tells.
-        opaque((self >> 32) as i32 >> 31).into()
-    }
-}
-
-impl Signed for i128 {
-    #[inline(always)]
-    fn negative(self) -> Self {
-        // The high half tells.
-        opaque((self >> 96) as i32 >> 31).into()
-    }
-}
+signed!(i32, i64, i128);
 
 /// The larger of two numbers whose difference does not overflow.
 #[inline(always)]

@@ -576,35 +576,4 @@ mod tests {
             }
         }
     }
-
-    /// The errors of the table by which the mechanism was chosen.
-    #[test]
-    fn the_best_geometry_has_the_least_error() {
-        for (outcomes, epsilon, error) in [
-            (21, "0.5", 3.783),
-            (21, "3", 0.413),
-            (151, "1", 1.905),
-            (151, "2", 0.854),
-            (151, "5", 0.143),
-            (5001, "1", 1.941),
-            (5001, "3", 0.470),
-            (5001, "5", 0.166),
-        ] {
-            let epsilon = epsilon.parse().unwrap();
-            let geometry = Geometry::best(outcomes, epsilon).unwrap();
-            let found = libm::sqrt(geometry.variance(outcomes, epsilon));
-            assert!(
-                (found - error).abs() < 0.001,
-                "{outcomes} {epsilon:?} {geometry:?}: {found}"
-            );
-        }
-        let one: Epsilon = "1".parse().unwrap();
-        assert_eq!(Geometry::best(0, one), None);
-        assert_eq!(Geometry::best(1 << 24, one), None);
-        assert_eq!(
-            Geometry::best((1 << 24) - 1, one).map(|g| g.order()),
-            Some(2)
-        );
-        assert!(Geometry::best(1, Epsilon::MAX).is_some());
-    }
 }

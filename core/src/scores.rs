@@ -138,12 +138,8 @@ impl<'a> ScoresSection<'a> {
             1,
             MAX_WIDTH,
         )?;
-        let candidates = within(
-            "number of candidates",
-            head.candidate_count.get(),
-            1,
-            MAX_CANDIDATES,
-        )?;
+        let count = head.candidate_count.get();
+        let candidates = within("number of candidates", count, 1, MAX_CANDIDATES)?;
         let kind = within(
             "kind of scores",
             head.kind.get().into(),
@@ -307,7 +303,7 @@ impl<'a> ScoresSection<'a> {
                 backend.add_values(values, outputs, &sentence.length, known);
             }
             if self.kind == Kind::Vote {
-                sentence.votes.count(start, outputs);
+                sentence.votes.count(start, outputs.iter().copied());
             } else {
                 backend.add_scores(part_mut(sums, start..), outputs, self.thresholds, norm);
             }
@@ -392,12 +388,13 @@ impl Default for Votes {
 }
 
 impl Votes {
-    fn count(&mut self, start: usize, outputs: &[i64]) {
-        for (z, candidate) in outputs.iter().zip(start as u32..) {
+    /// Counts the outputs of the candidates from `start` on.
+    fn count(&mut self, start: usize, outputs: impl Iterator<Item = i64>) {
+        for (candidate, z) in (start as u32..).zip(outputs) {
             // Branch-free, because the winner is private.
-            let wins = Choice::from(u8::from(*z > self.best));
+            let wins = Choice::from(u8::from(z > self.best));
             self.winner.conditional_assign(&candidate, wins);
-            self.best = lane_max(self.best, *z);
+            self.best = lane_max(self.best, z);
         }
     }
 }
@@ -415,14 +412,11 @@ struct Sentence<'s> {
 impl ScoresSection<'_> {
     /// The first of the candidates with the largest value; 0 if there are no values.
     pub(crate) fn best(&self, values: &[i32]) -> u32 {
-        let (mut winner, mut best) = (0u32, i64::MIN);
-        for (candidate, value) in (0..self.candidates).zip(values) {
-            let value = i64::from(*value);
-            winner.conditional_assign(&candidate, Choice::from(u8::from(value > best)));
-            best = lane_max(best, value);
-        }
-        best.zeroize();
-        winner
+        let mut votes = Votes::default();
+        let values = values.iter().take(self.candidates as usize);
+        votes.count(0, values.map(|value| i64::from(*value)));
+        votes.best.zeroize();
+        votes.winner
     }
 }
 

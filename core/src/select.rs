@@ -181,16 +181,7 @@ impl Ratio {
 
 /// ⌈a·b / 2¹²⁷⌉ for a, b ≤ 2¹²⁷.
 fn multiply_up(a: u128, b: u128) -> u128 {
-    const LOW: u128 = u64::MAX as u128;
-    let (a_high, a_low) = (a >> 64, a & LOW);
-    let (b_high, b_low) = (b >> 64, b & LOW);
-    // a·b = high·2^128 + low, schoolbook on 64-bit halves; every sum below stays under 2^128
-    // because a_high and b_high are at most 2^63.
-    let low_low = a_low * b_low;
-    let middle = a_high * b_low + (low_low >> 64);
-    let middle_low = a_low * b_high + (middle & LOW);
-    let high = a_high * b_high + (middle >> 64) + (middle_low >> 64);
-    let low = (middle_low << 64) | (low_low & LOW);
+    let (low, high) = a.carrying_mul(b, 0);
     let quotient = (high << 1) | (low >> 127);
     quotient + u128::from(low & ((1 << 127) - 1) != 0)
 }

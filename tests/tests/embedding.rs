@@ -597,6 +597,9 @@ fn discrete() -> Vec<Laplace> {
         (384, 10_000_000, 1 << 32),
         (768, 1_000_000_000, 1 << 20),
         (1024, 12_345_678, 5 << 30),
+        (7, 123_457, 5 << 33),
+        (16, 999_999_999, (1 << 32) - 1),
+        (300, 100_000, 1 << 20),
     ]
     .map(|(m, micro, units)| {
         let sensitivity = Sensitivity::from_units(units).expect("a sensitivity");

@@ -501,6 +501,8 @@ fn the_best_geometry_is_the_best_of_all() {
     assert_eq!(found[&(151, 500_000)], hyperplanes(3, 6));
     assert_eq!(found[&(5001, 1_000_000)], hyperplanes(3, 9));
     assert_eq!(found[&(21, 10_000_000)], hyperplanes(23, 2));
+    let best = |outcomes| Geometry::best(outcomes, epsilon(1_000_000)).map(|own| own.order());
+    assert_eq!([0, (1 << 24) - 1, 1 << 24].map(best), [None, Some(2), None]);
 }
 
 // --- Packs and texts

@@ -181,189 +181,53 @@ pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::grid::grid_exponent;
     use super::*;
-    use crate::rng::PublicRng;
 
-    fn parameters() -> impl Iterator<Item = (u32, Epsilon, Sensitivity)> {
-        let dimensions = [1, 2, 3, 7, 16, 300, 768, 1024];
+    /// The rate is rounded down, by little more than one unit. For any rate, the stored weights end
+    /// where rounding up keeps a weight as it is, and rounding coordinates at random costs what the
+    /// module documentation states: a deviation 3 to 7 % above that of real-valued noise.
+    #[test]
+    fn rates_and_their_weights() {
+        let dimensions = [1u32, 2, 3, 7, 16, 300, 768, 1024];
         let epsilons = [
-            100_000u32,
+            100_000,
             123_457,
             1_000_000,
             10_000_000,
             999_999_999,
             1_000_000_000,
         ];
-        let units = [1 << 20, (1 << 32) - 1, 1 << 32, 5 << 33, 1 << 44];
-        dimensions.into_iter().flat_map(move |dimension| {
-            epsilons.into_iter().flat_map(move |micro| {
-                let epsilon = Epsilon::from_micro(micro).unwrap();
-                units.map(|units| (dimension, epsilon, Sensitivity::from_units(units).unwrap()))
-            })
-        })
-    }
-
-    fn grid(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity) -> i32 {
-        super::super::grid::grid_exponent(dimension, 3, epsilon, sensitivity)
-    }
-
-    #[test]
-    fn rates_are_rounded_down_and_hardly() {
-        for (dimension, epsilon, sensitivity) in parameters() {
-            let h = grid(dimension, epsilon, sensitivity);
-            let exact = f64::from(epsilon.micro()) / 1e6 * 2f64.powi(h + 32)
-                / (sensitivity.units() as f64 / 2f64.powi(32) * f64::from(dimension).sqrt());
+        let sensitivities = [1 << 20, (1 << 32) - 1, 1 << 32, 5 << 33, 1 << 44];
+        let parameters = dimensions.iter().flat_map(|dimension| {
+            let scales = epsilons
+                .iter()
+                .flat_map(|micro| sensitivities.map(|units| (*micro, units)));
+            scales.map(|(micro, units)| (*dimension, micro, units))
+        });
+        for (dimension, micro, units) in parameters {
+            let case = (dimension, micro, units);
+            let epsilon = Epsilon::from_micro(micro).unwrap();
+            let sensitivity = Sensitivity::from_units(units).unwrap();
+            let h = grid_exponent(dimension, 3, epsilon, sensitivity);
+            let exact = f64::from(micro) / 1e6 * 2f64.powi(h + 32)
+                / (units as f64 / 2f64.powi(32) * f64::from(dimension).sqrt());
             let found = f64::from(rate(dimension, epsilon, sensitivity, h));
-            assert!(
-                found <= exact * (1.0 + 1e-14),
-                "{dimension} {epsilon} {sensitivity}"
-            );
-            assert!(
-                found + 1.01 >= exact,
-                "{dimension} {epsilon} {sensitivity}: {found} {exact}"
-            );
-            assert!(
-                (2f64.powi(28) - 1.01..=2f64.powi(29)).contains(&found),
-                "{found}"
-            );
-        }
-    }
+            let least = 2f64.powi(28) - 1.01;
+            assert!(found <= exact * (1.0 + 1e-14), "{case:?}");
+            assert!(found + 1.01 >= exact, "{case:?}: {found} {exact}");
+            assert!((least..=2f64.powi(29)).contains(&found), "{found}");
 
-    /// ⌈a·2¹²⁸/n⌉, the number of 128-bit draws that [`below`] maps under `a`; `None` for 2¹²⁸.
-    fn draws_below(a: u128, n: u128) -> Option<u128> {
-        if a >= n {
-            return None;
-        }
-        let (mut quotient, mut rest) = (0u128, a);
-        for _ in 0..128 {
-            rest <<= 1;
-            quotient <<= 1;
-            if rest >= n {
-                rest -= n;
-                quotient |= 1;
-            }
-        }
-        Some(quotient + u128::from(rest > 0))
-    }
-
-    /// a·b as (high 128 bits, low 64 bits).
-    fn wide(a: u128, b: u64) -> (u128, u64) {
-        let low = (a as u64 as u128) * u128::from(b);
-        ((a >> 64) * u128::from(b) + (low >> 64), low as u64)
-    }
-
-    /// The exact law of the code, finite randomness included: counts of 128-bit draws for each magnitude
-    /// (both signs together), compared without tolerance. Neighbouring magnitudes and neighbouring tails
-    /// are within 1 + A·2⁻³².
-    #[test]
-    fn one_step_costs_at_most_the_rate() {
-        let mut largest = 0.0f64;
-        for (dimension, epsilon, sensitivity) in parameters().step_by(11) {
-            let h = grid(dimension, epsilon, sensitivity);
-            let one_plus_rate = (1u64 << 32) + u64::from(rate(dimension, epsilon, sensitivity, h));
+            let ratio = ratio(dimension, epsilon, sensitivity, h);
             let mut weights = Weights::NONE;
-            weights.fill(
-                ratio(dimension, epsilon, sensitivity, h),
-                2 << LEAST_BOX_BITS,
-            );
-            let n = 2u64 << LEAST_BOX_BITS;
-            assert!(weights.total <= 1 << 64);
-            // Where each magnitude ends.
-            let end = |k: u64| match weights.sums.get(k as usize) {
-                Some(sum) => u128::from(*sum),
-                None if k < n => {
-                    let after = k - (STEPS as u64 - 1);
-                    u128::from(weights.sums[STEPS - 1]) + u128::from(after * weights.flat)
-                }
-                None => weights.total,
-            };
-            let mut before = 0;
-            let mut counts = std::vec::Vec::new();
-            for k in 0..=n {
-                // The code agrees on where it ends.
-                assert_eq!(weights.magnitude((end(k) - 1) as u64), k);
-                assert!(k == n || weights.magnitude(end(k) as u64) == k + 1);
-                let upto = draws_below(end(k), weights.total);
-                counts.push(upto.unwrap_or(0).wrapping_sub(before));
-                before = upto.unwrap_or(0);
-            }
-            // Either sign has half of what 0 does not have: twice the count of 0 stands beside them.
-            counts[0] *= 2;
-            let within = |more: u128, less: u128| wide(more, 1 << 32) <= wide(less, one_plus_rate);
-            let mut tail = 0u128;
-            for k in (0..n as usize).rev() {
-                let after = counts[k + 1];
-                let tail_after = tail + after;
-                tail = tail_after;
-                if k + 1 < n as usize {
-                    assert!(
-                        within(counts[k], after),
-                        "{dimension} {epsilon} {sensitivity} {k}"
-                    );
-                    // Up to the draws.
-                    assert!(after <= counts[k] + 1, "{k}");
-                    largest = largest.max(counts[k] as f64 / after as f64);
-                }
-                // The tail from 0 on, beyond 128 bits, is within by its terms.
-                if k > 0 {
-                    assert!(
-                        within(tail_after + counts[k], tail_after),
-                        "{dimension} {epsilon} {sensitivity} {k}"
-                    );
-                }
-            }
-        }
-        assert!(largest > 1.1249, "nearly 9/8: {largest}");
-    }
-
-    /// The flat part starts where rounding up keeps a weight as it is, whatever the ratio.
-    #[test]
-    fn stored_weights_reach_the_floor() {
-        for (dimension, epsilon, sensitivity) in parameters() {
-            let h = grid(dimension, epsilon, sensitivity);
-            let mut weights = Weights::NONE;
-            weights.fill(
-                ratio(dimension, epsilon, sensitivity, h),
-                2 << MAX_GRID_BITS,
-            );
+            weights.fill(ratio, 2 << MAX_GRID_BITS);
             assert!(weights.flat <= 40, "{}", weights.flat);
             assert!(weights.total <= 1 << 64);
-        }
-    }
 
-    #[test]
-    fn noise_has_the_variance_of_its_law_and_no_bias() {
-        let epsilon = Epsilon::from_micro(3_000_000).unwrap();
-        for (dimension, fraction) in [(1u32, 0.0), (5, 0.3), (64, 0.999)] {
-            let h = grid(dimension, epsilon, Sensitivity::ONE);
-            let ratio = ratio(dimension, epsilon, Sensitivity::ONE, h);
-            let mut rng = PublicRng::new(7);
-            let mut out = std::vec![0; 50_000];
-            let x = (fraction * 2f64.powi(40)) as i64 - (3 << 40);
-            add_noise(ratio, 5, core::iter::repeat(x), &mut rng, &mut out);
-            let n = out.len() as f64;
             let rho = 2f64.powi(64) / ratio.constant() as f64;
-            let errors: std::vec::Vec<f64> = out
-                .iter()
-                .map(|y| f64::from(*y) - (fraction - 3.0))
-                .collect();
-            let mean = errors.iter().sum::<f64>() / n;
-            let variance = errors.iter().map(|e| e * e).sum::<f64>() / n;
-            let expected = 2.0 * rho / (rho - 1.0).powi(2) + fraction * (1.0 - fraction);
-            // Real-valued noise with the same promise.
-            let ideal = 2.0 * f64::from(dimension) / 9.0 / 4f64.powi(h);
-            assert!(
-                (1.06..1.14).contains(&(expected / ideal)),
-                "{dimension}: {expected} {ideal}"
-            );
-            assert!(
-                mean.abs() < 6.0 * (expected / n).sqrt(),
-                "{dimension}: {mean}"
-            );
-            assert!(
-                (variance / expected - 1.0).abs() < 0.06,
-                "{dimension}: {variance} {expected}"
-            );
+            let variance = 2.0 * rho / (rho - 1.0).powi(2);
+            let ideal = 2.0 * (2f64.powi(32) / exact).powi(2);
+            assert!((1.06..1.14).contains(&(variance / ideal)), "{case:?}");
         }
     }
 }
