@@ -7,9 +7,9 @@
 //!
 //! # Conventions
 //!
-//! The paper (Meehan, Mrini and Chaudhuri 2022) writes the utility once as the depth and once as
-//! u = −max_j |h_j − k/2|; u = D − k/2, half-integer for odd k. Levels are relative badness, so
-//! both conventions, and the half, disappear.
+//! The paper (Meehan, Mrini and Chaudhuri 2022) writes the utility once as the depth and once as u
+//! = −max_j |h_j − k/2|; u = D − k/2, half-integer for odd k. Levels are relative badness, so
+//! neither the convention nor the half matters.
 //!
 //! # Sensitivity
 //!
@@ -24,9 +24,9 @@
 //! ⌊K/2⌋ + 1: none is cut. In a document that is cut at K sentences, adding a sentence can replace
 //! the last one: then add/remove-one is replace-one.
 //!
-//! Both hold for any directions, any candidates and any bucket boundaries whatever, as long as
-//! they are public and a sentence's embedding depends on that sentence alone. Nothing in a pack
-//! can weaken them.
+//! Both promises hold for any public directions, candidates and bucket boundaries, as long as the
+//! embedding of a sentence depends on that sentence alone. Nothing in a pack can weaken these
+//! promises.
 //!
 //! The loops are in [`kernels`](crate::kernels).
 

@@ -132,7 +132,7 @@ impl fmt::Display for Epsilon {
 #[derive(Clone, Copy, Debug)]
 pub struct Micro(pub u64);
 
-/// As an [`Epsilon`].
+/// Writes the same form as for an [`Epsilon`].
 impl fmt::Display for Micro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micro = u64::from(MICRO);

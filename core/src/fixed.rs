@@ -42,21 +42,21 @@ impl Scale {
 }
 
 /// The nearest integer to `coordinate · scale`, ties to even, clamped to ±[`LIMIT`]; 0 when the
-/// coordinate is not finite. Total: an error here would depend on a private value. The scale is
-/// that of a [`Scale`].
+/// coordinate is not finite. There is no error, because it would depend on a private value. `scale`
+/// is the factor of a [`Scale`].
 ///
-/// Straight from the bits: rounding and comparing floats takes a call, and longer for some values,
-/// where the processor has no instruction for it.
+/// This works on the bits. A processor without instructions for rounding and comparing floats would
+/// call functions that take longer for some values.
 #[inline(always)]
 pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     let bits = coordinate.to_bits() as i32;
     let exponent = bits >> 23 & 0xff;
-    // Counts 2^−right of the result. For subnormals that is wrong, but they are below 2^-100 either
-    // way.
+    // One unit of the result is 2^right of these. That is wrong for subnormal numbers, which become
+    // 0 either way.
     let significand = bits & 0x7f_ffff | 1 << 23;
     let scaling = (scale.to_bits() >> 23) as i32 - 127;
     let right = 150 - scaling - exponent;
-    // With 8 the result is 2^15 or more, with 25 it is below a half.
+    // A shift by 8 gives 2^15 or more, a shift by 25 less than a half.
     let right = at_most(at_least(right, 8), 25);
     let odd = significand >> right & 1;
     let half = 1 << (right - 1);
@@ -66,11 +66,11 @@ pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     (((nearest & finite) ^ sign) - sign) as i16
 }
 
-/// Fixed-point coordinates in another unit: each becomes the nearest integer to itself times
-/// 2^`exponent`, ties to even, clamped to ±[`LIMIT`]. That is what [`to_fixed`] makes of the
-/// numbers that they stand for, which `f32` holds exactly.
+/// Converts fixed-point coordinates to another unit: each becomes the nearest integer to itself
+/// times 2^`exponent`, ties to even, clamped to ±[`LIMIT`]. [`to_fixed`] returns the same for the
+/// numbers that the coordinates stand for, which `f32` holds exactly.
 pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
-    // With 15 a coordinate that is not 0 is beyond the limit, with 16 it is below a half.
+    // A coordinate that is not 0 is beyond the limit times 2^15, and at most a half times 2^−16.
     let left = lane_clamp(exponent, 0, 15);
     let right = lane_clamp(exponent.saturating_neg(), 0, 16);
     for coordinate in coordinates {

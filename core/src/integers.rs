@@ -10,9 +10,9 @@
 //! - call the functions of `subtle` and of this module;
 //! - divide it by a public [`Modulus`].
 //!
-//! It must not decide a branch, an address or a number of steps, and must not be divided by other
-//! means. The methods `min`, `max` and `clamp` are forbidden too, because compilers turn them into
-//! branches where they expect one side to win. In their place:
+//! A private number must not decide a branch, an address or a number of steps, and no other
+//! division may take one. The methods `min`, `max` and `clamp` are forbidden too, because compilers
+//! turn them into branches where they expect one side to win. In their place:
 //!
 //! | for | write |
 //! | --- | --- |
@@ -68,8 +68,8 @@ pub(crate) fn at_most<T: Signed>(x: T, most: T) -> T {
     x ^ (x ^ most) & above
 }
 
-/// The smaller number, for loops that compilers vectorise: a lane has no branches. [`at_most`]
-/// would keep them from vectorising it.
+/// The smaller number, for loops that compilers vectorise, because a lane has no branches. With
+/// [`at_most`] they would not vectorise the loop.
 #[inline(always)]
 pub(crate) fn lane_min<T: Ord>(a: T, b: T) -> T {
     cmp::min(a, b)
@@ -101,8 +101,8 @@ pub(crate) fn reciprocal_40(divisor: u32) -> u64 {
     quotient
 }
 
-/// Defines ⌊√x⌋ for one width, bit by bit. What is compared is added, and compilers make no branch
-/// of that.
+/// Defines ⌊√x⌋ for one width, bit by bit. Each comparison becomes a number that is added, and
+/// compilers make no branch of that.
 macro_rules! square_root {
     ($name:ident($wide:ty, $bits:literal) -> $narrow:ty) => {
         /// ⌊√x⌋.
@@ -113,7 +113,7 @@ macro_rules! square_root {
             while shift > 0 {
                 shift -= 2;
                 root *= 2;
-                // At most half as wide, so that its square fits.
+                // At most half the bits of `x`, so that its square fits.
                 let tried = root | 1;
                 root += <$wide>::from(tried.wrapping_mul(tried) <= x >> shift);
             }
@@ -133,7 +133,7 @@ pub(crate) fn mask(choice: Choice) -> u32 {
     u32::from(choice.unwrap_u8()).wrapping_neg()
 }
 
-/// A public number from 2 to 2¹⁶ − 1, with its reciprocal: what is divided by it may be private.
+/// A public number from 2 to 2¹⁶ − 1, with its reciprocal. It divides private numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Modulus {
     modulus: NonZero<u16>,
@@ -145,7 +145,7 @@ impl Modulus {
     /// `None` for 0 and 1.
     pub(crate) fn new(modulus: u16) -> Option<Self> {
         let modulus = NonZero::new(modulus).filter(|modulus| modulus.get() > 1)?;
-        // 2 and more: it fits.
+        // The modulus is at least 2, so the quotient fits.
         let reciprocal = ((1 << 32) / NonZero::<u64>::from(modulus)) as u32;
         Some(Self {
             modulus,
@@ -187,7 +187,7 @@ impl Modulus {
         let (mut result, mut square) = (1, x);
         let mut exponent = self.get().saturating_sub(2);
         while exponent > 0 {
-            // Public.
+            // The exponent is public.
             if exponent & 1 == 1 {
                 result = self.product(result, square);
             }

@@ -14,7 +14,8 @@
 //! ```
 //! use core::convert::Infallible;
 //! use undertone_core::epsilon::Epsilon;
-//! use undertone_core::ledger::{LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, SpendError, Storage};
+//! use undertone_core::ledger::{LEDGER_BYTES, RECORD_BYTES};
+//! use undertone_core::ledger::{Ledger, LedgerError, SpendError, Storage};
 //! use undertone_core::unit::Unit;
 //!
 //! /// Stands for a locked file.
@@ -37,7 +38,9 @@
 //! #     type Error = core::convert::Infallible;
 //! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { Ok(1) }
 //! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { Ok(1) }
-//! #     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> { Ok(out.fill(1)) }
+//! #     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+//! #         Ok(out.fill(1))
+//! #     }
 //! # }
 //! # impl TryCryptoRng for Source {}
 //! # impl Entropy for Source {}
@@ -236,7 +239,7 @@ impl Cost {
     }
 }
 
-/// The cost of any release but a bag, and of a bag of one word.
+/// The cost of a release other than a bag, or of a bag of one word.
 impl From<Epsilon> for Cost {
     fn from(epsilon: Epsilon) -> Self {
         Self::bag(epsilon, NonZero::<u16>::MIN)
@@ -265,7 +268,7 @@ struct Record {
 const _: () = assert!(size_of::<Record>() == RECORD_BYTES);
 
 impl Record {
-    /// The first bytes of the SHA-256 of all fields but the checksum.
+    /// The first bytes of the SHA-256 of all fields except the checksum.
     fn digest(&self) -> [u8; 8] {
         let chunks: &[[u8; 8]; RECORD_BYTES / 8] = transmute_ref!(self);
         let [fields @ .., _checksum] = chunks;
@@ -441,7 +444,7 @@ impl Contents {
     }
 }
 
-/// Whether the ledger is one record behind the platform's counter. That record is then lost.
+/// Whether the platform's counter is one above the ledger. Then the ledger has lost a record.
 /// `stored` and `newest` are the numbers of the newest record on storage, and of the newest one on
 /// storage or in memory.
 fn is_one_behind(stored: u64, newest: u64, counter: Option<u64>) -> Result<bool, LedgerError> {
@@ -737,11 +740,11 @@ impl Ledger {
     }
 
     /// Compares the ledger with the platform's monotonic counter, if there is one, as
-    /// [`reserve`](Ledger::reserve) does. A ledger that is one record behind has lost that record.
+    /// [`reserve`](Ledger::reserve) does. If the counter is one above the ledger, the ledger has
+    /// lost a record.
     ///
-    /// # Errors
-    /// [`LedgerError::SetBack`] for a ledger that is further behind, or ahead of a counter that is
-    /// not 0.
+    /// # Errors [`LedgerError::SetBack`] if the counter is further above the ledger, or below it
+    /// and not 0.
     pub fn check_counter(&mut self, counter: Option<u64>) -> Result<(), LedgerError> {
         let (stored, newest) = (
             self.contents.newest.number.get(),
@@ -781,7 +784,7 @@ impl Ledger {
 /// }
 /// ```
 #[derive(Debug)]
-#[must_use = "a reservation is spent; write the record, sync, read the file back and call `persisted`"]
+#[must_use = "write the record, sync, read the file back and call `persisted`"]
 pub struct Reservation<'l> {
     ledger: &'l mut Ledger,
     pending: Pending,

@@ -271,7 +271,7 @@ fn check_file(header: &Header, rest: &[u8]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Checks the fields of the header but the section count.
+/// Checks the fields of the header except the section count.
 fn check_fields(header: &Header) -> Result<(), PackError> {
     let dimension = header.dimension.get();
     within("dimension", dimension, 1, format::MAX_DIMENSION)?;

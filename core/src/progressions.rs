@@ -3,8 +3,8 @@
 //!
 //! Hyperplanes come in few sizes, so the error of shares is up to 12 % above the least possible
 //! one. Progressions come in every size. With them, and the whole-text rule for large ε, the error
-//! is at most 2 % above from 26 candidates on, and 5 % for fewer. The number of progressions is
-//! about half the square of the number of candidates.
+//! is at most 2 % above the least possible one from 26 candidates on, and 5 % for fewer. The number
+//! of progressions is about half the square of the number of candidates.
 //!
 //! # The sets
 //! Let v be a prime, at least 5, and k from 2 to v/2. A point is a progression of k numbers modulo

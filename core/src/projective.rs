@@ -52,11 +52,10 @@
 //! Then w is made canonical: it is multiplied by the inverse of its first nonzero coordinate, which
 //! is the power q − 2 of that coordinate.
 //!
-//! # Finite randomness
-//! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n.
-//! There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So two
-//! laws together are within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal
-//! ones, which ε − 2⁻⁶² pays for.
+//! # Finite randomness A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1
+//! ± n·2⁻¹²⁸ of s/n. There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for
+//! the index. So the two draws of two laws are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 −
+//! 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones, which ε − 2⁻⁶² pays for.
 //!
 //! # Constant work
 //! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its
@@ -185,8 +184,8 @@ impl Geometry {
     /// The geometry of a release with this ε. `None` for no outcomes, or 2²⁴ and more.
     ///
     /// It is the hyperplanes of least [`variance`](Geometry::variance), of the smaller order on a
-    /// tie. If their variance is more than a 32nd above that of the best progressions, it is those.
-    /// So an error is at most 1.6 % above the least of both, and a server counts few points.
+    /// tie. If their variance is more than a 32nd above that of the best progressions, it is these
+    /// progressions. So the error is at most 1.6 % above the least of both kinds.
     ///
     /// # Cost
     /// A search by halves and some hundred primality tests of small numbers for each number of

@@ -23,8 +23,8 @@
 //! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
 //! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because 255
 //! sentences of 255 make 65 025, which fits 16 bits. Finite randomness costs something once per
-//! selection, not once per unit step. That is less than the gap from ρ^Q to e^(ε/2) and from ρ^2Q
-//! to e^ε.
+//! selection, not once per unit step. The cost is less than the gap from ρ^Q to e^(ε/2) and from
+//! ρ^2Q to e^ε.
 //!
 //! Sums are capped only when levels are read. Capping them after each sentence would break the
 //! proof, because the effect of one sentence would depend on the others.
@@ -40,8 +40,8 @@
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all
 //!   others; Q = 1.
 //!
-//! If a pack has [`features`](crate::features), `n` times their value for c is added to `z_c`. They
-//! are a function of the same sentence, so the proof holds as it is.
+//! If a pack has [`features`](crate::features), `n` times their value for c is added to `z_c`.
+//! Features are a function of the same sentence, so the proof holds.
 //!
 //! Releases for the [whole text](crate::whole_text) use the sums of `z_c / n`, without thresholds.
 //!
@@ -351,7 +351,6 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
         let mut outputs = [[0i64; BLOCK]; TOGETHER];
-        // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
         let weights = self.weights.chunks(chunk_size(BLOCK * self.inputs.get()));
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
@@ -372,7 +371,7 @@ impl<'a> ScoresSection<'a> {
     }
 }
 
-/// The candidate that a sentence votes for, so far.
+/// The first candidate with the largest output so far.
 struct Votes {
     winner: u32,
     best: i64,

@@ -2,36 +2,41 @@
 //!
 //! # The law
 //!
-//! A coordinate X with F = 40 + (−log₂ h) fractional bits is rounded to one of the two grid points around
-//! it, up with probability equal to its fraction (exactly: 40 random bits against the 40 bits below the
-//! grid). Then k steps are added, Pr\[k\] = W_{|k|}/T for |k| ≤ N = 2R, and the sum is clamped to the public
-//! box −R..=R.
+//! A coordinate X has F = 40 + (−log₂ h) fractional bits. It is rounded to one of the two grid
+//! points around it, up with a probability equal to its fraction, exactly: 40 random bits are
+//! compared with the 40 bits below the grid. Then k steps are added, Pr\[k\] = W_{|k|}/T for |k| ≤
+//! N = 2R, and the sum is clamped to the public box −R..=R.
 //!
-//! The weights: W₀ = 2⁵⁸, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉) up to a public index, constant from there to N−1,
-//! and W_N = ⌈W_{N−1}·C / (2⁶⁴ − C)⌉ in place of the tail that is cut. With a = ε·h/(Δ√m) rounded down to
-//! A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding) and C = ⌈2⁹⁶/(2³² + A)⌉ + 4, ρ = 2⁶⁴/C satisfies
-//! ρ·(1 + 2⁻⁶²) ≤ 1 + a.
+//! The weights are W₀ = 2⁵⁸ and W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉) up to a public index. They are
+//! constant from there to N−1, and W_N = ⌈W_{N−1}·C / (2⁶⁴ − C)⌉ in place of the tail that is cut.
+//! With a = ε·h/(Δ√m) rounded down to A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding) and C = ⌈2⁹⁶/(2³²
+//! + A)⌉ + 4, ρ = 2⁶⁴/C satisfies ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
 //! # Why it is private
 //!
-//! All that is used of the weights is W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and W_{N−1} ≤ (ρ−1)·W_N.
+//! The proof uses of the weights only W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and W_{N−1} ≤
+//! (ρ−1)·W_N.
 //!
-//! *One step.* Let P_X be the law of the output for a grid point X, and X, X+1 in the box. For y inside the
-//! box |y − X| and |y − X − 1| are below N and differ by one: P_X(y) and P_{X+1}(y) are within ρ of each other.
-//! For y = R the two are tails T_j and T_{j−1} with T_j = Σ_{k≥j} p_k and j = R − X in 1..=N. T_j ≤ T_{j−1}, and
-//! T_{j−1} ≤ ρ·T_j by induction from above: T_{N−1} = p_{N−1} + p_N ≤ ρ·p_N, and p_{j−1} ≤ ρ·p_j adds on both
-//! sides. For y = −R likewise. The draw errs by a factor within 1 ± 2⁻⁶⁴ ([`below`] with T ≤ 2⁶⁴), so the laws of
-//! the code are within ρ·(1 + 2⁻⁶²) ≤ 1 + a.
+//! *One step.* Let P_X be the law of the output for a grid point X, and X, X+1 in the box. For y
+//! inside the box |y − X| and |y − X − 1| are below N and differ by one: P_X(y) and P_{X+1}(y) are
+//! within ρ of each other. For y = R the two probabilities are tails T_j and T_{j−1} with T_j =
+//! Σ_{k≥j} p_k and j = R − X in 1..=N. T_j ≤ T_{j−1}, and T_{j−1} ≤ ρ·T_j by induction from above:
+//! T_{N−1} = p_{N−1} + p_N ≤ ρ·p_N, and p_{j−1} ≤ ρ·p_j adds on both sides. For y = −R likewise.
+//! The draw errs by a factor within 1 ± 2⁻⁶⁴ ([`below`] with T ≤ 2⁶⁴), so the laws of the code are
+//! within ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
-//! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in f is
-//! P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that: |d ln P/df| ≤ a. So
-//! |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point line, across any number of steps.
-//! Rounding to the nearest point instead would cost up to a on top in every coordinate, m/8 together. What
-//! rounding at random costs is that ρ ≤ 1 + a and not e^a: a deviation 3 to 7 % larger.
+//! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in
+//! f is P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that: |d ln
+//! P/df| ≤ a. So
+//! |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point line, across any
+//! number of steps. Rounding to the nearest point instead would cost up to another a in every
+//! coordinate, together m/8. Rounding at random requires ρ ≤ 1 + a instead of e^a, which makes the
+//! deviation 3 to 7 % larger.
 //!
 //! *m coordinates*, independent: Σ a·|x_i − x'_i|/h ≤ (a·√m/h)·‖x − x'‖₂ ≤ (ε/Δ)·‖x − x'‖₂. ∎
 //!
-//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
+//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
+//! repository.
 
 use core::cmp;
 
@@ -47,11 +52,11 @@ use crate::select::Ratio;
 /// W₀.
 const FIRST_WEIGHT: u64 = 1 << 58;
 
-/// Weights that are stored; from there on they are constant. The smallest ratio, 1 + 1/16, needs 680 to
-/// come down from 2⁵⁸ to where rounding up keeps a weight as it is.
+/// The number of stored weights; all later ones are equal. With the smallest ratio, 1 + 1/16, it
+/// takes 680 weights to fall from 2⁵⁸ to where rounding up keeps a weight as it is.
 const STEPS: usize = 704;
 
-/// The box has at least 2 to this steps on either side: 256 deviations of the noise.
+/// log₂ of the least number of steps of the box on either side: 256 deviations of the noise.
 const LEAST_BOX_BITS: i32 = 12;
 
 /// The ratio between neighbouring weights: C of the [module](self) documentation.
@@ -75,9 +80,9 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
     let micro = u128::from(epsilon.micro());
     let mut left = units * units * u128::from(dimension) * 5u128.pow(12);
     let mut power = grid_exponent + 58;
-    // Down to 64 bits, rounded up, so that A² of 58 bits fits beside it. An excess of 2^-62 of A at most. This takes
-    // log₄ L − 32 to log₄ L − 30 steps, and the grid has 4^(log₂ h + 29)·E² ≤ L, but not four times that, for this L:
-    // so 28 < power < 45.
+    // Divide down to 64 bits, rounding up, so that the product with A² of 58 bits fits. That makes
+    // A too small by at most 2^-62 of itself. This takes log₄ L − 32 to log₄ L − 30 steps, and the
+    // grid has 4^(log₂ h + 29)·E² ≤ L, but not four times that, for this L: so 28 < power < 45.
     while left >= 1 << 64 {
         left = left.div_ceil(4);
         power -= 1;
@@ -96,13 +101,13 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
     rate as u32
 }
 
-/// The weights of one ratio and box, summed up; 5.6 KiB. Public.
+/// Sums of the weights of one ratio and box, which are public; 5.6 KiB.
 struct Weights {
     /// Σ of W₀, 2·W₁, …, 2·W_i.
     sums: [u64; STEPS],
-    /// The constant weight after them, twice.
+    /// Twice the constant weight after them.
     flat: u64,
-    /// How many magnitudes come after them, the last included.
+    /// The number of magnitudes after them, the last included.
     after: u64,
     total: u128,
 }
@@ -115,7 +120,8 @@ impl Weights {
         total: 0,
     };
 
-    /// Those of N ≥ 2^13 magnitudes beside 0. In place: returned by value they would be on the stack twice.
+    /// Fills in the weights of 0 and N ≥ 2¹³ more magnitudes. Returned by value, they would be on
+    /// the stack twice.
     fn fill(&mut self, ratio: Ratio, last_magnitude: u32) {
         let mut weight = u128::from(FIRST_WEIGHT);
         let mut sum = 0;
@@ -135,7 +141,7 @@ impl Weights {
             sum + u128::from(self.after.saturating_sub(1)) * u128::from(self.flat) + 2 * last;
     }
 
-    /// The magnitude that a number below the total stands for. The same steps for every number.
+    /// The magnitude that a number below the total stands for, in the same steps for every number.
     fn magnitude(&self, drawn: u64) -> u64 {
         let passed = self
             .sums
@@ -145,13 +151,15 @@ impl Weights {
         let end = self.sums.last().copied().unwrap_or(0);
         let rest = drawn.saturating_sub(end);
         let flat = rest.checked_div(self.flat).unwrap_or(0);
-        // After the stored ones, the first is passed at no cost, and the last has a width of its own.
+        // `sums` passes the first of the magnitudes after the stored ones, and the last has its own
+        // width.
         passed + lane_min(flat, self.after.saturating_sub(1))
     }
 }
 
-/// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in magnitude.
-// A call: the other law does without its weights.
+/// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in
+/// magnitude.
+// `inline(never)`: inlined, continuous noise would need the stack for the weights.
 #[inline(never)]
 pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
     ratio: Ratio,

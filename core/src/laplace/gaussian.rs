@@ -1,8 +1,9 @@
 //! Exponential and Gaussian variables in double precision, from a fixed number of words, without
 //! branches.
 //!
-//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square
-//! root), so all targets agree to the bit. The error analysis is in the documentation of [`super`].
+//! Every operation is a correctly rounded one of IEEE 754, and the square root is the only library
+//! function, so all targets agree to the bit. The error analysis is in the documentation of
+//! [`super`].
 
 #![expect(
     clippy::float_arithmetic,
@@ -80,7 +81,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         let mut left = count;
         while left > 0 {
             let drawn = cmp::min(left, self.words.len());
-            // What is not drawn counts as factors of 1.
+            // Words that are not drawn count as factors of 1.
             self.words = [0; 3 * PAIRS];
             self.draw(drawn, rng);
             for words in self.words.as_chunks::<LANES>().0 {
@@ -97,7 +98,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         self.draw(bits, rng);
         let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
         let (g, w) = split(product);
-        // A product of 1 is split into 2·½, and what cancels may leave less than nothing.
+        // A product of 1 is split into 2·½, so the sum may be slightly negative.
         (f64::from(zeroes) * LN_2 + minus_ln(g, w)).max(0.0)
     }
 
@@ -131,8 +132,8 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Drop for Sampler<T> {
     }
 }
 
-/// Two Gaussians for three words, as many pairs as there are `radii`, which is working memory: the
-/// first of each pair, then as many second ones.
+/// Makes two Gaussians of every three words. `gaussians` gets the first one of each pair, then the
+/// second ones. `radii` is working memory; its length is the number of pairs.
 pub(crate) fn box_muller(words: &[u64], radii: &mut [f64], gaussians: &mut [f64]) {
     box_muller_by(words, radii, gaussians, fill_exponentials, square_roots);
 }
@@ -162,7 +163,7 @@ pub(crate) fn box_muller_by(
     }
 }
 
-/// One exponential for each pair of words: high ones first, then as many low ones.
+/// Makes an exponential of each pair of words: `count` high words, then `count` low ones.
 pub(crate) fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
     fill_exponentials_here(words, count, out);
 }
@@ -246,7 +247,7 @@ fn polynomial<const N: usize>(pairs: &[[f64; 2]; N], x: f64) -> f64 {
     odd * x + even
 }
 
-/// 2·artanh(√t)/√t = 2·Σ tᵏ/(2k+1). For t ≤ 1/9 what is left out is below 2⁻⁵⁵ of it.
+/// 2·artanh(√t)/√t = 2·Σ tᵏ/(2k+1). For t ≤ 1/9 the omitted terms are below 2⁻⁵⁵ of it.
 const TWICE_ARTANH: [[f64; 2]; 8] = [
     [2.0 / 31.0, 2.0 / 29.0],
     [2.0 / 27.0, 2.0 / 25.0],
@@ -276,8 +277,8 @@ fn direction(word: u64) -> (f64, f64) {
     )
 }
 
-/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of
-/// the sum.
+/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 the omitted terms are below 2⁻⁷²
+/// of the sum.
 const SIN: [[f64; 2]; 5] = [
     [
         -1.0 / 121_645_100_408_832_000.0,
@@ -298,7 +299,7 @@ const COS: [[f64; 2]; 5] = [
     [-1.0 / 2.0, 1.0],
 ];
 
-/// Their square roots, correctly rounded.
+/// Replaces each number by its square root, correctly rounded.
 #[inline(always)]
 pub(crate) fn square_roots(numbers: &mut [f64]) {
     for number in numbers {
@@ -335,8 +336,7 @@ mod tests {
         }
     }
 
-    /// The tables hold the series that they are named for, and these leave out no more than is
-    /// written there.
+    /// Each table has the coefficients of its series, and the omitted terms are as small as stated.
     #[test]
     fn series_are_those_of_their_functions() {
         let q = FRAC_PI_4 * FRAC_PI_4;

@@ -34,7 +34,7 @@
 //! √(m+1) + 10; and where exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥
 //! √(m+1)/8. There are at most 528 such v; ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at
 //! most √(m+1); for (3) see the sampler; and (4) fails with at most (t·e^(1−t))^((m+1)/2) at t =
-//! 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a probability of at most 528·2⁻⁷² +
+//! 1/64, m+1 ≥ 32 (Chernoff). So all of this holds except with a probability of at most 528·2⁻⁷² +
 //! e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
 //!
 //! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum,
@@ -75,10 +75,10 @@
 //!
 //! # Leaks
 //!
-//! A release takes the same words and the same operations whatever is drawn and whatever the
-//! vector: no branch, no table. Where floating point is emulated (Cortex-M without double
-//! precision), or division and square root have early exits, time still depends on the *noise*, and
-//! an observer of it learns about the vector: keep the timing of releases hidden on such devices.
+//! A release takes the same words and the same operations for every vector and every draw: there is
+//! no branch and no table. Where floating point is emulated (Cortex-M without double precision), or
+//! division and square root have early exits, time still depends on the *noise*, and an observer of
+//! the time learns about the vector. Keep the timing of releases hidden on such devices.
 
 mod discrete;
 pub(crate) mod fixed;
@@ -163,8 +163,7 @@ impl Laplace {
 
     /// Noise of this law; otherwise as [`new`](Laplace::new).
     ///
-    /// # Errors
-    /// Those of [`new`](Laplace::new).
+    /// # Errors As [`new`](Laplace::new).
     pub fn with_noise(
         noise: Noise,
         dimension: u32,
@@ -267,7 +266,7 @@ impl Laplace {
         }
     }
 
-    // A call: the other law does without its buffers.
+    // `inline(never)`: inlined, discrete noise would need the stack for its buffers.
     #[inline(never)]
     #[expect(
         clippy::float_arithmetic,
@@ -284,7 +283,7 @@ impl Laplace {
             Sampler::new(|words: &[u64], radii: &mut [f64], gaussians: &mut [f64]| {
                 backend.box_muller(words, radii, gaussians);
             });
-        // (Δ/ε)·2^F, exact but for two roundings: Δ is at most 2^44 units.
+        // (Δ/ε)·2^F, exact except for two roundings, because Δ is at most 2^44 units.
         let power = f64::from_bits(u64::from(self.fraction_bits() + 1023 - 32) << 52);
         let scale = self.sensitivity.units() as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
         let mut factor = scale * libm::sqrt(sampler.chi_squared(self.dimension + 1, rng));
@@ -314,7 +313,7 @@ fn round_to_grid(x: i64) -> i32 {
 
 /// Coordinates with F fractional bits, in their order.
 pub(crate) trait Coordinates: Iterator<Item = i64> + Sized {
-    /// Adds the next ones to as many integers.
+    /// Adds the next coordinates to `sums`, one to each.
     fn add_to(&mut self, sums: &mut [i64]) {
         for (sum, x) in sums.iter_mut().zip(self) {
             *sum = sum.wrapping_add(x);
@@ -326,7 +325,7 @@ impl<I: Iterator, F: FnMut(I::Item) -> i64> Coordinates for iter::Map<I, F> {}
 
 impl<F: FnMut() -> Option<i64>> Coordinates for iter::FromFn<F> {}
 
-/// Those of a vector of floats.
+/// The coordinates of a vector of floats.
 pub(crate) struct Floats<'v> {
     pub(crate) left: &'v [f32],
     pub(crate) fixed: FixedPoint,
