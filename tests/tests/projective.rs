@@ -505,6 +505,21 @@ fn the_best_geometry_is_the_best_of_all() {
     assert_eq!([0, (1 << 24) - 1, 1 << 24].map(best), [None, Some(2), None]);
 }
 
+/// The pages state from how many candidates on estimates err less than by the whole-text rule.
+#[test]
+fn many_candidates_are_estimated_better_than_by_the_whole_text_rule() {
+    for (micro, candidates) in [(1_000_000, 6), (3_000_000, 32), (5_000_000, 230)] {
+        let errs_less = |candidates: u32| {
+            let outcomes = candidates + 1;
+            let best = Geometry::best(outcomes, epsilon(micro)).expect("room");
+            let whole_text = variance([outcomes.into(), 1.0, 0.0], outcomes, micro);
+            best.variance(outcomes, epsilon(micro)) < whole_text * (1.0 - 1e-9)
+        };
+        assert!(errs_less(candidates) && errs_less(candidates + candidates / 5));
+        assert!(!errs_less(candidates / 2), "{candidates}");
+    }
+}
+
 // --- Packs and texts
 
 /// The same number of kinds of sentences and of candidates, each kind best for one candidate.
