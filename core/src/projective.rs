@@ -149,18 +149,16 @@ impl Order {
         let exists = is_prime(number) || even && Progressions::are_terms(number / 2);
         exists.then_some(Self(number))
     }
+
+    /// The number in releases.
+    pub const fn number(self) -> u16 {
+        self.0
+    }
 }
 
 impl From<Geometry> for Order {
     fn from(geometry: Geometry) -> Self {
         Self(geometry.order())
-    }
-}
-
-impl Order {
-    /// The number in releases.
-    pub const fn number(self) -> u16 {
-        self.0
     }
 }
 

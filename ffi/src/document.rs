@@ -397,8 +397,8 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// Draws a projective release, which protects the whole text and is meant for counting, and removes
 /// all sentences. It names a point of a projective geometry instead of a candidate, and each point
 /// stands for many candidates. So a single release carries little information, but shares that are
-/// estimated from many releases have a smaller error only if there are many candidates: from about 6
-/// at an epsilon of 1, 32 at 3 and 230 at 5.
+/// estimated from many releases have a smaller error only if there are many candidates: from about
+/// 6 at an epsilon of 1, 32 at 3 and 230 at 5.
 ///
 /// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
 /// reads the order of the geometry.
