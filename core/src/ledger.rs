@@ -1,9 +1,9 @@
 //! The privacy budget: limits the ε that a device spends in a window of time, even across power
 //! cuts.
 //!
-//! Every release takes a [`Grant`] by value. A [`Ledger`] issues a grant only after its cost is
-//! durably recorded, as long as the budget of the window lasts. `core/FORMAT.md` specifies the
-//! file, and `core/proofs/ledger.md` has the proofs of what this page promises.
+//! Every release takes a [`Grant`] by value. A [`Ledger`] issues a grant only after the cost of the
+//! release is durably recorded, as long as the budget of the window lasts. `core/FORMAT.md`
+//! specifies the file, and `core/proofs/ledger.md` has the proofs of what this page promises.
 //!
 //! # How
 //!
@@ -80,15 +80,16 @@
 //!   record in an erase block of its own. A read after the sync returns what storage holds.
 //! - One writer at a time, with a lock from [`reserve`](Ledger::reserve) to
 //!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A ledger
-//!   notices most changes by others, but not a record that it has just overwritten.
+//!   notices most changes by others, but not a record of another writer that the ledger has just
+//!   overwritten.
 //! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned,
-//!   no virtual machine returned to a snapshot. Anyone who can write the file can do that on
+//!   no virtual machine returned to a snapshot. Anyone who can write the file can set it back on
 //!   purpose.
 //! - With a counter: it never goes back, nothing else raises it, the memory of the process is not
 //!   set back, and the clock is not set back together with the file.
 //! - The app chooses the window. Setting the clock forward opens a new window early.
-//! - ε and the window are chosen without looking at the text. Otherwise what remains and whether a
-//!   release is refused are private themselves.
+//! - ε and the window are chosen without looking at the text. Otherwise the remaining budget and
+//!   the refusals are private themselves.
 //!
 //! Anyone who can read the file learns in which window and how often the device released.
 
@@ -178,7 +179,8 @@ impl Grant {
         self.epsilon
     }
 
-    /// The most words of a bag; `None` if no ledger counts the grant, which is then for any bag.
+    /// The most words of a bag; `None` for a grant that no ledger counts, which is for a bag of any
+    /// size.
     pub const fn words(&self) -> Option<NonZero<u16>> {
         self.words
     }
@@ -207,7 +209,7 @@ impl Grant {
     }
 }
 
-/// A grant or a ledger for another unit than that of the release.
+/// The grant or the ledger is for another unit than the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "it is for the unit \"{found}\", but the release is for \"{expected}\"; \
@@ -437,8 +439,8 @@ impl Contents {
         Ok(self.budget().saturating_sub(spent))
     }
 
-    /// Whether a record was lost, so that the rest of the window in which that is noticed counts as
-    /// spent.
+    /// Whether a record was lost. Then the rest of the window in which the loss is noticed counts
+    /// as spent.
     pub fn is_lost(&self) -> bool {
         self.lost
     }
@@ -498,7 +500,7 @@ impl Ledger {
     /// Returns the file of a new ledger, with `budget` micro-units of ε for every window.
     ///
     /// The budget stays: another budget is another promise, with a ledger of its own. The app
-    /// writes the file once, beside its place, syncs it, renames it, and syncs the folder before
+    /// writes the file once under another name, syncs it, renames it, and syncs the folder before
     /// anything is spent. Use [`recreate_spent`](Ledger::recreate_spent) in the place of an earlier
     /// ledger, or if a monotonic counter is above 1, because a new ledger forgets what was spent.
     ///
@@ -522,8 +524,8 @@ impl Ledger {
     ///
     /// It restores no budget, provided that the clock is right now: earlier windows are refused,
     /// nothing is left in `window`, and each later window opens once, when the clock reaches it
-    /// (`core/proofs/ledger.md`). `storage` is asked for its monotonic counter, if it has one,
-    /// which is raised, so that no older file is taken for this ledger.
+    /// (`core/proofs/ledger.md`). The monotonic counter of `storage`, if there is one, is raised,
+    /// so that no older file is taken for this ledger.
     ///
     /// # Errors
     /// Errors of [`create`](Ledger::create) and of the storage, [`LedgerError::WornOut`],
@@ -693,7 +695,7 @@ impl Ledger {
         counter: Option<u64>,
     ) -> Result<Reservation<'_>, LedgerError> {
         let (other, newest) = self.contents.slot.split(stored)?;
-        // All, a part or nothing of a reservation that was not persisted may be there.
+        // A reservation that was not persisted may be on storage in full, in part or not at all.
         let expected = other == self.contents.other
             || self.pending.is_some_and(|pending| {
                 other == pending.record || matches!(other.intact(), Ok(None))
@@ -743,8 +745,8 @@ impl Ledger {
     /// [`reserve`](Ledger::reserve) does. If the counter is one above the ledger, the ledger has
     /// lost a record.
     ///
-    /// # Errors [`LedgerError::SetBack`] if the counter is further above the ledger, or below it
-    /// and not 0.
+    /// # Errors
+    /// [`LedgerError::SetBack`] if the counter is further above the ledger, or below it and not 0.
     pub fn check_counter(&mut self, counter: Option<u64>) -> Result<(), LedgerError> {
         let (stored, newest) = (
             self.contents.newest.number.get(),
@@ -791,14 +793,14 @@ pub struct Reservation<'l> {
 }
 
 impl Reservation<'_> {
-    /// Whether a record was lost, so that this marks the rest of the window as spent and grants
-    /// nothing.
+    /// Whether a record was lost. Then this reservation marks the rest of the window as spent and
+    /// grants nothing.
     pub fn is_lost(&self) -> bool {
         self.pending.cost.is_none()
     }
 
-    /// The number of the record, to which the platform's monotonic counter is raised before it is
-    /// written.
+    /// The number of the record. The platform's monotonic counter is raised to it before the record
+    /// is written.
     pub fn number(&self) -> u64 {
         self.pending.record.number.get()
     }
@@ -823,8 +825,8 @@ impl Reservation<'_> {
     /// `read_back`: the file, as it is now.
     ///
     /// # Errors
-    /// [`LedgerError::Length`] and [`LedgerError::NotPersisted`] if that is not the file with this
-    /// record in its place: the cost stays spent. The app may write and read again
+    /// [`LedgerError::Length`] and [`LedgerError::NotPersisted`] if `read_back` is not the file
+    /// with this record in its place. The cost stays spent. The app may write and read again
     /// ([`Ledger::resume`]).
     ///
     /// [`LedgerError::Lost`] if a record had been lost before: storage now records the rest of its

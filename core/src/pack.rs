@@ -98,7 +98,7 @@ impl<'a> Pack<'a> {
         Ok(pack)
     }
 
-    /// Parses one section, after those before it.
+    /// Parses one section. The sections before it are parsed already.
     fn add(&mut self, tag: [u8; 4], section: &'a [u8]) -> Result<(), PackError> {
         let fail = |reason| PackError::section(tag, reason);
         let dimension = self.header.dimension.get();
@@ -219,7 +219,8 @@ impl<'a> Pack<'a> {
 
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
-        // `parse` refuses features in such a build. This lets the compiler drop the code.
+        // `parse` refuses features in a build without `any-language`. This lets the compiler drop
+        // the code.
         if !ANY_LANGUAGE {
             return None;
         }

@@ -11,13 +11,13 @@
 //! `W_i ≤ ρ·W_{i+1}`. That inequality, and not closeness to e^(−εi/2), is all that the proof uses.
 //! Levels enter relative to the best level attained, i_r = ℓ_r − min ℓ.
 //!
-//! *One-sided step* (every level moves by 0 or +1). Either min ℓ stays and every
-//! p_r = W_{i_r}/S satisfies p/ρ ≤ p' ≤ p, or it rises by one and p ≤ p' ≤ ρ·p; swapping names,
-//! assume the first. Exponential mechanism: numerator and normaliser both shrink by at most ρ.
-//! Permute-and-flip: Pr\[r\] = p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt, with t the arrival time of r in a
-//! random order. It is at least Pr/ρ, because p'_r ≥ p_r/ρ and the product only grows; and at most
-//! ρ·Pr, because p'_r ≤ p_r and
-//! ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
+//! *One-sided step* (every level moves by 0 or +1). Either min ℓ stays and every p_r = W_{i_r}/S
+//! satisfies p/ρ ≤ p' ≤ p, or min ℓ rises by one and p ≤ p' ≤ ρ·p. The second case is the first
+//! with the names exchanged, so assume the first. Exponential mechanism: numerator and normaliser
+//! both shrink by at most ρ. Permute-and-flip: Pr\[r\] = p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt, with t the
+//! arrival time of r in a random order. It is at least Pr/ρ, because p'_r ≥ p_r/ρ and the product
+//! only grows; and at most ρ·Pr, because p'_r ≤ p_r and ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt
+//! = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
 //!
 //! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
 //! one-sided steps, factor ρ² ≤ e^ε.
@@ -33,11 +33,11 @@
 //! that contains it, and the pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn
-//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within
-//! 1 ± n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks).
-//! So the laws before and after a step are together within
-//! (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C`
-//! covers that, once for a list of steps. The result is pure ε: no δ, the random bits included.
+//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ±
+//! n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks). So
+//! the laws before and after a step are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 −
+//! 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C` covers this error, once for a whole list
+//! of steps. The result is pure ε: no δ, the random bits included.
 //!
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
 //! repository.
@@ -121,9 +121,8 @@ impl Ratio {
     ///
     /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit
     /// steps are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded
-    /// up. Then any two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of
-    /// each other, and with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any
-    /// valid ε.
+    /// up. Then any two lists of levels give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each
+    /// other, and with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any valid ε.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
         Self::from_micro(epsilon.micro() / u32::from(steps.get()))
     }
@@ -230,7 +229,7 @@ impl Rule {
     }
 }
 
-/// One level per candidate, in blocks. Every reading must give the same levels, in candidate order.
+/// One level per candidate, in blocks. Every call must give the same levels, in candidate order.
 pub trait Levels {
     /// All levels are below this. Public: it must not depend on the document.
     fn bound(&self) -> usize;
@@ -516,8 +515,8 @@ fn exponential<R: Rng + ?Sized>(bins: &[Bin], weights_minus_one: &[u64], rng: &m
 }
 
 /// Draws a level in proportion to its share, and a rank below its candidate count. `running`: the
-/// sums of the shares of the levels so far, which reach `total`; after the levels with candidates,
-/// any numbers up to that.
+/// running sums of the shares, which reach `total` at the last level with candidates. Any numbers
+/// up to `total` may follow.
 fn draw_level<R: Rng + ?Sized>(
     bins: &[Bin],
     total: u128,
@@ -549,8 +548,8 @@ const CHUNK: usize = 128;
 fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
     let Drawn { level, rank, parts } = drawn;
     let worst = cmp::min(levels.bound().saturating_sub(1), MAX_LEVELS - 1) as u8;
-    // The last part that starts at or before the candidate, and the candidates of the level before
-    // that.
+    // The last part that starts at or before the candidate, and the number of candidates of the
+    // level before this part.
     let mut part: u32 = 0;
     let mut seen: u32 = 0;
     let mut before: u32 = 0;

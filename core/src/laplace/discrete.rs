@@ -9,13 +9,13 @@
 //!
 //! The weights are W₀ = 2⁵⁸ and W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉) up to a public index. They are
 //! constant from there to N−1, and W_N = ⌈W_{N−1}·C / (2⁶⁴ − C)⌉ in place of the tail that is cut.
-//! With a = ε·h/(Δ√m) rounded down to A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding) and C = ⌈2⁹⁶/(2³²
-//! + A)⌉ + 4, ρ = 2⁶⁴/C satisfies ρ·(1 + 2⁻⁶²) ≤ 1 + a.
+//! Let a = ε·h/(Δ√m), rounded down to A·2⁻³² (1/16 ≤ a ≤ 1/8 up to that rounding), and
+//! C = ⌈2⁹⁶/(2³² + A)⌉ + 4. Then ρ = 2⁶⁴/C satisfies ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
 //! # Why it is private
 //!
-//! The proof uses of the weights only W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and W_{N−1} ≤
-//! (ρ−1)·W_N.
+//! The proof uses only two properties of the weights: W_{i+1} ≤ W_i ≤ ρ·W_{i+1} for i+1 < N, and
+//! W_{N−1} ≤ (ρ−1)·W_N.
 //!
 //! *One step.* Let P_X be the law of the output for a grid point X, and X, X+1 in the box. For y
 //! inside the box |y − X| and |y − X − 1| are below N and differ by one: P_X(y) and P_{X+1}(y) are
@@ -26,10 +26,9 @@
 //! within ρ·(1 + 2⁻⁶²) ≤ 1 + a.
 //!
 //! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in
-//! f is P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that: |d ln
-//! P/df| ≤ a. So
-//! |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point line, across any
-//! number of steps. Rounding to the nearest point instead would cost up to another a in every
+//! f is P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that:
+//! |d ln P/df| ≤ a. So |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point
+//! line, across any number of steps. Rounding to the nearest point instead would cost up to another a in every
 //! coordinate, together m/8. Rounding at random requires ρ ≤ 1 + a instead of e^a, which makes the
 //! deviation 3 to 7 % larger.
 //!

@@ -3,9 +3,9 @@
 //! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for
 //! the Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021).
 //! Adding such noise in floating point and releasing the sum protects next to nothing: the low bits
-//! tell which input can have given them (Mironov 2012; Haney et al. 2022). Here the private vector
+//! reveal which inputs are possible (Mironov 2012; Haney et al. 2022). Here the private vector
 //! enters as integers, the noise is drawn without looking at it, rounded to an integer and added,
-//! and what leaves is the sum rounded to a public grid.
+//! and the release is the sum, rounded to a public grid.
 //!
 //! # The noise
 //!
@@ -163,7 +163,8 @@ impl Laplace {
 
     /// Noise of this law; otherwise as [`new`](Laplace::new).
     ///
-    /// # Errors As [`new`](Laplace::new).
+    /// # Errors
+    /// As [`new`](Laplace::new).
     pub fn with_noise(
         noise: Noise,
         dimension: u32,

@@ -24,10 +24,10 @@ use crate::whole_text::OneBest;
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
 /// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 and 8 |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 and 8) |
 /// | 6 | 2 | the order of the geometry for 8, else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate; for 7, their number stands for "nothing known"; point for 8 |
+/// | 12 | 4 | index of the candidate, for 7 one more than the last for "nothing known"; point for 8 |
 /// | 16 | 8 | identifier of the pack |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
@@ -122,7 +122,7 @@ impl Release {
         }
     }
 
-    /// The number as it stands in the byte form; [`outcome`](Release::outcome) returns its meaning.
+    /// The number in the byte form; [`outcome`](Release::outcome) returns its meaning.
     pub fn number(&self) -> u32 {
         self.number
     }
