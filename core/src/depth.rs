@@ -7,8 +7,8 @@
 //!
 //! # Conventions
 //!
-//! The paper (Meehan, Mrini and Chaudhuri 2022) writes the utility once as the depth and once as u
-//! = −max_j |h_j − k/2|; u = D − k/2, half-integer for odd k. Levels are relative badness, so
+//! The paper (Meehan, Mrini and Chaudhuri 2022) writes the utility once as the depth and once as
+//! u = −max_j |h_j − k/2|; u = D − k/2, half-integer for odd k. Levels are relative badness, so
 //! neither the convention nor the half matters.
 //!
 //! # Sensitivity

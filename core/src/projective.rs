@@ -55,8 +55,9 @@
 //! # Finite randomness
 //! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n.
 //! There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So the
-//! two draws of two laws are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) <
-//! e^(2⁻⁶²) of the ideal ones, which ε − 2⁻⁶² pays for.
+//! laws of any two outcomes are together within
+//! (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones, which ε − 2⁻⁶² pays
+//! for.
 //!
 //! # Constant work
 //! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its

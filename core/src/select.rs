@@ -16,8 +16,8 @@
 //! with the names exchanged, so assume the first. Exponential mechanism: numerator and normaliser
 //! both shrink by at most ρ. Permute-and-flip: Pr\[r\] = p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt, with t the
 //! arrival time of r in a random order. It is at least Pr/ρ, because p'_r ≥ p_r/ρ and the product
-//! only grows; and at most ρ·Pr, because p'_r ≤ p_r and ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt
-//! = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
+//! only grows; and at most ρ·Pr, because p'_r ≤ p_r and
+//! ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
 //!
 //! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
 //! one-sided steps, factor ρ² ≤ e^ε.
@@ -33,11 +33,12 @@
 //! that contains it, and the pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn
-//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ±
-//! n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks). So
-//! the laws before and after a step are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 −
-//! 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C` covers this error, once for a whole list
-//! of steps. The result is pure ε: no δ, the random bits included.
+//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within
+//! 1 ± n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks).
+//! So the laws before and after a step are together within
+//! (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C`
+//! covers this error, once for a whole list of steps. The result is pure ε: no δ, the random bits
+//! included.
 //!
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
 //! repository.
