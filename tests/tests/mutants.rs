@@ -208,8 +208,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a vote is compared with the candidate before",
         "scores.rs",
-        "self.best = lane_max(self.best, *z);",
-        "self.best = *z;",
+        "self.best = lane_max(self.best, z);",
+        "self.best = z;",
     ),
     mutant(
         "the best sum is looked for in the first row",
