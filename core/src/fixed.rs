@@ -98,29 +98,30 @@ mod tests {
 
     #[test]
     fn conversion_is_total_and_rounds_to_nearest() {
-        let unit = Scale::new(0).unwrap();
-        for (coordinate, fixed) in [
-            (f32::NAN, 0),
-            (f32::INFINITY, 0),
-            (f32::NEG_INFINITY, 0),
-            (f32::MAX, LIMIT),
-            (f32::MIN, -LIMIT),
-            (-0.0, 0),
-            (f32::from_bits(1), 0),
-            (1.49, 1),
-            (-1.51, -2),
-            (2.5, 2),
-            (3.5, 4),
-            (32767.4, LIMIT),
-            (-32768.0, -LIMIT),
+        for (coordinate, exponent, fixed) in [
+            (f32::NAN, 0, 0),
+            (f32::INFINITY, 0, 0),
+            (f32::NEG_INFINITY, 0, 0),
+            (f32::MAX, 0, LIMIT),
+            (f32::MIN, 0, -LIMIT),
+            (-0.0, 0, 0),
+            (f32::from_bits(1), 0, 0),
+            (1.49, 0, 1),
+            (-1.51, 0, -2),
+            (2.5, 0, 2),
+            (3.5, 0, 4),
+            (32767.4, 0, LIMIT),
+            (-32768.0, 0, -LIMIT),
+            (f32::MAX, 24, LIMIT),
+            (1.5, 10, 1536),
+            (20.0, -3, 2),
         ] {
-            assert_eq!(to_fixed(coordinate, unit.factor()), fixed, "{coordinate}");
+            let scale = Scale::new(exponent).unwrap().factor();
+            assert_eq!(to_fixed(coordinate, scale), fixed, "{coordinate}");
         }
-        assert_eq!(to_fixed(f32::MAX, Scale::new(24).unwrap().factor()), LIMIT);
-        assert_eq!(to_fixed(1.5, Scale::new(10).unwrap().factor()), 1536);
-        assert_eq!(to_fixed(20.0, Scale::new(-3).unwrap().factor()), 2);
-        assert!(Scale::new(25).is_none() && Scale::new(-25).is_none());
-        assert!(Scale::new(i32::MAX).is_none() && Scale::new(i32::MIN).is_none());
+        for exponent in [25, -25, i32::MAX, i32::MIN] {
+            assert!(Scale::new(exponent).is_none());
+        }
     }
 
     /// The definition, by floats. Ties, the limit and everything around them lie at multiples of a
@@ -130,11 +131,7 @@ mod tests {
         let check = |bits: u32, exponent: i32| {
             let scale = Scale::new(exponent).unwrap().factor();
             let coordinate = f32::from_bits(bits);
-            let finite = if coordinate.is_finite() {
-                coordinate
-            } else {
-                0.0
-            };
+            let finite = Some(coordinate).filter(|x| x.is_finite()).unwrap_or(0.0);
             let expected = ((finite * scale).round_ties_even() as i16).max(-LIMIT);
             assert_eq!(to_fixed(coordinate, scale), expected, "{bits:x} {exponent}");
         };

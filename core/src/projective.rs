@@ -56,8 +56,8 @@
 //! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n.
 //! There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So the
 //! laws of any two outcomes are together within
-//! (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones, which ε − 2⁻⁶² pays
-//! for.
+//! (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones. ε − 2⁻⁶² pays for
+//! this.
 //!
 //! # Constant work
 //! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its
@@ -444,13 +444,11 @@ impl Hyperplanes {
     }
 
     fn contains(&self, outcome: u32, point: u32) -> bool {
-        let [outcome, point] = [outcome, point].map(|number| {
-            let known = number < self.points;
-            known.then(|| self.vector(number, self.coordinates.into(), Choice::from(1)))
-        });
-        let (Some((v, _)), Some((w, _))) = (outcome, point) else {
+        if outcome >= self.points || point >= self.points {
             return false;
-        };
+        }
+        let canonical = |number| self.vector(number, self.coordinates.into(), Choice::from(1));
+        let [(v, _), (w, _)] = [outcome, point].map(canonical);
         let products = v.iter().zip(&w).map(|(v, w)| self.order.product(*v, *w));
         self.order.remainder(products.sum()) == 0
     }

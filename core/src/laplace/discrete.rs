@@ -28,9 +28,9 @@
 //! *Between grid points.* For a fraction f the law is P = (1−f)·P_X + f·P_{X+1}. Its derivative in
 //! f is P_{X+1} − P_X, at most a times the smaller of the two, and P is no smaller than that:
 //! |d ln P/df| ≤ a. So |ln P_x(y) − ln P_{x'}(y)| ≤ a·|x − x'|/h for all x, x' on the fixed-point
-//! line, across any number of steps. Rounding to the nearest point instead would cost up to another a in every
-//! coordinate, together m/8. Rounding at random requires ρ ≤ 1 + a instead of e^a, which makes the
-//! deviation 3 to 7 % larger.
+//! line, across any number of steps. Rounding to the nearest point instead would cost up to another
+//! a in every coordinate, together m/8. Rounding at random requires ρ ≤ 1 + a instead of e^a, which
+//! makes the deviation 3 to 7 % larger.
 //!
 //! *m coordinates*, independent: Σ a·|x_i − x'_i|/h ≤ (a·√m/h)·‖x − x'‖₂ ≤ (ε/Δ)·‖x − x'‖₂. ∎
 //!
@@ -196,24 +196,25 @@ mod tests {
     /// module documentation states: a deviation 3 to 7 % above that of real-valued noise.
     #[test]
     fn rates_and_their_weights() {
-        let dimensions = [1u32, 2, 3, 7, 16, 300, 768, 1024];
-        let epsilons = [
+        let sensitivities = [1 << 20, (1 << 32) - 1, 1 << 32, 5 << 33, 1 << 44];
+        let scales = [
             100_000,
             123_457,
             1_000_000,
             10_000_000,
             999_999_999,
             1_000_000_000,
-        ];
-        let sensitivities = [1 << 20, (1 << 32) - 1, 1 << 32, 5 << 33, 1 << 44];
-        let parameters = dimensions.iter().flat_map(|dimension| {
-            let scales = epsilons
+        ]
+        .map(|micro| sensitivities.map(|units| (micro, units)));
+        let dimensions = [1u32, 2, 3, 7, 16, 300, 768, 1024];
+        let cases = dimensions.map(|dimension| {
+            scales
+                .as_flattened()
                 .iter()
-                .flat_map(|micro| sensitivities.map(|units| (*micro, units)));
-            scales.map(|(micro, units)| (*dimension, micro, units))
+                .map(move |scale| (dimension, *scale))
         });
-        for (dimension, micro, units) in parameters {
-            let case = (dimension, micro, units);
+        for case in cases.into_iter().flatten() {
+            let (dimension, (micro, units)) = case;
             let epsilon = Epsilon::from_micro(micro).unwrap();
             let sensitivity = Sensitivity::from_units(units).unwrap();
             let h = grid_exponent(dimension, 3, epsilon, sensitivity);
