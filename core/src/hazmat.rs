@@ -6,8 +6,13 @@
 //! release.
 //!
 //! A function leaves its document or bag as it is. Its guarantee holds if the words of `rng` are
-//! independent and uniform. Leaks and cost are those of the release, without the entropy, unless
-//! the function states its own.
+//! independent and uniform.
+//!
+//! # Leaks
+//! A function leaks what the release leaks that it draws for, unless it states its own leaks.
+//!
+//! # Cost
+//! A function costs what the release costs without the entropy, unless it states its own cost.
 //!
 //! # Example
 //! The chance of a candidate, from many draws about one public text:
@@ -126,8 +131,8 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
 ///
 /// # Guarantee
 /// For any two lists of levels of the same candidates: if no level differs by more than 1, every
-/// output probability differs by a factor of at most e^ε. If besides no level rises, or none falls,
-/// it differs by at most e^(ε/2). [`select`](crate::select) has the proof and the sources.
+/// output probability differs by a factor of at most e^ε. If in addition no level rises, or none
+/// falls, it differs by a factor of at most e^(ε/2). [`select`](crate::select) has the proof.
 ///
 /// # Leaks
 /// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
@@ -145,6 +150,9 @@ pub fn words<E: Entropy + ?Sized>(backend: Backend, entropy: &mut E) -> Option<i
 /// # Cost
 /// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter
 /// of them; 24·B bytes of stack.
+///
+/// # Source
+/// McKenna and Sheldon 2020; McSherry and Talwar 2007, with integer weights.
 pub fn select<const B: usize, R: Rng + ?Sized>(
     levels: &impl Levels,
     rule: Rule,
