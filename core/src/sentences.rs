@@ -160,7 +160,7 @@ const LONGEST_LISTED: usize = 8;
 struct Piece {
     /// The end of its last character that is not a space.
     end: usize,
-    /// The place from which to look for the next piece.
+    /// The place where the next piece starts.
     resume: usize,
     /// Whether it contains a letter or digit.
     has_word: bool,
@@ -197,10 +197,10 @@ enum Follower {
     Other,
 }
 
-/// The text that must follow a row of stops so that it ends a sentence.
+/// The text that must follow a row of stops for the row to end a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
-    /// Full stops: a space, and no sign that the sentence goes on.
+    /// For full stops: a space, and no sign that the sentence continues.
     Weak,
     /// A space or a letter.
     Strong,
@@ -227,8 +227,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn sentence(&mut self, start: usize) -> Option<Range<usize>> {
-        let mut start = start;
+    fn sentence(&mut self, mut start: usize) -> Option<Range<usize>> {
         loop {
             start = self.skip(start, char::is_whitespace);
             self.char(start)?;
@@ -256,14 +255,22 @@ impl<'a> Scanner<'a> {
                 self.saw_end = true;
                 break;
             };
-            if let Some(c) = core::str::from_utf8(bytes)
-                .ok()
-                .and_then(|text| text.chars().next())
-            {
+            let text = core::str::from_utf8(bytes).ok();
+            if let Some(c) = text.and_then(|text| text.chars().next()) {
                 return Some((c, length));
             }
         }
         Some((char::REPLACEMENT_CHARACTER, 1))
+    }
+
+    /// Whether a character at `at` passes `test`.
+    fn is(&mut self, at: usize, test: impl Fn(char) -> bool) -> bool {
+        self.char(at).is_some_and(|(c, _)| test(c))
+    }
+
+    /// Whether the text ends at `at` or the character there passes `test`.
+    fn ends_or(&mut self, at: usize, test: impl Fn(char) -> bool) -> bool {
+        self.char(at).is_none_or(|(c, _)| test(c))
     }
 
     /// A part of the text that has been read before.
@@ -274,18 +281,17 @@ impl<'a> Scanner<'a> {
     }
 
     /// Counts the bytes read, to show that splitting is linear.
-    #[cfg(test)]
-    fn count(&mut self, bytes: usize) {
-        self.read += bytes;
+    fn count(&mut self, _bytes: usize) {
+        #[cfg(test)]
+        {
+            self.read += _bytes;
+        }
     }
 
-    #[cfg(not(test))]
-    fn count(&mut self, _bytes: usize) {}
-
-    /// The first place at or after `at` whose character is not one of `these`.
-    fn skip(&mut self, mut at: usize, these: impl Fn(char) -> bool) -> usize {
+    /// The first place at or after `at` whose character does not pass `test`.
+    fn skip(&mut self, mut at: usize, test: impl Fn(char) -> bool) -> usize {
         while let Some((c, length)) = self.char(at)
-            && these(c)
+            && test(c)
         {
             at += length;
         }
@@ -305,7 +311,7 @@ impl<'a> Scanner<'a> {
         plain
     }
 
-    /// The piece that starts at `start`, where there is a character that is no space.
+    /// The piece that starts at `start`, where the text has a character other than a space.
     fn piece(&mut self, start: usize) -> Piece {
         let mut piece = Piece {
             end: start,
@@ -315,8 +321,8 @@ impl<'a> Scanner<'a> {
         let mut token = Token::new(start, false);
         let mut line = None;
         let mut last = ' ';
-        // The places for a cut: after the last word or comma of the second half, and before the
-        // last character that is no mark.
+        // Places for a cut: after the last word or comma of the second half, or before the last
+        // character that is not a mark.
         let (mut cut, mut base) = (None, None);
         while let Some((c, length)) = self.char(piece.resume) {
             let at = piece.resume;
@@ -346,7 +352,7 @@ impl<'a> Scanner<'a> {
                 if is_line_end(c) {
                     let line_start = line.unwrap_or_else(|| self.line_start(start));
                     let columns = self.columns(line_start..at);
-                    if c == '\r' && self.char(piece.resume).is_some_and(|(c, _)| c == '\n') {
+                    if c == '\r' && self.is(piece.resume, |c| c == '\n') {
                         piece.resume += 1;
                     }
                     line = Some(piece.resume);
@@ -434,16 +440,15 @@ impl<'a> Scanner<'a> {
         match self.char(at) {
             None => true,
             Some((c, _)) if is_line_end(c) => true,
-            Some(('-' | '*' | '•' | '·' | '–' | '>' | '|', length)) => self
-                .char(at + length)
-                .is_none_or(|(c, _)| c.is_whitespace()),
+            Some(('-' | '*' | '•' | '·' | '–' | '>' | '|', length)) => {
+                self.ends_or(at + length, char::is_whitespace)
+            }
             Some(('0'..='9', _)) => {
-                let after = (1..=3)
-                    .map(|digits| at + digits)
-                    .find(|after| self.char(*after).is_none_or(|(c, _)| !c.is_ascii_digit()));
+                let mut after = at + 1..at + 4;
+                let after = after.find(|after| self.ends_or(*after, |c| !c.is_ascii_digit()));
                 after.is_some_and(|after| {
-                    matches!(self.char(after), None | Some(('.' | ')', _)))
-                        && self.char(after + 1).is_none_or(|(c, _)| c.is_whitespace())
+                    self.ends_or(after, |c| matches!(c, '.' | ')'))
+                        && self.ends_or(after + 1, char::is_whitespace)
                 })
             }
             _ => false,
@@ -469,9 +474,7 @@ impl<'a> Scanner<'a> {
                     && (strong
                         || is_upper_case(c)
                             && (dots > 1 || self.is_lower_case_word(token.start, at))
-                            && self
-                                .char(after + length)
-                                .is_none_or(|(c, _)| is_lower_case(c) || c == ' '));
+                            && self.ends_or(after + length, |c| is_lower_case(c) || c == ' '));
                 let ends = between_words && !token.address && has_word;
                 return (after, ends && !self.is_address(after));
             }
@@ -516,11 +519,9 @@ impl<'a> Scanner<'a> {
             match c {
                 '.' => {
                     dots += 1;
-                    if self.char(after).is_some_and(|(c, _)| c == ' ')
-                        && self.char(after + 1).is_some_and(|(c, _)| c == '.')
-                        && self
-                            .char(after + 2)
-                            .is_none_or(|(c, _)| !is_letter_or_digit(c))
+                    if self.is(after, |c| c == ' ')
+                        && self.is(after + 1, |c| c == '.')
+                        && self.ends_or(after + 2, |c| !is_letter_or_digit(c))
                     {
                         after += 1;
                     }
@@ -528,9 +529,7 @@ impl<'a> Scanner<'a> {
                 '․' | '﹒' => dots += 1,
                 '…' => dots += 3,
                 // In a number, and after the number of a list item.
-                '．' if figure || self.char(after).is_some_and(|(c, _)| c.is_numeric()) => {
-                    dots += 1
-                }
+                '．' if figure || self.is(after, char::is_numeric) => dots += 1,
                 _ if needs_no_space(c) => strength = Strength::Wide,
                 _ => strength = strength.max(Strength::Strong),
             }
@@ -553,12 +552,9 @@ impl<'a> Scanner<'a> {
                 Some((' ' | '\u{a0}' | '\u{202f}', length)) => {
                     // In French a space precedes the quote.
                     let quote = look + length;
+                    let ends = |c: char| c.is_whitespace() || is_stop(c);
                     return match self.char(quote) {
-                        Some(('»' | '›', length))
-                            if self
-                                .char(quote + length)
-                                .is_none_or(|(c, _)| c.is_whitespace() || is_stop(c)) =>
-                        {
+                        Some(('»' | '›', length)) if self.ends_or(quote + length, ends) => {
                             quote + length
                         }
                         _ => look,
@@ -588,8 +584,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether the rest of a mail address starts at `at`.
-    fn is_address(&mut self, at: usize) -> bool {
-        let mut at = at;
+    fn is_address(&mut self, mut at: usize) -> bool {
         for _ in 0..LONGEST_NAME {
             match self.char(at) {
                 Some(('@', _)) => return true,
@@ -654,11 +649,8 @@ impl<'a> Scanner<'a> {
         let Some(before) = before.strip_suffix(b". ") else {
             return false;
         };
-        let mut letters = before
-            .utf8_chunks()
-            .last()
-            .map_or("", |chunk| chunk.valid())
-            .chars();
+        let text = before.utf8_chunks().last();
+        let mut letters = text.map_or("", |chunk| chunk.valid()).chars();
         let letter = letters.next_back().is_some_and(is_letter);
         letter && letters.next_back().is_none_or(char::is_whitespace)
     }
@@ -667,9 +659,7 @@ impl<'a> Scanner<'a> {
     fn is_letter_with_stop(&mut self, at: usize) -> bool {
         let at = self.skip(at, |c| matches!(c, ' ' | '\u{a0}' | '\u{202f}'));
         match self.char(at) {
-            Some((c, length)) if is_letter(c) && c != 'I' => {
-                self.char(at + length).is_some_and(|(c, _)| c == '.')
-            }
+            Some((c, length)) if is_letter(c) && c != 'I' => self.is(at + length, |c| c == '.'),
             _ => false,
         }
     }
@@ -683,9 +673,10 @@ impl<'a> Scanner<'a> {
             Some((c, _)) if c.is_numeric() => Follower::Digit,
             Some(('–' | '—', length)) => {
                 let at = self.skip(at + length, char::is_whitespace);
-                match self.char(at) {
-                    Some((c, _)) if !is_lower_case(c) => Follower::Other,
-                    _ => Follower::Aside,
+                if self.ends_or(at, is_lower_case) {
+                    Follower::Aside
+                } else {
+                    Follower::Other
                 }
             }
             Some(_) => Follower::Other,
@@ -695,11 +686,9 @@ impl<'a> Scanner<'a> {
     /// Whether the next word is one that starts sentences.
     fn starter(&mut self, at: usize) -> bool {
         let at = self.word_start(at);
-        let end = (0..=LONGEST_LISTED)
-            .map(|length| at + length)
-            .find(|end| self.char(*end).is_none_or(|(c, _)| !is_letter_or_digit(c)));
-        let word = end.and_then(|end| self.text.get(at..end));
-        word.is_some_and(|word| is_in(&STARTERS, word))
+        let mut ends = at..at + LONGEST_LISTED + 1;
+        let end = ends.find(|end| self.ends_or(*end, |c| !is_letter_or_digit(c)));
+        end.is_some_and(|end| is_in(&STARTERS, part(self.text, at..end)))
     }
 
     fn word_start(&mut self, at: usize) -> usize {
@@ -711,7 +700,7 @@ impl<'a> Scanner<'a> {
     fn starts_sentence(&mut self, at: usize) -> bool {
         let word = self.word_start(at);
         let is_word = |c| is_letter(c) || matches!(c, '@' | '#' | '$' | '€' | '£' | '–' | '—');
-        self.char(word).is_some_and(|(c, _)| is_word(c)) && self.follower(at) == Follower::Other
+        self.is(word, is_word) && self.follower(at) == Follower::Other
     }
 
     /// The first place at or after `at` whose character is visible.
@@ -743,22 +732,15 @@ impl<'a> Scanner<'a> {
         let smiles = match eyes {
             '<' => alone && c == '3',
             'x' => alone && c == 'D',
-            _ => {
-                matches!(c, '(' | ')')
-                    || alone
-                        && matches!(
-                            c,
-                            'D' | 'P' | 'p' | '3' | '/' | '\\' | '|' | '*' | 'o' | 'O' | '[' | ']'
-                        )
-            }
+            _ => matches!(c, '(' | ')') || alone && is_mouth(c),
         };
         if !smiles {
             return None;
         }
         let end = self.skip(mouth + 1, |next| next == c);
         let end = self.skip_invisible(end);
-        let (next, _) = self.char(end).unwrap_or((' ', 1));
-        (next.is_whitespace() || is_stop(next) || is_closer(next)).then_some(end)
+        let ends = |c: char| c.is_whitespace() || is_stop(c) || is_closer(c);
+        self.ends_or(end, ends).then_some(end)
     }
 }
 
@@ -875,6 +857,14 @@ fn is_opener(c: char) -> bool {
         '"' | '\'' | '”' | '’' | '»' | '›' | '*' | '_' | '¿' | '¡' | '„' | '‚' | '〝' | '＂'
     ) || is_quote(c)
         || opens(c) == Some(true)
+}
+
+/// Mouths of emoticons that are words of their own.
+fn is_mouth(c: char) -> bool {
+    matches!(
+        c,
+        'D' | 'P' | 'p' | '3' | '/' | '\\' | '|' | '*' | 'o' | 'O' | '[' | ']'
+    )
 }
 
 /// Symbols and pictographs, with joiners and colours. Boxed letters and circled digits are words.
