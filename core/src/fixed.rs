@@ -66,23 +66,21 @@ pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     (((nearest & finite) ^ sign) - sign) as i16
 }
 
-/// Converts fixed-point coordinates to another unit: each becomes the nearest integer to itself
-/// times 2^`exponent`, ties to even, clamped to ±[`LIMIT`]. [`to_fixed`] returns the same for the
-/// numbers that the coordinates stand for, which `f32` holds exactly.
-pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
+/// Converts a fixed-point coordinate to another unit: the nearest integer to it times 2^`exponent`,
+/// ties to even, clamped to ±[`LIMIT`]. [`to_fixed`] returns the same for the number that the
+/// coordinate stands for, which `f32` holds exactly.
+#[inline]
+pub(crate) fn rescale(coordinate: i16, exponent: i32) -> i16 {
     // A coordinate that is not 0 is beyond the limit times 2^15, and at most a half times 2^−16.
     let left = lane_clamp(exponent, 0, 15);
     let right = lane_clamp(exponent.saturating_neg(), 0, 16);
-    for coordinate in coordinates {
-        // Twice the magnitude, so that there is always a bit to round.
-        let doubled = i32::from(coordinate.unsigned_abs()) << left;
-        let doubled = i64::from(doubled) << 1;
-        let odd = doubled >> (right + 1) & 1;
-        let nearest = (doubled + (1 << right) - 1 + odd) >> (right + 1);
-        let nearest = at_most(nearest as i32, LIMIT.into());
-        let sign = i32::from(*coordinate) >> 31;
-        *coordinate = ((nearest ^ sign) - sign) as i16;
-    }
+    // Twice the magnitude, so that there is always a bit to round.
+    let doubled = i64::from(i32::from(coordinate.unsigned_abs()) << left) << 1;
+    let odd = doubled >> (right + 1) & 1;
+    let nearest = (doubled + (1 << right) - 1 + odd) >> (right + 1);
+    let nearest = at_most(nearest as i32, LIMIT.into());
+    let sign = i32::from(coordinate) >> 31;
+    ((nearest ^ sign) - sign) as i16
 }
 
 /// A projection shifted right and clamped, to be compared with bucket boundaries. The shift is
@@ -159,10 +157,9 @@ mod tests {
                 let around =
                     [1, 2, 4, 8, 4096, 16_384].map(|power| [-1 - power, -power, power, power + 1]);
                 for fixed in (-LIMIT..=LIMIT).step_by(7).chain(around.concat()) {
-                    let mut rescaled = [fixed];
-                    rescale(&mut rescaled, exponent + target);
+                    let rescaled = rescale(fixed, exponent + target);
                     let expected = to_fixed(unit.coordinate(fixed), scale.factor());
-                    assert_eq!(rescaled, [expected], "{fixed} {exponent} {target}");
+                    assert_eq!(rescaled, expected, "{fixed} {exponent} {target}");
                 }
             }
         }

@@ -31,7 +31,7 @@ use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::checked::{chunk_size, part};
-use crate::fixed::Scale;
+use crate::fixed::{Scale, rescale};
 use crate::kernels::{Backend, VECTORS};
 use crate::pack::format::{
     LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
@@ -93,15 +93,13 @@ impl<'a> Lexicon<'a> {
         let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
         let words = within("number of words", head.word_count.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
-        let matching = within(
-            "matching of a lexicon",
-            head.matching.get(),
-            LEXICON_WORDS,
-            LEXICON_LONGEST,
-        )?;
-        if matching == LEXICON_LONGEST && !ANY_LANGUAGE {
-            return Err(fail(NEEDS_ANY_LANGUAGE));
-        }
+        let matching = head.matching.get();
+        let name = "matching of a lexicon";
+        let matching = match within(name, matching, LEXICON_WORDS, LEXICON_LONGEST)? {
+            LEXICON_LONGEST if !ANY_LANGUAGE => return Err(fail(NEEDS_ANY_LANGUAGE)),
+            LEXICON_LONGEST => Matching::Longest,
+            _ => Matching::Words,
+        };
         let scale = scale(head.exponent.get())?;
         let ends: &[U32] = arrays.next(words, 1)?;
         let weights = arrays.next(words, 1)?;
@@ -111,11 +109,7 @@ impl<'a> Lexicon<'a> {
         let text = core::str::from_utf8(text).map_err(|_| fail("has text that is not UTF-8"))?;
         let parsed = Self {
             dimension,
-            matching: if matching == LEXICON_LONGEST {
-                Matching::Longest
-            } else {
-                Matching::Words
-            },
+            matching,
             scale,
             ends,
             weights,
@@ -391,12 +385,20 @@ impl<'a> Lexicon<'a> {
         Ok(())
     }
 
+    /// Writes the vector of one sentence to the first coordinates of `out`, each times the factor
+    /// of `scale`: the integers that [`to_fixed`](crate::fixed::to_fixed) makes of
+    /// [`sentence_vector`](Lexicon::sentence_vector).
+    pub(crate) fn mean_at(&self, scale: Scale, backend: Backend, sentence: &[u8], out: &mut [i16]) {
+        let exponent = self.exponent() + scale.exponent();
+        self.mean(backend, sentence, out, |mean| rescale(mean, exponent));
+    }
+
     /// Writes the vector of one sentence to the first coordinates of `out`. `convert` gets each
     /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent); a buffer for these
     /// would take another KiB of stack.
     // `inline(never)`: callers with other buffers would need the stack for both.
     #[inline(never)]
-    pub(crate) fn mean<T>(
+    fn mean<T>(
         &self,
         backend: Backend,
         sentence: &[u8],
@@ -582,8 +584,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    /// Words and texts share their first bytes, are prefixes of each other, and have as many bytes
-    /// as a `usize` or more.
+    /// Words and texts that share their first bytes, some of them prefixes of others, with fewer and
+    /// more bytes than a `usize`.
     #[test]
     fn searches_find_what_is_there() {
         let mut rng = PublicRng::new(6);
@@ -631,11 +633,8 @@ mod tests {
             (1 << 40, 1, i16::MAX),
             (-(1 << 40), 1, -i16::MAX),
         ] {
-            assert_eq!(
-                Quotient::new(divisor).rounded(dividend),
-                quotient,
-                "{dividend}/{divisor}"
-            );
+            let found = Quotient::new(divisor).rounded(dividend);
+            assert_eq!(found, quotient, "{dividend}/{divisor}");
         }
     }
 

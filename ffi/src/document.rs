@@ -153,7 +153,7 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let (document, text) = checked!(unsafe HandleMut(document), In(text.cast::<u8>(), len));
-        document.push_sentence_lossy(text).map_err(refusal)
+        document.push_sentence(text).map_err(refusal)
     })
 }
 

@@ -150,7 +150,7 @@ fn document_of(pack: usize, pushed: &[Pushed]) -> Document<'static, 128, 100> {
         // Refused pushes change nothing.
         let _ = match pushed {
             Pushed::Embeddings(rows) => document.push_all(rows).map(|_| ()),
-            Pushed::Sentence(text) => document.push_sentence_lossy(text),
+            Pushed::Sentence(text) => document.push_sentence(text),
             Pushed::Text(text) => document.push_text(text).map(|_| ()),
         };
     }

@@ -223,7 +223,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         }
     }
     for sentence in input.split(|byte| *byte == b'.').take(3) {
-        let result = document.push_sentence_lossy(sentence);
+        let result = document.push_sentence(sentence);
         let alone = pack.features().is_some_and(|features| features.is_alone());
         match pack.lexicon().is_some() || alone {
             false => assert_eq!(result, Err(DocumentError::NoLexicon)),

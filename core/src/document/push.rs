@@ -1,7 +1,7 @@
 //! Sentences on their way into a document: as embeddings, as texts, or as both.
 //!
-//! Each call checks once and fills the state once. Then every sentence takes the same steps:
-//! features, lexicon or embedding, recoder, scores or depth.
+//! Each call checks its arguments and fills the state once. Then every sentence takes the same
+//! steps: features, lexicon or embedding, recoder, scores or depth.
 
 use core::slice;
 
@@ -9,10 +9,10 @@ use subtle::ConstantTimeEq;
 
 use super::{Candidates, Document, DocumentError};
 use crate::barrier::wipe;
-use crate::checked::{part, part_mut};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::depth::{DepthSection, project};
 use crate::features::{self, Divisor, Features};
-use crate::fixed::{Scale, rescale};
+use crate::fixed::Scale;
 use crate::kernels::{GROUP, Sums};
 use crate::pack::format::MAX_WIDTH;
 use crate::recode::{Activations, Recoder};
@@ -71,8 +71,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let embeddings = part(embeddings, ..added * dimension);
         match self.candidates {
             Candidates::Depth(section) if self.recoder.is_none() => {
-                // `max` tells the compiler that the product is not 0; otherwise it keeps a panic.
-                for group in embeddings.chunks((GROUP * dimension).max(1)) {
+                for group in embeddings.chunks(chunk_size(GROUP * dimension)) {
                     // Buffers of a fitting size: the stack of a microcontroller is small.
                     match group.len() / dimension {
                         1 => self.count_group::<1>(section, group),
@@ -82,7 +81,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 }
             }
             Candidates::Scores(section) if self.recoder.is_none() => {
-                for group in embeddings.chunks((TOGETHER * dimension).max(1)) {
+                for group in embeddings.chunks(chunk_size(TOGETHER * dimension)) {
                     // A single sentence has smaller buffers.
                     if group.len() == dimension {
                         self.add_embedding(group, Divisor::default());
@@ -103,8 +102,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Adds one sentence by its text, through the lexicon and the features of the pack.
     ///
     /// # Shapes
-    /// `sentence`: any text, taken as one sentence. A sentence without a known word counts as the
-    /// zero vector.
+    /// `sentence`: text or any bytes, taken as one sentence. Bytes that are not UTF-8 separate
+    /// words, because an error would depend on the text. A sentence without a known word counts as
+    /// the zero vector.
     ///
     /// # Errors
     /// [`DocumentError::NoLexicon`] if the pack reads embeddings only, [`DocumentError::Full`] for
@@ -113,26 +113,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// The sum of [`Lexicon::sentence_vector`](crate::lexicon::Lexicon::sentence_vector),
     /// [`each_feature`](crate::features::each_feature) and [`push`](Document::push).
-    pub fn push_sentence(&mut self, sentence: &str) -> Result<(), DocumentError> {
-        self.push_sentence_lossy(sentence.as_bytes())
-    }
-
-    /// [`push_sentence`](Document::push_sentence) for bytes that may not be UTF-8. Invalid bytes
-    /// separate words, because an error would depend on the text.
-    ///
-    /// # Shapes
-    /// `sentence`: any bytes, taken as one sentence.
-    ///
-    /// # Errors
-    /// As [`push_sentence`](Document::push_sentence).
-    ///
-    /// # Cost
-    /// As [`push_sentence`](Document::push_sentence).
-    pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
+    pub fn push_sentence(&mut self, sentence: impl AsRef<[u8]>) -> Result<(), DocumentError> {
         self.check_reads_text()?;
         self.check_room()?;
         self.fill();
-        self.add_text(sentence);
+        self.add_text(sentence.as_ref());
         Ok(())
     }
 
@@ -222,17 +207,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(())
     }
 
-    /// Adds one sentence by its text.
     fn add_text(&mut self, sentence: &[u8]) {
         let mut divisor = self.look_up_features(sentence);
         let mut coordinates: Activations = [0; MAX_WIDTH as usize];
         if let Some(lexicon) = self.lexicon {
-            lexicon.mean(self.backend, sentence, &mut coordinates, |mean| mean);
-            // Both scales are powers of two, so the result is that of `push`.
-            let exponent = lexicon.exponent() + self.scale().exponent();
-            if exponent != 0 {
-                rescale(part_mut(&mut coordinates, ..self.dimension.get()), exponent);
-            }
+            lexicon.mean_at(self.scale(), self.backend, sentence, &mut coordinates);
         }
         self.add_sentence(&mut coordinates, divisor);
         wipe(&mut coordinates);
@@ -252,7 +231,6 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         features.add(self.backend, sentence, weights)
     }
 
-    /// Adds one sentence by its embedding.
     #[inline(never)]
     fn add_embedding(&mut self, embedding: &[f32], divisor: Divisor) {
         let mut coordinates: Activations = [0; MAX_WIDTH as usize];
@@ -284,9 +262,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Records whether the pack recognises this sentence, from its coordinates before a recoder.
     fn recognise(&mut self, coordinates: &Activations, divisor: Divisor) -> Recognised {
-        let bits = coordinates
-            .iter()
-            .fold(0, |bits, coordinate| bits | *coordinate);
+        let bits = coordinates.iter().fold(0, |bits, x| bits | *x);
         let known = !bits.ct_eq(&0) | divisor.is_known();
         let recognised = Recognised {
             divisor,
@@ -343,8 +319,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let embeddings = group.chunks_exact(self.dimension.get());
         let count = embeddings.len();
         let places = sentences.iter_mut().zip(&mut recognised);
+        let factor = section.scale().factor();
         for ((sentence, recognised), embedding) in places.zip(embeddings) {
-            let factor = section.scale().factor();
             self.backend.to_fixed(embedding, factor, sentence);
             *recognised = self.recognise(sentence, Divisor::default());
         }

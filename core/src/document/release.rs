@@ -91,21 +91,17 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Draws a point by projective geometry response and forgets all sentences.
     ///
-    /// The promise is that of [`release_whole_text`](Document::release_whole_text), and estimated
-    /// shares err less if there are many candidates. The point stands for many candidates at once,
-    /// so one release reveals little: use it to count many.
-    ///
-    /// The choice between this and other releases must depend neither on the text nor on its
-    /// length.
+    /// A point stands for many candidates at once, so one release reveals little. Use it to count
+    /// many documents: if there are many candidates, estimated shares err less than by
+    /// [`release_whole_text`](Document::release_whole_text). The choice between this and other
+    /// releases must depend neither on the text nor on its length.
     ///
     /// # Guarantee
-    /// ε-DP for the **whole text**: any two documents whatever, of any number of sentences, give
-    /// every release with probabilities within a factor e^ε of each other. There is no δ. See
-    /// [`projective`](crate::projective) for the proof.
+    /// As [`release_whole_text`](Document::release_whole_text); [`projective`](crate::projective)
+    /// has the proof.
     ///
     /// # Leaks
-    /// As [`Document`]; the work is the same whatever the sentences, and whether or not the pack
-    /// recognises any.
+    /// As [`release_whole_text`](Document::release_whole_text).
     ///
     /// # Errors
     /// As [`release_whole_text`](Document::release_whole_text).

@@ -44,7 +44,7 @@ impl Playground {
     fn read(&mut self, slot: usize, sentences: &[&[u8]]) -> Option<()> {
         self.document.clear();
         for sentence in sentences {
-            self.document.push_sentence_lossy(sentence).ok()?;
+            self.document.push_sentence(sentence).ok()?;
         }
         *self.texts.get_mut(slot)? = Some(Text {
             levels: levels(&self.document),
