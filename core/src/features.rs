@@ -55,12 +55,9 @@ pub struct FeatureKinds {
     pub most: u8,
 }
 
-/// The hash from which a feature starts, beside [`GRAM`] for runs.
-#[derive(Clone, Copy)]
-enum Kind {
-    Word = 1,
-    Pair = 2,
-}
+/// The hashes from which words and pairs start; runs start from [`GRAM`].
+const WORD: u32 = 1;
+const PAIR: u32 = 2;
 
 /// The mark of both ends of a word, which is the number of no character.
 const END: u32 = 0x0011_0000;
@@ -132,7 +129,7 @@ impl<F: Visit> Reader<F> {
             None => {
                 self.length = 0;
                 self.gram(END);
-                Kind::Word as u32
+                WORD
             }
         };
         self.word = Some(step(word, c.into()));
@@ -173,8 +170,7 @@ impl<F: Visit> Reader<F> {
         if self.kinds.pairs
             && let Some(before) = self.before
         {
-            self.visit
-                .visit(finish(step(step(Kind::Pair as u32, before), word)));
+            self.visit.visit(finish(step(step(PAIR, before), word)));
         }
         self.before = Some(word);
     }

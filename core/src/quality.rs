@@ -1,9 +1,9 @@
 //! The measured accuracy of a pack, on public texts that it was not made from.
 //!
 //! The table has the share of releases that name the right candidate, by unit, ε and length of
-//! text. People choose ε and the unit of privacy of an app by it, without looking at private texts.
-//! No program may choose the unit by it, because the maker of a pack is not trusted. It has no
-//! bearing on any guarantee.
+//! text. With it, people choose ε and the unit of privacy of an app without looking at private
+//! texts. No program may choose the unit from this table, because the maker of a pack is not
+//! trusted. No guarantee depends on the table.
 
 use zerocopy::little_endian::{U16, U32};
 
@@ -25,7 +25,7 @@ pub struct Quality<'a> {
     lengths: &'a [U32],
     /// `[2][epsilons][lengths]`, of 65534; 65535: not measured.
     accuracies: &'a [U16],
-    /// `[lengths]`, of 65534 as well: the best candidate, without noise.
+    /// `[lengths]`, of 65534: the best candidate, without noise.
     noiseless: &'a [U16],
 }
 

@@ -93,8 +93,8 @@ pub fn word(text: &str) -> Option<Word> {
 ///
 /// The entry is in lower case and composed. If the piece continues a word, [`CONTINUATION`]
 /// precedes it, unless it starts with a letter of a script without spaces between words. `None` if
-/// no text has such a piece: it is empty, too long, or has a character that is no letter, digit or
-/// mark.
+/// no text has such a piece, because it is empty, too long, or has a character that is not a
+/// letter, digit or mark.
 ///
 /// # Shapes
 /// `text`: any.
@@ -336,15 +336,7 @@ fn compose(cluster: &mut Vec<char, CLUSTER>) {
     let mut ordered = Vec::<(char, u8), DECOMPOSED>::new();
     let mut fits = true;
     for c in cluster.iter() {
-        let (mut first, mut others) = (*c, Vec::<char, 4>::new());
-        while let Some((a, b)) = decomposed(first) {
-            first = a;
-            fits &= b.is_none_or(|b| others.push(b).is_ok());
-        }
-        fits &= insert(&mut ordered, first);
-        while let Some(other) = others.pop() {
-            fits &= insert(&mut ordered, other);
-        }
+        fits &= insert(&mut ordered, *c);
     }
     let mut recomposed = Vec::<char, CLUSTER>::new();
     // The place of the last starter, and the class of the last character after it.
@@ -380,8 +372,12 @@ fn compose(cluster: &mut Vec<char, CLUSTER>) {
     recomposed.zeroize();
 }
 
-/// Inserts a character before those of higher combining classes. Returns whether there was room.
+/// Inserts the characters of a canonical decomposition, each before those of higher combining
+/// classes. Returns whether there was room.
 fn insert(ordered: &mut Vec<(char, u8), DECOMPOSED>, c: char) -> bool {
+    if let Some((first, second)) = decomposed(c) {
+        return insert(ordered, first) & second.is_none_or(|second| insert(ordered, second));
+    }
     // Class 255 stands for a starter (class 0) that composes with the character before it.
     let class = match combining_class(c) {
         u8::MAX => 0,

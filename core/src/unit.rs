@@ -1,9 +1,9 @@
-//! The unit of privacy: the input that a promise lets replace.
+//! The unit of privacy: the part of the input that a promise protects.
 
 use core::fmt;
 
-/// The input that may be replaced in a promise; ε counts for one of these. The ε of different units
-/// cannot be added.
+/// The part of the input that may be replaced in a promise, at a cost of ε. The ε of different
+/// units cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// One sentence, by any other: [`Document::release`](crate::Document::release).

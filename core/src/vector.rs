@@ -10,6 +10,7 @@ use thiserror::Error;
 use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
+use crate::checked::chunk_size;
 use crate::epsilon::Epsilon;
 use crate::integers::at_most;
 use crate::kernels::Backend;
@@ -71,8 +72,7 @@ impl<'a> Projection<'a> {
 
     /// The rows, `[m]` of `[dimension]` integers.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [I16]> + use<'a> {
-        // `parse` requires 1, which the compiler does not know: it would add a panic.
-        self.rows.chunks_exact(self.dimension.max(1))
+        self.rows.chunks_exact(chunk_size(self.dimension))
     }
 
     /// An entry of Φ is its integer times 2^exponent; `-24..=0`.
@@ -217,8 +217,8 @@ impl<'a> VectorMechanism<'a> {
     /// [`Projection::sensitivity`].
     ///
     /// # Errors
-    /// As for [`new`](VectorMechanism::new); [`VectorError::Sensitivity`] if the projection
-    /// stretches distances by more than 2¹².
+    /// [`VectorError::Laplace`] as for [`new`](VectorMechanism::new); [`VectorError::Sensitivity`]
+    /// if the projection stretches distances by more than 2¹².
     pub fn projected(
         projection: Projection<'a>,
         bound_exponent: i32,
@@ -345,14 +345,11 @@ impl<'a> VectorMechanism<'a> {
     }
 
     fn check_length(&self, embedding: &[f32]) -> Result<(), VectorError> {
-        if embedding.len() == self.dimension {
-            Ok(())
-        } else {
-            Err(VectorError::Length {
-                expected: self.dimension,
-                found: embedding.len(),
-            })
+        let (expected, found) = (self.dimension, embedding.len());
+        if found != expected {
+            return Err(VectorError::Length { expected, found });
         }
+        Ok(())
     }
 }
 
@@ -428,22 +425,11 @@ mod tests {
         let mut rng = PublicRng::new(5);
         for exponent in [-24, -13, 0] {
             for extreme in [false, true] {
-                let mut entry = || {
-                    if extreme {
-                        i16::MIN
-                    } else {
-                        rng.next_u32() as i16
-                    }
-                };
-                let row: Vec<i16> = (0..1024).map(|_| entry()).collect();
-                let mut coordinate = || {
-                    if extreme {
-                        -(1 << 61)
-                    } else {
-                        rng.next_u64() as i64 >> 2
-                    }
-                };
-                let x: Vec<i64> = (0..1024).map(|_| coordinate()).collect();
+                let (mut row, mut x) = ([i16::MIN; 1024], [-(1i64 << 61); 1024]);
+                if !extreme {
+                    row.fill_with(|| rng.next_u32() as i16);
+                    x.fill_with(|| rng.next_u64() as i64 >> 2);
+                }
                 let products = row.iter().zip(&x);
                 let exact: i128 = products.map(|(a, b)| i128::from(*a) * i128::from(*b)).sum();
                 let rows: Vec<I16> = row.iter().map(|x| I16::new(*x)).collect();
