@@ -59,7 +59,7 @@ pub struct FeatureKinds {
 const WORD: u32 = 1;
 const PAIR: u32 = 2;
 
-/// The mark of both ends of a word, which is the number of no character.
+/// The mark of both ends of a word; no character has this number.
 const END: u32 = 0x0011_0000;
 
 /// Calls `visit` with the hash of every feature of a text, once for each occurrence.
@@ -312,7 +312,7 @@ impl<'a> Features<'a> {
 /// Characters of ASCII.
 const ASCII: usize = 128;
 
-/// In a text of at most this many bytes all features count, in any order.
+/// All features of a text of at most this length count, so that their order does not matter.
 const FEW_BYTES: usize = 1 << 16;
 
 /// The most features that are pending, because they are looked up together.
@@ -330,8 +330,8 @@ struct Batch<'b, 'a> {
     pending: usize,
     /// The number of features found in the table.
     found: u32,
-    /// Whether runs of characters are hashed together, and characters counted and looked up once at
-    /// the end, because they occur often.
+    /// Whether runs of characters are hashed together, and single characters, which occur often, are
+    /// counted and looked up at the end.
     is_short: bool,
     /// The last characters of the runs to hash next.
     ends: Ends,

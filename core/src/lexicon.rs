@@ -1,11 +1,11 @@
 //! Sentence vectors without a neural runtime.
 //!
 //! A lexicon has one small integer vector per frequent word, distilled on the host from a neural
-//! encoder. The vector of a sentence is the mean of the vectors of its known words. Each has a
-//! weight that falls with the frequency of the word. A sentence without a known word has the zero
-//! vector. Where two neighbouring words mean something other than their sum, such as "not good", a
-//! *phrase* adds the difference. Languages that put no spaces between words, or that build words
-//! from many parts, are matched by longest entries instead of whole words ([`Matching`]).
+//! encoder. The vector of a sentence is the weighted mean of the vectors of its known words. The
+//! weight of a word falls with its frequency. A sentence without a known word has the zero vector.
+//! If two neighbouring words mean something other than their sum, such as "not good", a *phrase*
+//! adds the difference. Languages that put no spaces between words, or that build words from many
+//! parts, are matched by longest entries instead of whole words ([`Matching`]).
 //!
 //! Lookup is a binary search in the mapped pack, and the mean is integer arithmetic. So host and
 //! device agree to the bit, and the vector depends on nothing but the sentence.
@@ -385,17 +385,16 @@ impl<'a> Lexicon<'a> {
         Ok(())
     }
 
-    /// Writes the vector of one sentence to the first coordinates of `out`, each times the factor
-    /// of `scale`: the integers that [`to_fixed`](crate::fixed::to_fixed) makes of
-    /// [`sentence_vector`](Lexicon::sentence_vector).
+    /// Writes [`sentence_vector`](Lexicon::sentence_vector) to the first coordinates of `out`, as
+    /// integers at `scale`: the bits that [`to_fixed`](crate::fixed::to_fixed) would give.
     pub(crate) fn mean_at(&self, scale: Scale, backend: Backend, sentence: &[u8], out: &mut [i16]) {
         let exponent = self.exponent() + scale.exponent();
         self.mean(backend, sentence, out, |mean| rescale(mean, exponent));
     }
 
     /// Writes the vector of one sentence to the first coordinates of `out`. `convert` gets each
-    /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent); a buffer for these
-    /// would take another KiB of stack.
+    /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent), because a buffer for
+    /// integers would take another KiB of stack.
     // `inline(never)`: callers with other buffers would need the stack for both.
     #[inline(never)]
     fn mean<T>(

@@ -147,7 +147,7 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// The lower case of a character. Only İ has one of two characters, an i and a dot, which is left
+/// The lower case of a character. Only İ becomes two characters, an i and a dot; the dot is left
 /// out.
 fn lower(c: char) -> char {
     if c.is_ascii() {
@@ -396,9 +396,9 @@ fn insert(ordered: &mut Vec<(char, u8), DECOMPOSED>, c: char) -> bool {
     fits
 }
 
-/// Cuts the words of `text` into places, by the rules of longest match. At each place `longest`
-/// gets the text from there on, in the form of entries, and returns the entry that it found with
-/// its number of bytes. `visit` gets the entry.
+/// Cuts the words of `text` into places, by the rules of longest match. At each place, `longest`
+/// gets the rest of the run in the form of an entry, and returns the entry that it starts with and
+/// the length of that entry in bytes. `visit` gets the entry.
 pub(crate) fn each_place<T>(
     text: &[u8],
     longest: impl FnMut(&str) -> Option<(T, usize)>,
@@ -421,8 +421,8 @@ pub(crate) fn each_place<T>(
 struct Places<L, V> {
     /// The characters from the next place on, up to the length of an entry.
     run: Deque<char, MAX_WORD_BYTES>,
-    /// Whether these continue a word: the run has a letter or digit before them, and the last of
-    /// those is not of a script without spaces between words.
+    /// Whether these characters continue a word: the run has a letter or digit before them, and the
+    /// last one is not of a script without spaces between words.
     continues: bool,
     longest: L,
     visit: V,

@@ -163,7 +163,7 @@ const TOGETHER: usize = 4;
 /// finite. Clamping shortens distances, so the promise also holds for the original embeddings.
 ///
 /// # Leaks
-/// That a release happened, when, its public parameters, and its duration, see
+/// Metadata: that a release happened, when, with which public parameters, and how long it took; see
 /// [`laplace`](crate::laplace).
 ///
 /// The caller ensures that:
@@ -297,7 +297,8 @@ impl<'a> VectorMechanism<'a> {
         Ok(needed)
     }
 
-    /// Draws the coordinates of a release into it: a buffer for them would take 4 KiB of stack.
+    /// Draws the coordinates of a release into `out`, which is a part of the release: another buffer
+    /// would take 4 KiB of stack.
     pub(crate) fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
         &self,
         embedding: &[f32],
@@ -353,8 +354,8 @@ impl<'a> VectorMechanism<'a> {
     }
 }
 
-/// The exponent of a bound on |Φx| ≤ Δ·B·√d, or the largest exponent of the grid, at which
-/// coordinates are clamped.
+/// The exponent of a bound on |Φx| ≤ Δ·B·√d, at most the largest exponent of the grid. Coordinates
+/// are clamped at this bound.
 fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> i32 {
     let units = u128::from(laplace.sensitivity().units());
     // Below 2^99.

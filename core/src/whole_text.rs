@@ -15,8 +15,8 @@
 //! # Why it is private
 //! The normaliser W₀ + n·W₁ is the same for every text, and the law depends on the text through b
 //! only. So for texts with best outcomes b and b', Pr\[b\] changes by W₁/W₀, Pr\[b'\] by W₀/W₁, and
-//! all others not at all: within e^ε. Any text may replace any other, of any number of sentences,
-//! and none; b may be any function of the text. ∎
+//! all others not at all: within e^ε. Any text may replace any other, with any number of sentences,
+//! even 0, and b may be any function of the text. ∎
 //!
 //! This is randomised response (Warner 1965; Kairouz, Bonawitz and Ramage 2016) over n + 1
 //! outcomes. As levels it is one 0 and n ones, which the engine of [`select`](mod@crate::select)
@@ -56,7 +56,7 @@ use crate::checked::part;
 use crate::epsilon::{Epsilon, MICRO, Micro};
 use crate::select::{Levels, MAX_LEVELS, Ratio, Rule};
 
-/// Levels made at a time.
+/// The number of levels computed at a time.
 const BLOCK: usize = 128;
 
 /// The largest ε of a release: ln 2⁴⁸, rounded up. A larger ε is served as this one.

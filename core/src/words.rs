@@ -339,10 +339,11 @@ fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
     sum.wrapping_add(sum_of_squares(row_rest, rest, &mut differences))
 }
 
-/// The sum of the squares of all `differences`, modulo 2³², after those of the coordinates are set.
+/// Stores the differences of the coordinates in the first `differences`, and returns the sum of the
+/// squares of all `differences`, modulo 2³².
 ///
-/// Storing a fixed number of differences first makes it 1.5 times as fast: compilers then use the
-/// instruction of vector units that adds products of 16 bits in pairs.
+/// A buffer of fixed size makes this 1.5 times as fast, because compilers then use the instruction
+/// of vector units that adds products of 16 bits in pairs.
 #[inline(always)]
 fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     for ((difference, a), b) in differences.iter_mut().zip(a).zip(b) {
@@ -401,8 +402,8 @@ impl Levels for WordLevels<'_> {
 /// The words of one private text: words go in, one private [`BagRelease`] comes out, and the bag is
 /// empty again.
 ///
-/// The bag retains the first `N` words, 2 bytes each, and ignores the rest. Their order does not
-/// matter.
+/// The bag retains the first `N` words, 2 bytes each, and ignores the rest. The order of words does
+/// not matter.
 ///
 /// # Guarantee
 /// [`release`](Bag::release) draws n words with replacement (by frequency), makes each private on
@@ -417,19 +418,19 @@ impl Levels for WordLevels<'_> {
 ///   draw;
 /// - between any two texts, by at most exp(ε·n·(D + q)) if their words can be matched, by
 ///   frequency, with no matched words further apart than D, because a match is a way to draw from
-///   both at once. So the number of words in the text is protected like the words. (Positions are
-///   drawn from 128 bits, so texts of different length add a factor within e^(n·2⁻¹¹⁰).) A text
+///   both texts at once. So the number of words in the text is protected like the words. (Positions
+///   are drawn from 128 bits, so texts of different length add a factor within e^(n·2⁻¹¹⁰).) A text
 ///   without words counts as the fallback word.
 ///
-/// For [`WordMechanism::LaplaceNearest`] the loss of each word is that of
-/// [`laplace`](crate::laplace) instead of ε·(dist + q), and its δ counts for each.
+/// For [`WordMechanism::LaplaceNearest`], each word has the loss and the δ of
+/// [`laplace`](crate::laplace) instead of the loss ε·(dist + q).
 ///
 /// *Proof.* For given draws the release is a function of n independent outcomes that forgets their
 /// order, so any pairing may be used, and factors multiply. A mixture over draws has at most the
 /// largest factor. ∎
 ///
 /// # Leaks
-/// - That a release happened, when, its number of words n, its pack, its mechanism and its ε.
+/// - Metadata: that a release happened, when, with which n, pack, mechanism and ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word, for observers on
 ///   the device. [`release`](Bag::release) does the same work whatever the words and their number,
 ///   except for the addresses of the drawn words and the quarter of the vocabulary with each

@@ -1,7 +1,6 @@
 //! A private document between its first sentence and its release.
 //!
-//! [`push`](Document::push) and its siblings are in `document/push.rs`, the releases in
-//! `document/release.rs`; this file has what both share.
+//! This file has the state that `document/push.rs` fills and `document/release.rs` draws from.
 
 use core::fmt;
 use core::num::NonZero;
@@ -195,7 +194,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.backend = backend;
     }
 
-    /// Sets up the state, unless it is.
+    /// Sets up the state if it has no rows yet.
     fn fill(&mut self) {
         self.state.fill(self.candidates.rows(P));
     }

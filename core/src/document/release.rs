@@ -1,4 +1,4 @@
-//! Releases of a document, each under a fresh key, and the laws that they are drawn by.
+//! Releases of a document: the checks of the grant, a fresh key, and the draw by each mechanism.
 
 use core::num::NonZero;
 use core::ops::Range;
@@ -162,8 +162,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         }
     }
 
-    /// The ratio between the weights of neighbouring levels in [`release`](Document::release).
-    /// Public, because it depends on ε and the pack only.
+    /// The ratio between the weights of neighbouring levels in [`release`](Document::release). It
+    /// depends only on ε and the pack, so it is public.
     pub fn ratio(&self, epsilon: Epsilon) -> Ratio {
         match self.candidates {
             Candidates::Depth(_) => Ratio::per_step(epsilon, NonZero::<u8>::MIN),
@@ -171,8 +171,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         }
     }
 
-    /// The ε of [`release`](Document::release) if the whole text is replaced. Public, because it
-    /// depends on ε, the rule and the pack only. See [`whole_text`](crate::whole_text).
+    /// The ε of [`release`](Document::release) if the whole text is replaced. It depends only on ε,
+    /// the rule and the pack, so it is public. See [`whole_text`](crate::whole_text).
     pub fn whole_text_epsilon(&self, epsilon: Epsilon, rule: Rule) -> Micro {
         match self.candidates {
             Candidates::Depth(section) => {
