@@ -834,9 +834,7 @@ fn text_is_pushed_sentence_by_sentence() {
     let mut whole: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
     let mut single: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
     assert_eq!(whole.push_text(b"The dog\xff sleeps. Tea? --- "), Ok(2));
-    single
-        .push_sentence(b"The dog\xff sleeps.")
-        .expect("room");
+    single.push_sentence(b"The dog\xff sleeps.").expect("room");
     single.push_sentence("Tea?").expect("room");
     assert_eq!(whole.sentence_count(), 2);
     assert_eq!(levels_of(&whole), levels_of(&single));
