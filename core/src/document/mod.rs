@@ -99,19 +99,24 @@ impl<'p> Candidates<'p> {
     // `inline(never)`: inlined, the document is built elsewhere and copied over the stack.
     #[inline(never)]
     fn from_pack(pack: &Pack<'p>, most: usize) -> Result<Self, DocumentError> {
-        match (pack.scores(), pack.depth()) {
-            (Some(section), _) if section.layout(most).rows() <= most => Ok(Self::Scores(section)),
-            (Some(section), _) => Err(DocumentError::TooManyCandidates {
-                found: section.candidate_count(),
-                limit: section.limit(most),
-            }),
-            (None, Some(section)) if section.direction_count() <= most => Ok(Self::Depth(section)),
-            (None, Some(section)) => Err(DocumentError::TooManyDirections {
-                found: section.direction_count(),
-                limit: most,
-            }),
-            (None, None) => Err(DocumentError::NoCandidates),
+        let candidates = match (pack.scores(), pack.depth()) {
+            (Some(section), _) => Self::Scores(section),
+            (None, Some(section)) => Self::Depth(section),
+            (None, None) => return Err(DocumentError::NoCandidates),
+        };
+        if candidates.rows(most) > most {
+            return Err(match candidates {
+                Self::Depth(section) => DocumentError::TooManyDirections {
+                    found: section.direction_count(),
+                    limit: most,
+                },
+                Self::Scores(section) => DocumentError::TooManyCandidates {
+                    found: section.candidate_count(),
+                    limit: section.limit(most),
+                },
+            });
         }
+        Ok(candidates)
     }
 
     /// The rows of state that a document with at most `most` rows uses.
