@@ -8,8 +8,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Builds nothing beyond `cargo doc --workspace --all-features`.
-RUSTDOC=$PWD/tests/public-api/rustdoc RUSTDOCFLAGS="-Zunstable-options --output-format json" \
+# Builds nothing beyond `cargo doc --workspace --all-features`. Warnings: broken links, public items without
+# documentation.
+RUSTDOC=$PWD/tests/public-api/rustdoc RUSTDOCFLAGS="-D warnings -Zunstable-options --output-format json" \
     cargo doc --quiet --workspace --no-deps --all-features
 UNDERTONE_RUSTDOC_JSON=${CARGO_TARGET_DIR:-target}/doc
 UNDERTONE_RUSTDOC_JSON=$(cd "$UNDERTONE_RUSTDOC_JSON" && pwd)
