@@ -5,11 +5,10 @@
 //! | `.jsonl`, `.ndjson` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
 //! | `.tsv` | label, tab, text; a header line and labels in quotation marks are refused |
 //!
-//! Both may be gzipped under any name; a file whose name ends in `.gz` must be. Files are UTF-8. A
-//! byte order mark at the start, carriage returns at line ends and blank lines are skipped. An
-//! empty label counts as none. A document without an id gets `line-N`, with N counted from 1.
-//! [`Corpus::fields`] reads other fields of the object. The command line also reads Parquet and
-//! CSV, as such lines.
+//! Both may be gzipped under any name. Files are UTF-8. A byte order mark at the start, carriage
+//! returns at line ends and blank lines are skipped. An empty label counts as none. A document
+//! without an id gets `line-N`, with N counted from 1. [`Corpus::fields`] reads other fields of the
+//! object. The command line also reads Parquet and CSV, as such lines.
 //!
 //! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is an error with the
 //! line's number, and it ends the reading. Nothing is skipped, because a pack of half a corpus
@@ -18,10 +17,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use serde_json::value::RawValue;
 
 use crate::error::{Cause, Error, LineProblem, Result};
@@ -72,6 +70,14 @@ pub struct CorpusDocument {
     /// The id and the fields named in [`Corpus::keep`], as members of a JSON object with their
     /// values as written. Empty unless requested.
     pub kept: String,
+}
+
+impl CorpusDocument {
+    /// Whether the file gives no id, or one that is the same as the number of the line.
+    #[doc(hidden)]
+    pub fn has_line_id(&self) -> bool {
+        self.id == line_id(self.line)
+    }
 }
 
 /// Omits the text, which may be private.
@@ -137,16 +143,8 @@ impl Corpus {
                 return Err(foreign.unwrap_or(Cause::UnknownCorpusFormat { path }.into()));
             }
         };
-        let gzipped = path
-            .extension()
-            .is_some_and(|end| end.eq_ignore_ascii_case("gz"));
         let source = source(File::open(&path).map_err(Error::io("open", &path))?);
-        let reader: Box<dyn BufRead + Send> = if gzipped {
-            let (source, _) = foreign::text(source).map_err(Error::io("read", &path))?;
-            Box::new(BufReader::new(MultiGzDecoder::new(source)))
-        } else {
-            unzipped(source).map_err(Error::io("read", &path))?
-        };
+        let reader = unzipped(source).map_err(Error::io("read", &path))?;
         Ok(Self::of(path, format, reader))
     }
 
@@ -291,7 +289,8 @@ fn from_tsv(
     if number == 1 && names_columns(line, names) {
         return Err(LineProblem::Header);
     }
-    let is_quoted = label.len() > 1 && label.starts_with('"') && label.ends_with('"');
+    let is_in = |mark| label.len() > 1 && label.starts_with(mark) && label.ends_with(mark);
+    let is_quoted = is_in('"') || is_in('\'');
     if is_public && is_quoted {
         return Err(LineProblem::QuotedLabel);
     }

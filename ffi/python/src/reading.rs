@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use undertone::error::{Cause, Error, Result};
-use undertone::files::fields::Twice;
-use undertone::files::fields::plain;
+use undertone::files::fields::{Absent, Twice, no_such_field};
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::release::lines::{BadLine, ReleaseLine};
 use undertone_core::release::Release;
 use undertone_estimate::counts::{Format, Reason};
-use undertone_tables::releases_of;
+use undertone_tables::{names_of, releases_of};
 
 use crate::arguments::{Name, listed};
 use crate::counts::form;
@@ -47,15 +46,22 @@ impl Found {
             .chain(columns.iter().map(String::as_str))
             .collect();
         let mut lines = releases_of(path, form, Some(&wanted))?;
+        let mut absent = Absent::new(columns);
+        if let Some(names) = names_of(path, form)? {
+            // A column of a table may have no values.
+            absent = Absent::new(&[]);
+            if let Some(name) = columns.iter().find(|name| !names.contains(name)) {
+                return Err(no_such_field(path, "column", name, &names));
+            }
+        }
         while let Some(line) = lines.next_line()? {
-            let text = line.text.map(plain);
-            let parsed = text
-                .as_ref()
-                .map_err(|problem| *problem)
-                .and_then(|text| ReleaseLine::parse(text));
-            let kept = parsed
-                .map_err(Reason::Line)
-                .and_then(|line| Ok((line.release, values(&line, columns)?)));
+            let text = line.text.map_err(Reason::Line);
+            let kept = text.and_then(|text| {
+                ReleaseLine::with(text, |line| {
+                    absent.look_at(&line.fields);
+                    Ok((line.release, values(&line, columns)?))
+                })
+            });
             match kept {
                 Err(reason) => found.reject(reason),
                 Ok((release, values)) => {
@@ -66,6 +72,7 @@ impl Found {
                 }
             }
         }
+        absent.check(path)?;
         Ok(found)
     }
 

@@ -102,7 +102,7 @@ fn lines(data: &[u8]) {
             continue;
         };
         let mut seen = HashSet::new();
-        let once = fields.0.iter().all(|(name, _)| seen.insert(name.clone()));
+        let once = fields.0.iter().all(|(name, _)| seen.insert(name.text()));
         // JSON may read more digits of a number than a program has.
         if once && !fields.0.is_empty() && serde_json::from_str::<Value>(line).is_ok() {
             wanted.push((line, fields));
@@ -115,7 +115,7 @@ fn lines(data: &[u8]) {
     // A table without that column is refused.
     if !wanted
         .iter()
-        .any(|(_, own)| own.0.iter().any(|(name, _)| name == "release"))
+        .any(|(_, own)| own.0.iter().any(|(name, _)| *name == *"release"))
     {
         written = written.replacen('{', "{\"release\":\"\",", 1);
     }
@@ -128,7 +128,7 @@ fn lines(data: &[u8]) {
         // In CSV a carriage return in a name is taken for the end of a line of old programs, and
         // refused.
         let mut names = wanted.iter().flat_map(|(_, own)| own.0.iter());
-        if name == "t.csv" && names.any(|(own, _)| own.contains('\r')) {
+        if name == "t.csv" && names.any(|(own, _)| own.text().contains('\r')) {
             continue;
         }
         let path = folder.path().join(name);
@@ -139,10 +139,10 @@ fn lines(data: &[u8]) {
             let line = line.as_ref().expect("UTF-8 was written");
             let found: Value = serde_json::from_str(line).expect("a line is JSON");
             for (field, value) in &fields.0 {
-                if kinds.iter().any(|(known, _)| known == field) {
+                if kinds.iter().any(|(known, _)| *field == **known) {
                     continue;
                 }
-                same(found.get(&**field), value.get(), name);
+                same(found.get(&*field.text()), value.get(), name);
             }
         }
     }

@@ -185,7 +185,7 @@ impl FieldArgs {
                 Some(Ok(document)) => {
                     is_whole = true;
                     label = label.take().filter(|_| document.label.is_none());
-                    id = id.take().filter(|_| has_no_id(document));
+                    id = id.take().filter(|_| document.has_line_id());
                     next
                 }
                 None if is_whole => {
@@ -200,11 +200,6 @@ impl FieldArgs {
             }
         })
     }
-}
-
-/// Whether the id of a document is the number of its line.
-pub fn has_no_id(document: &CorpusDocument) -> bool {
-    document.id == format!("line-{}", document.line)
 }
 
 /// An error that names the fields of a file.
@@ -234,7 +229,10 @@ fn fields_of(path: &Path) -> Result<Vec<String>> {
     let first = lines.find(|line| !line.trim().is_empty());
     let first = first.unwrap_or_default();
     let line = first.trim_start_matches('\u{feff}');
-    let names = |fields: Fields<'_>| fields.0.iter().map(|(name, _)| name.to_string()).collect();
+    let names = |fields: Fields<'_>| {
+        let names = fields.0.iter().map(|(name, _)| name.text().into_owned());
+        names.collect()
+    };
     Ok(serde_json::from_str(line).map(names).unwrap_or_default())
 }
 

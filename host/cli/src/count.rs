@@ -212,7 +212,12 @@ impl Arguments {
                 let reasons = reasons + &place_of_rejects(self.rejected.as_deref());
                 return Err(Error::from(Cause::NothingCounted { reasons }));
             }
-            Err(other) => return Err(Error::from(other)),
+            Err(other) => {
+                if self.releases.inputs.iter().any(|path| is_stream(path)) {
+                    commit(aside)?;
+                }
+                return Err(Error::from(other));
+            }
         };
         // All are on the disk before one of them gets its name.
         if let Some(file) = &mut aside {

@@ -13,7 +13,6 @@ use clap::Args;
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::fields::plain;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::unit::Unit;
@@ -126,9 +125,11 @@ impl Packs {
         let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
         out.push(b'{');
         for (name, value) in &line.fields.0 {
-            match ADDED.contains(&&**name) {
-                true => push_json(out, &free_name(name, line)),
-                false => push_json(out, name),
+            let text = name.text();
+            if ADDED.contains(&&*text) {
+                push_json(out, &free_name(&text, line));
+            } else {
+                out.extend_from_slice(name.as_written().as_bytes());
             }
             out.push(b':');
             out.extend_from_slice(value.get().as_bytes());
@@ -160,7 +161,7 @@ impl Packs {
 /// A name for a field of the input that has one of those added: no other field of the line has it.
 fn free_name(name: &str, line: &ReleaseLine<'_>) -> String {
     let mut free = format!("input_{name}");
-    while line.fields.0.iter().any(|(other, _)| *other == free) {
+    while line.fields.0.iter().any(|(other, _)| *other == *free) {
         free.insert_str(0, "input_");
     }
     free
@@ -233,14 +234,14 @@ impl Decoded {
     }
 
     fn push(&mut self, line: &[u8], number: u64, packs: &Packs) -> Result<(), BadLine> {
-        let text = plain(Lines::text_of(line, number)?);
-        let line = ReleaseLine::parse(&text)?;
-        let found = packs.decode(&line, &mut self.text);
-        if found == Err(BadLine::OtherPack) {
-            let pack = &mut self.rejected.pack;
-            pack.get_or_insert(line.release.pack_id());
-        }
-        found.map(|()| self.lines += 1)
+        ReleaseLine::with(Lines::text_of(line, number)?, |line| {
+            let found = packs.decode(&line, &mut self.text);
+            if found == Err(BadLine::OtherPack) {
+                let pack = &mut self.rejected.pack;
+                pack.get_or_insert(line.release.pack_id());
+            }
+            found.map(|()| self.lines += 1)
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use undertone_core::ledger::{Cost, LedgerError};
 use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
-use crate::args::{TextArgs, has_no_id, no_such_field};
+use crate::args::{TextArgs, no_such_field};
 use crate::files::nameless;
 use crate::paths::{Paths, is_stream};
 
@@ -163,13 +163,13 @@ struct Absent<'a> {
 
 impl Absent<'_> {
     fn look_at(&mut self, document: &CorpusDocument) {
-        self.id = self.id && has_no_id(document);
+        self.id = self.id && document.has_line_id();
         if self.kept.is_empty() {
             return;
         }
         let kept = format!("{{{}}}", document.kept);
         if let Ok(fields) = serde_json::from_str::<Fields<'_>>(&kept) {
-            let is_there = |name: &str| fields.0.iter().any(|(own, _)| own == name);
+            let is_there = |name: &str| fields.0.iter().any(|(own, _)| *own == *name);
             self.kept.retain(|name| !is_there(name));
         }
     }

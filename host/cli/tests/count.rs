@@ -248,6 +248,34 @@ fn slices_are_fields_and_columns() {
     }
 }
 
+/// What comes through a pipe is nowhere else, so it is set aside even if the slice is mistyped.
+#[test]
+fn a_mistyped_slice_is_named_and_loses_nothing() {
+    let (folder, records) = prepared();
+    let path = folder.path();
+    let input = lines(&records);
+    let arguments = [
+        "count",
+        "--in",
+        "-",
+        "--by",
+        "dya",
+        "--rejected",
+        "r.jsonl",
+        "--out",
+        "c.csv",
+    ];
+    let output = common::fed(path, &arguments, input.as_bytes());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        error.contains("no field `dya`, only day, id, of, release;"),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(path.join("r.jsonl")).unwrap(), input);
+    assert!(!path.join("c.csv").exists());
+}
+
 #[test]
 fn rejects_are_set_aside_and_never_stop() {
     let (folder, records) = prepared();

@@ -378,6 +378,31 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
     }
 }
 
+/// All fields are copied as they are written, whatever their names.
+#[test]
+fn names_with_half_a_surrogate_pair_are_copied() {
+    let folder = prepared();
+    let folder = folder.path();
+    let release = [
+        "privatize",
+        "--pack",
+        "new.pack",
+        "--epsilon",
+        "9",
+        "--in",
+        "-",
+        "--out",
+        "-",
+    ];
+    let text = br#"{"text":"My doctor called.","id":1,"\ud83d":"\ud83d"}"#;
+    let released = String::from_utf8(fed(folder, &release, text).stdout).unwrap();
+    let given = released.replacen('{', r#"{"\ud800":NaN,"a\udc00":1,"a\u0062":2,"#, 1);
+    let decode = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
+    let decoded = String::from_utf8(fed(folder, &decode, given.as_bytes()).stdout).unwrap();
+    let start = r#"{"\ud800":null,"a\udc00":1,"a\u0062":2,"id":1,"#;
+    assert!(decoded.starts_with(start), "{decoded}");
+}
+
 #[test]
 fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     let folder = prepared();

@@ -323,7 +323,7 @@ fn slices_are_columns_and_nulls_are_rejected() {
 
     for (by, parts) in [
         ("dya", ["`dya`", "release, day, country"]),
-        ("of", ["`of`", "--by names columns"]),
+        ("of", ["no column `of`", "only release"]),
     ] {
         let error = count(&file, &[by]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Input);
@@ -464,6 +464,51 @@ fn counts_are_written_and_read_in_both_forms() {
     let none = counts.by(&[]).unwrap();
     assert_eq!(none.total(), counts.total());
     assert!(none.groups().all(|group| group.slice.is_empty()));
+}
+
+/// A mistyped field would reject every release, or make one slice of them.
+#[test]
+fn a_slice_that_no_line_has_names_the_fields_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let digits = hex::encode(record(1));
+    let line = |fields: &str| format!("{{{fields}\"release\":\"{digits}\"}}\n");
+    let day = line("\"day\":1,\"user\":{\"land\":\"x\"},");
+    let file = path(&folder, "a.jsonl");
+    fs::write(&file, format!("not JSON\n{day}{}", line("\"other\":2,"))).unwrap();
+    let table = path(&folder, "a.csv");
+    fs::write(&table, format!("day,empty,release\n1,,{digits}\n")).unwrap();
+    for (file, name, part) in [
+        (&file, "dya", "no field `dya`, only day, user, release;"),
+        (&file, "user.town", "no field `user.town`, only day, user"),
+        (&file, "Day", "but `day`, which differs in capitals"),
+        (&table, "dya", "no column `dya`, only day, empty, release;"),
+        (&table, "Day", "but `day`, which differs in capitals"),
+    ] {
+        let error = count(file, &[name]).unwrap_err().to_string();
+        assert!(error.contains(part), "no \"{part}\" in: {error}");
+        assert!(!error.contains("--"), "{error}");
+    }
+    // One line is enough, and a column of empty cells is a column.
+    for (file, name, rejected) in [
+        (&file, "user.land", 2),
+        (&file, "other", 2),
+        (&table, "empty", 1),
+    ] {
+        let (counted, _) = count(file, &[name]).unwrap();
+        assert_eq!(counted.rejected.total(), rejected, "{name}");
+    }
+}
+
+/// Fields that nobody asked for may have any name.
+#[test]
+fn names_with_half_a_surrogate_pair_are_no_hindrance() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = path(&folder, "a.jsonl");
+    let release = hex::encode(record(1));
+    let line = format!(r#"{{"\ud800":1,"a\udc00":NaN,"day":"x","release":"{release}"}}"#);
+    fs::write(&file, line).unwrap();
+    let (counted, aside) = count(&file, &["day"]).unwrap();
+    assert_eq!((counted.counts.total(), aside.as_str()), (1, ""));
 }
 
 #[test]

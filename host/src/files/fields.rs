@@ -2,17 +2,44 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object, in order, duplicates included, with values as written. Names without
-/// escapes borrow from the line: copying them takes longer than reading millions of lines.
-pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
+use crate::error::{Cause, Error, Result};
 
-/// A name that borrows from the line; serde copies a plain `Cow`.
-#[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+/// The fields of an object in their order, with repetitions. Names and values are slices of the
+/// text: copies would take longer than parsing.
+pub struct Fields<'a>(pub Vec<(Name<'a>, &'a RawValue)>);
+
+/// The name of a field, as it is written in JSON.
+#[derive(Clone, Copy, serde::Deserialize)]
+pub struct Name<'a>(#[serde(borrow)] &'a RawValue);
+
+impl<'a> Name<'a> {
+    /// The name in quotation marks, with its escapes.
+    pub fn as_written(self) -> &'a str {
+        self.0.get()
+    }
+
+    /// The name. Half a surrogate pair has no text, so a name with one keeps its escapes.
+    pub fn text(self) -> Cow<'a, str> {
+        let written = self.as_written();
+        let inside = &written[1..written.len() - 1];
+        if !inside.contains('\\') {
+            return Cow::Borrowed(inside);
+        }
+        let text = serde_json::from_str(written);
+        text.map_or(Cow::Borrowed(inside), Cow::Owned)
+    }
+}
+
+impl PartialEq<str> for Name<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.text() == other
+    }
+}
 
 /// A field is given twice, so the value is ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +51,8 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// [`Twice`] if the field is ambiguous.
-    pub fn find(&self, path: &str) -> Result<Option<&'a RawValue>, Twice> {
-        let mut found = self.0.iter().filter(|(name, _)| name == path);
+    pub fn find(&self, path: &str) -> std::result::Result<Option<&'a RawValue>, Twice> {
+        let mut found = self.0.iter().filter(|(name, _)| *name == *path);
         match (found.next(), found.next()) {
             (Some(_), Some(_)) => return Err(Twice),
             (Some((_, value)), None) => return Ok(Some(value)),
@@ -46,7 +73,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Pairs;
 
         impl<'de> Visitor<'de> for Pairs {
@@ -56,10 +83,13 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((Name(name), value)) = map.next_entry()? {
-                    fields.push((name, value));
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
                 }
                 Ok(Fields(fields))
             }
@@ -67,6 +97,77 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
         deserializer.deserialize_map(Pairs)
     }
+}
+
+/// Requested fields that no line has had so far.
+pub struct Absent {
+    names: Vec<String>,
+    /// The fields of one line, for the error.
+    present: Vec<String>,
+}
+
+impl Absent {
+    /// Starts with all requested fields.
+    pub fn new(names: &[String]) -> Self {
+        Self {
+            names: names.to_vec(),
+            present: Vec::new(),
+        }
+    }
+
+    /// Removes the fields that a line has.
+    pub fn look_at(&mut self, fields: &Fields<'_>) {
+        if self.names.is_empty() {
+            return;
+        }
+        self.names
+            .retain(|name| matches!(fields.find(name), Ok(None)));
+        if self.present.is_empty() {
+            let names = fields.0.iter().map(|(name, _)| name.text().into_owned());
+            self.present = names.collect();
+        }
+    }
+
+    /// Adds the lines that another thread looked at.
+    pub fn merge(&mut self, other: Self) {
+        if self.present.is_empty() {
+            *self = other;
+        } else if !other.present.is_empty() {
+            self.names.retain(|name| other.names.contains(name));
+        }
+    }
+
+    /// Refuses a field that none of the lines had, if there were any.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
+    pub fn check(&self, path: &Path) -> Result<()> {
+        match self.names.first() {
+            Some(name) if !self.present.is_empty() => {
+                Err(no_such_field(path, "field", name, &self.present))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error that names the fields or columns of a file, at most 30 of them.
+pub fn no_such_field(path: &Path, kind: &str, name: &str, present: &[String]) -> Error {
+    let lower = name.to_lowercase();
+    let other_case = present.iter().find(|own| own.to_lowercase() == lower);
+    let problem = match other_case {
+        Some(other) => format!(
+            "it has no {kind} `{name}`, but `{other}`, which differs in capitals; name that one"
+        ),
+        None => format!(
+            "it has no {kind} `{name}`, only {}; name another",
+            present[..present.len().min(30)].join(", ")
+        ),
+    };
+    Error::from(Cause::Table {
+        path: path.to_owned(),
+        problem,
+    })
 }
 
 /// Replaces by null the numbers that JSON lacks and Python writes, NaN and infinities. Returns
@@ -101,13 +202,6 @@ pub fn without_nan(line: &str) -> Option<String> {
     }
     written += rest;
     (written != line).then_some(written)
-}
-
-/// [`without_nan`], with a quick test for lines that need no change.
-pub fn plain(line: &str) -> Cow<'_, str> {
-    let may_have = line.contains("NaN") || line.contains("Infinity");
-    let plain = if may_have { without_nan(line) } else { None };
-    plain.map_or(Cow::Borrowed(line), Cow::Owned)
 }
 
 /// Writes a text as a JSON string.
@@ -168,5 +262,18 @@ mod tests {
             assert_eq!(find(path), Ok(value), "{path}");
         }
         assert_eq!([find("t"), find("o.t")], [Err(Twice); 2]);
+    }
+
+    #[test]
+    fn names_with_half_a_surrogate_pair_do_not_hide_other_fields() {
+        let line = r#"{"\ud800": 1, "\udc00\ud83d": {"\udfff": 2, "b": 3}, "\ud83d\ude00": 4, "a\u0062": 5}"#;
+        let fields: Fields<'_> = serde_json::from_str(line).unwrap();
+        let texts: Vec<_> = fields.0.iter().map(|(name, _)| name.text()).collect();
+        assert_eq!(texts, [r"\ud800", r"\udc00\ud83d", "\u{1f600}", "ab"]);
+        assert_eq!(fields.0[0].0.as_written(), r#""\ud800""#);
+        for (path, value) in [("\u{1f600}", "4"), ("ab", "5"), (r"\udc00\ud83d.b", "3")] {
+            let found = fields.find(path).unwrap().map(RawValue::get);
+            assert_eq!(found, Some(value), "{path}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use undertone_core::release::Release;
 
 use crate::error::{Error, Result};
-use crate::files::fields::Fields;
+use crate::files::fields::{Fields, without_nan};
 use crate::files::lines::unzipped;
 
 /// The longest line, in bytes: enough for a release with a long id.
@@ -17,6 +17,9 @@ pub const LINE_LIMIT: usize = 1 << 20;
 /// The single field name that stands for a CSV record with an unclosed quotation mark.
 #[doc(hidden)]
 pub const UNCLOSED: &str = "a quotation mark is not closed";
+
+/// The field of the release.
+const RELEASE: &str = "release";
 
 /// A fault of a line in a file of releases. The messages do not quote the line, which may be a
 /// private text.
@@ -279,9 +282,9 @@ impl<'a> ReleaseLine<'a> {
     /// Linear in the line.
     pub fn parse(line: &'a str) -> Result<Self, BadLine> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
-        let mut releases = fields.0.iter().filter(|(name, _)| name == "release");
+        let mut releases = fields.0.iter().filter(|(name, _)| *name == *RELEASE);
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
-            let is_unclosed = matches!(&fields.0[..], [(name, _)] if name == UNCLOSED);
+            let is_unclosed = matches!(&fields.0[..], [(name, _)] if *name == *UNCLOSED);
             return Err(match is_unclosed {
                 true => BadLine::Unclosed,
                 false => BadLine::NoRelease,
@@ -296,6 +299,26 @@ impl<'a> ReleaseLine<'a> {
         hex::decode_to_slice(&*release, &mut bytes).map_err(|_| BadLine::NotHexadecimal)?;
         let release = Release::from_bytes(&bytes).map_err(|_| BadLine::NotARelease)?;
         Ok(Self { release, fields })
+    }
+
+    /// Parses a line for `work`. Fields that nobody asked for may be NaN, which Python writes and
+    /// JSON does not have; `work` then gets null.
+    ///
+    /// # Errors
+    /// [`BadLine`], and errors of `work`.
+    #[doc(hidden)]
+    pub fn with<T, E: From<BadLine>>(
+        line: &str,
+        work: impl FnOnce(ReleaseLine<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        // Few lines have a NaN, so it is looked for only in lines that do not parse.
+        match ReleaseLine::parse(line) {
+            Err(BadLine::NotJson) => {
+                let line = without_nan(line).ok_or(BadLine::NotJson)?;
+                work(ReleaseLine::parse(&line)?)
+            }
+            parsed => work(parsed?),
+        }
     }
 }
 
@@ -385,8 +408,9 @@ mod tests {
         );
         let Fields(fields) =
             serde_json::from_str("{\"id\": 1.50, \"a\\u0062\": [1,  2], \"id\":null}").unwrap();
-        let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (&**n, v.get())).collect();
-        assert_eq!(fields, [("id", "1.50"), ("ab", "[1,  2]"), ("id", "null")]);
+        let fields: Vec<_> = fields.iter().map(|(n, v)| (n.text(), v.get())).collect();
+        let expected = [("id", "1.50"), ("ab", "[1,  2]"), ("id", "null")];
+        assert!(fields.iter().map(|(n, v)| (&**n, *v)).eq(expected));
     }
 
     proptest::proptest! {

@@ -148,19 +148,19 @@ fn lines_of(
 /// # Errors
 /// Errors of [`releases`].
 pub fn names(path: &Path) -> Result<Option<Vec<String>>> {
-    match Form::of(path) {
-        Some(Form::Parquet) => rows::names(path).map(Some),
-        Some(Form::Csv) => names_of_csv(path).map(Some),
-        _ => Ok(None),
-    }
+    Form::of(path).map_or(Ok(None), |form| names_of(path, form))
 }
 
-/// Column names of a CSV file.
+/// As [`names`], for a file of this form, whatever its name.
 ///
 /// # Errors
 /// Errors of [`releases`].
-pub fn names_of_csv(path: &Path) -> Result<Vec<String>> {
-    cells::names(path, source(path, false)?)
+pub fn names_of(path: &Path, form: Form) -> Result<Option<Vec<String>>> {
+    match form {
+        Form::Parquet => rows::names(path).map(Some),
+        Form::Csv => cells::names(path, source(path, false)?).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// Produces lines, one by one.

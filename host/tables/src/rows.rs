@@ -13,10 +13,11 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::Type;
 use undertone::error::Result;
+use undertone::files::fields::no_such_field;
 use undertone::progress::Progress;
 
 use crate::columns::{self, DAMAGED, Form, Pages, Values, damage, guarded, packed, said, unusable};
-use crate::{RELEASE, Source, Stream, other_case, push_text};
+use crate::{RELEASE, Source, Stream, push_text};
 
 /// Rows per batch. Texts may have 16 MiB, so a batch can have a gigabyte.
 const ROWS: usize = 64;
@@ -103,16 +104,7 @@ pub(crate) fn open(
         let named = |missing: &str| {
             let columns = schema.columns().iter();
             let columns: Vec<String> = columns.map(|column| column.path().string()).collect();
-            let problem = match other_case(missing, &columns) {
-                Some(name) => format!(
-                    "it has no column `{missing}`, but `{name}`, which differs in capitals; name that one"
-                ),
-                None => format!(
-                    "it has no column `{missing}`, only {}; name another",
-                    columns[..columns.len().min(30)].join(", ")
-                ),
-            };
-            unusable(path, &problem)
+            no_such_field(path, "column", missing, &columns)
         };
         if tree.leaves.is_empty() {
             let wanted = wanted.unwrap_or_default().join(", ");

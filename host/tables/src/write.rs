@@ -131,13 +131,16 @@ impl Table {
     /// Records the columns of a line and the types of its values.
     fn learn(&self, columns: &mut Vec<Column>, fields: &Fields<'_>) -> io::Result<()> {
         for (name, value) in &fields.0 {
-            let known = columns.iter().position(|column| column.name == *name);
+            let known = columns.iter().position(|column| *name == column.name[..]);
             let place = known.unwrap_or_else(|| {
                 // Columns beyond the limit are an error, so they need no types.
                 if columns.len() <= COLUMNS {
                     let kinds = self.kinds.iter();
-                    let mut kinds = kinds.filter(|(known, _)| known == name);
-                    columns.push(Column::new(name, kinds.next().map(|(_, kind)| *kind)));
+                    let mut kinds = kinds.filter(|(known, _)| *name == **known);
+                    columns.push(Column::new(
+                        &name.text(),
+                        kinds.next().map(|(_, kind)| *kind),
+                    ));
                 }
                 columns.len() - 1
             });
@@ -166,7 +169,7 @@ fn each(
 
 /// The value of a column in a line; the last one if the name repeats.
 fn value<'a>(fields: &Fields<'a>, name: &str) -> Option<&'a str> {
-    let own = fields.0.iter().rev().find(|(own, _)| own == name);
+    let own = fields.0.iter().rev().find(|(own, _)| *own == *name);
     own.map(|(_, value)| RawValue::get(value))
         .filter(|value| *value != "null")
 }

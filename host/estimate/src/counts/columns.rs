@@ -7,6 +7,7 @@ use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use undertone::error::Result;
+use undertone::files::fields::no_such_field;
 use undertone::progress::Progress;
 use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
@@ -151,17 +152,13 @@ pub(crate) fn count<'a>(
 ) -> Result<Vec<Thread<'a>>> {
     let file = open(path)?;
     let schema = file.metadata().file_metadata().schema_descr();
-    let wanted = |name: &str, advice: &str| {
+    let wanted = |name: &str| {
         place(schema, name).ok_or_else(|| {
             let all = schema.columns().iter().map(|column| column.path().string());
-            let all = all.take(30).collect::<Vec<_>>().join(", ");
-            unusable(
-                path,
-                &format!("it has no column `{name}`, only {all}; {advice}"),
-            )
+            no_such_field(path, "column", name, &all.collect::<Vec<_>>())
         })
     };
-    let release = wanted(RELEASE, "rename the column that has the releases")?;
+    let release = wanted(RELEASE)?;
     let about = schema.column(release);
     if !matches!(
         about.physical_type(),
@@ -173,7 +170,7 @@ pub(crate) fn count<'a>(
         );
         return Err(unusable(path, &problem));
     }
-    let by_places = by.iter().map(|name| wanted(name, "--by names columns"));
+    let by_places = by.iter().map(|name| wanted(name));
     let by_places = by_places.collect::<Result<Vec<_>>>()?;
     let mut firsts = Vec::new();
     let mut rows = 0u64;

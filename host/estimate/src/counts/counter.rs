@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use undertone::error::{Cause, Error, Result};
+use undertone::files::fields::no_such_field;
 use undertone::files::foreign;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
@@ -177,10 +178,20 @@ impl Counter {
                     guarded(path, || columns::count(path, expected, by, aside, progress))
                 })
             }
-            Format::Csv if file::has_releases(path)? => {
-                self.lines(path, undertone_tables::releases_of(path, Form::Csv, None)?)
+            Format::Csv => {
+                let names = undertone_tables::names_of(path, Form::Csv)?.unwrap_or_default();
+                // Without releases it can only have counts.
+                if !names.iter().any(|name| name == "release") {
+                    return self.add(path, &Counts::read(path)?);
+                }
+                if let Some(absent) = self.by.iter().find(|name| !names.contains(name)) {
+                    return Err(no_such_field(path, "column", absent, &names));
+                }
+                // Columns of empty cells are there, though no line has the field.
+                let lines = undertone_tables::releases_of(path, Form::Csv, None)?;
+                self.lines(path, lines, false)
             }
-            Format::Parquet | Format::Csv | Format::Counts => self.add(path, &Counts::read(path)?),
+            Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
         }
     }
 
@@ -196,7 +207,7 @@ impl Counter {
         format: Format,
     ) -> Result<()> {
         match format {
-            Format::Lines => self.lines(name, Lines::new(name, source)?),
+            Format::Lines => self.lines(name, Lines::new(name, source)?, true),
             Format::Raw => {
                 self.no_slices(name)?;
                 let source = unzipped(source).map_err(Error::io("read", name))?;
@@ -237,9 +248,11 @@ impl Counter {
         })
     }
 
-    fn lines(&mut self, name: &Path, source: Lines) -> Result<()> {
+    /// Counts lines. `check`: some line must have each field of the slices.
+    fn lines(&mut self, name: &Path, source: Lines, check: bool) -> Result<()> {
         self.threads(name, |expected, by, aside, progress| {
-            lines::count(source, expected, by, aside, progress)
+            let wanted = if check { by } else { &[] };
+            lines::count(name, source, expected, by, wanted, aside, progress)
         })
     }
 

@@ -43,12 +43,6 @@ pub(crate) fn is_counts(path: &Path) -> Result<bool> {
     Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
 }
 
-/// Whether a CSV file has releases. If not, it must have counts.
-pub(crate) fn has_releases(path: &Path) -> Result<bool> {
-    let names = undertone_tables::names_of_csv(path)?;
-    Ok(names.iter().any(|name| name == "release"))
-}
-
 pub(crate) fn read(path: &Path) -> Result<Counts> {
     match Form::of(path) {
         Some(Form::Parquet) => guarded(path, || read_parquet(path)),

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use undertone::error::{Error, Result};
-use undertone::files::fields::{Twice, plain};
+use undertone::files::fields::{Absent, Twice};
 use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 
@@ -70,67 +70,85 @@ impl Write for Pieces<'_, '_, '_> {
     }
 }
 
+/// State of one thread.
+struct State<'e> {
+    thread: Thread<'e>,
+    /// Buffer for the values of a slice.
+    values: Vec<String>,
+    absent: Absent,
+}
+
+/// Counts lines. `absent` are the fields that some line must have.
 pub(crate) fn count<'e>(
+    path: &Path,
     lines: Lines,
     expected: &'e Expected,
     by: &[String],
+    absent: &[String],
     aside: Option<Aside<'_>>,
     progress: &Progress,
 ) -> Result<Vec<Thread<'e>>> {
     let source = Mutex::new(Source { lines, batches: 0 });
-    let start = || Ok((Thread::new(expected), Vec::new()));
-    let work = |(thread, values): &mut (Thread<'e>, Vec<String>),
-                Work { batch, too_long }: Work<'_>,
-                aside: &mut Part<'_, '_>| {
-        for (number, line) in batch.lines() {
-            if !count_line(thread, line, number, by, values)? && aside.is_wanted() {
-                aside.push(line)?;
-            }
-        }
-        progress.advance(batch.line_count() as u64);
-        let Some((number, mut source)) = too_long else {
-            return Ok(());
-        };
-        progress.advance(1);
-        let reason = Reason::Line(BadLine::TooLong);
-        thread.rejected.add(reason, 1, number, None);
-        if !aside.is_wanted() {
-            return Ok(());
-        }
-        let mut pieces = Pieces {
-            part: aside,
-            failed: None,
-        };
-        let copied = source.lines.copy(&mut pieces, Path::new("rejected lines"));
-        copied.map_err(|error| pieces.failed.unwrap_or(error))
+    let start = || {
+        Ok(State {
+            thread: Thread::new(expected),
+            values: Vec::new(),
+            absent: Absent::new(absent),
+        })
     };
+    let work =
+        |state: &mut State<'e>, Work { batch, too_long }: Work<'_>, aside: &mut Part<'_, '_>| {
+            for (number, line) in batch.lines() {
+                if !state.count(line, number, by)? && aside.is_wanted() {
+                    aside.push(line)?;
+                }
+            }
+            progress.advance(batch.line_count() as u64);
+            let Some((number, mut source)) = too_long else {
+                return Ok(());
+            };
+            progress.advance(1);
+            let reason = Reason::Line(BadLine::TooLong);
+            state.thread.rejected.add(reason, 1, number, None);
+            if !aside.is_wanted() {
+                return Ok(());
+            }
+            let mut pieces = Pieces {
+                part: aside,
+                failed: None,
+            };
+            let copied = source.lines.copy(&mut pieces, Path::new("rejected lines"));
+            copied.map_err(|error| pieces.failed.unwrap_or(error))
+        };
     let states = in_turns(|| next(&source), aside, start, work)?;
-    Ok(states.into_iter().map(|(thread, _)| thread).collect())
+    let mut absent = Absent::new(absent);
+    let mut threads = Vec::new();
+    for state in states {
+        absent.merge(state.absent);
+        threads.push(state.thread);
+    }
+    absent.check(path)?;
+    Ok(threads)
 }
 
-/// False if the line was rejected.
-fn count_line(
-    thread: &mut Thread<'_>,
-    line: &[u8],
-    number: u64,
-    by: &[String],
-    values: &mut Vec<String>,
-) -> Result<bool> {
-    let text = Lines::text_of(line, number).map(plain);
-    let parsed = text
-        .as_ref()
-        .map_err(|problem| *problem)
-        .and_then(|text| ReleaseLine::parse(text));
-    let counted = match parsed {
-        Err(problem) => Err(Reason::Line(problem)),
-        Ok(line) => values_of(&line, by, values).map(|()| line.release.to_bytes()),
-    };
-    match counted {
-        Err(reason) => {
-            thread.rejected.add(reason, 1, number, None);
-            Ok(false)
+impl State<'_> {
+    /// Counts a line. False if it was rejected.
+    fn count(&mut self, line: &[u8], number: u64, by: &[String]) -> Result<bool> {
+        let text = Lines::text_of(line, number).map_err(Reason::Line);
+        let counted = text.and_then(|text| {
+            ReleaseLine::with(text, |line| {
+                self.absent.look_at(&line.fields);
+                values_of(&line, by, &mut self.values)?;
+                Ok(line.release.to_bytes())
+            })
+        });
+        match counted {
+            Err(reason) => {
+                self.thread.rejected.add(reason, 1, number, None);
+                Ok(false)
+            }
+            Ok(record) => self.thread.count(&self.values, &record, number),
         }
-        Ok(record) => thread.count(values, &record, number),
     }
 }
 

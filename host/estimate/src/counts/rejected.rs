@@ -18,7 +18,7 @@ use super::LONGEST_VALUE;
 pub enum Reason {
     /// The line is not a release, for the reason of [`BadLine`].
     #[error("{0}")]
-    Line(BadLine),
+    Line(#[from] BadLine),
     /// The file ends in the middle of a record.
     #[error("cut off: the file ends in the middle of a record")]
     CutOff,
