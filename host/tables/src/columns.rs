@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
     FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
@@ -69,8 +72,9 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Pages up to this size are always decompressed; most programs write pages of 1 MiB.
-const PAGE_LIMIT: i64 = 64 << 20;
+/// Pages up to this size are always decompressed; most programs write pages of 1 MiB. The entries of
+/// a dictionary page can take eight times its size.
+const PAGE_LIMIT: i64 = 32 << 20;
 
 /// Largest compression ratio of larger pages.
 const PAGE_RATIO: i64 = 100;
@@ -83,13 +87,15 @@ fn check_page(mut header: &[u8]) -> Result<(), String> {
     if matches!(header, [first, _, 0, 0, ..] if *first != I32_FIELD) {
         return Err(format!("its pages are encrypted; {DECRYPT}"));
     }
-    let mut next = || {
-        header
-            .split_off_first()
-            .filter(|field| **field == I32_FIELD)?;
+    let mut next = |number: i64| {
+        match header.split_off_first()? {
+            &I32_FIELD => {}
+            &LONG_I32_FIELD if zigzag(&mut header)? == number => {}
+            _ => return None,
+        }
         zigzag(&mut header)
     };
-    let (Some(_), Some(size), Some(packed)) = (next(), next(), next()) else {
+    let (Some(_), Some(size), Some(packed)) = (next(1), next(2), next(3)) else {
         return Ok(());
     };
     if size > PAGE_LIMIT.max(packed.saturating_mul(PAGE_RATIO)) {
@@ -103,6 +109,9 @@ fn check_page(mut header: &[u8]) -> Result<(), String> {
 
 /// Thrift's compact protocol: a field of type i32 whose number follows that of the previous field.
 const I32_FIELD: u8 = 0x15;
+
+/// A field of type i32 whose number follows.
+const LONG_I32_FIELD: u8 = 0x05;
 
 /// Takes an i32 of Thrift's compact protocol off the front.
 fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
@@ -323,10 +332,60 @@ pub(crate) fn packed(about: &ColumnChunkMetaData) -> Option<String> {
     ))
 }
 
+/// The most items of lists in one batch of rows. A page of a few bytes can claim two billion nulls,
+/// which would take 4 bytes each.
+const ITEM_LIMIT: u64 = 1 << 24;
+
+/// The pages of a column of lists. A batch of rows ends early, with an error, if it has too many
+/// items.
+struct Items {
+    pages: Box<dyn PageReader>,
+    /// Items of the pages since the start of the batch.
+    count: Arc<AtomicU64>,
+}
+
+impl Iterator for Items {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Items {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        if let Some(page) = page.as_ref().filter(|page| page.is_data_page()) {
+            let items = u64::from(page.num_values());
+            if items + self.count.fetch_add(items, Ordering::Relaxed) > ITEM_LIMIT {
+                let problem = format!(
+                    "some of its rows have lists of more than {ITEM_LIMIT} items; write the file with shorter lists"
+                );
+                return Err(ParquetError::External(Box::new(io::Error::other(problem))));
+            }
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.pages.at_record_boundary()
+    }
+}
+
 /// Values of a column in batches, without nulls.
 pub struct Values {
     reader: Reader,
     form: Form,
+    /// Items of lists, counted by [`Items`].
+    items: Arc<AtomicU64>,
 }
 
 enum Reader {
@@ -360,8 +419,14 @@ impl Values {
         if let Some(problem) = packed(group.metadata().column(place)) {
             return Err(problem);
         }
-        let reader = group.get_column_reader(place);
-        let reader = match reader.map_err(|problem| problem.to_string())? {
+        let pages = group.get_column_page_reader(place);
+        let mut pages = pages.map_err(|problem| problem.to_string())?;
+        let items = Arc::new(AtomicU64::new(0));
+        if descriptor.max_rep_level() > 0 {
+            let count = Arc::clone(&items);
+            pages = Box::new(Items { pages, count });
+        }
+        let reader = match get_column_reader(descriptor, pages) {
             ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
             ColumnReader::FixedLenByteArrayColumnReader(reader) => match form {
                 Form::Decimal(_) => Reader::Wide(reader, Vec::new(), Vec::new()),
@@ -374,7 +439,11 @@ impl Values {
             ColumnReader::DoubleColumnReader(reader) => Reader::Double(reader, Vec::new()),
             ColumnReader::BoolColumnReader(reader) => Reader::Bool(reader, Vec::new()),
         };
-        Ok(Self { reader, form })
+        Ok(Self {
+            reader,
+            form,
+            items,
+        })
     }
 
     /// Type of the values.
@@ -404,6 +473,7 @@ impl Values {
             let (rows, ..) = reader.read_records(most, Some(levels), Some(repeats), values)?;
             Ok(rows)
         }
+        self.items.store(0, Ordering::Relaxed);
         match &mut self.reader {
             Reader::Bytes(reader, values) => read(reader, values, rows, levels, repeats),
             Reader::Fixed(reader, values) => read(reader, values, rows, levels, repeats),
@@ -574,6 +644,8 @@ fn decimal(number: i128, scale: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use parquet::basic::Encoding;
+
     use super::*;
 
     #[test]
@@ -595,5 +667,70 @@ mod tests {
         assert_eq!(instant(-1, 1_000_000), "1969-12-31T23:59:59.999999Z");
         let noon = (20_779 * 86_400 + 43_261) * 1000 + 7;
         assert_eq!(instant(noon, 1000), "2026-11-22T12:01:01.007Z");
+    }
+
+    /// Pages that claim nulls without end, in a few bytes each.
+    struct Endless;
+
+    impl Iterator for Endless {
+        type Item = Result<Page, ParquetError>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            self.get_next_page().transpose()
+        }
+    }
+
+    impl PageReader for Endless {
+        fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+            Ok(Some(Page::DataPage {
+                buf: Bytes::new(),
+                num_values: 10_000_000,
+                encoding: Encoding::PLAIN,
+                def_level_encoding: Encoding::RLE,
+                rep_level_encoding: Encoding::RLE,
+                statistics: None,
+            }))
+        }
+
+        fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+            Ok(None)
+        }
+
+        fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lists_of_a_batch_have_a_limit() {
+        let count = Arc::new(AtomicU64::new(0));
+        let mut items = Items {
+            pages: Box::new(Endless),
+            count: Arc::clone(&count),
+        };
+        assert!(items.get_next_page().is_ok());
+        let error = items.get_next_page().unwrap_err().to_string();
+        assert!(
+            error.contains("lists of more than 16777216 items"),
+            "{error}"
+        );
+        // The next batch has room again.
+        count.store(0, Ordering::Relaxed);
+        assert!(items.get_next_page().is_ok());
+    }
+
+    #[test]
+    fn sizes_of_pages_are_read_in_both_forms_of_a_field() {
+        // 900 MB from 28 kB: fields in sequence, and fields with their numbers.
+        let (size, packed) = ([0x80, 0xa4, 0xa7, 0xda, 0x06], [0xc0, 0xb5, 0x03]);
+        let short = [&[0x15, 0][..], &[0x15], &size, &[0x15], &packed].concat();
+        let long = [&[5, 2, 0][..], &[5, 4], &size, &[5, 6], &packed].concat();
+        for header in [short, long] {
+            let problem = check_page(&header).unwrap_err();
+            assert!(
+                problem.contains("28000 bytes and would unpack to 900000000"),
+                "{problem}"
+            );
+        }
     }
 }

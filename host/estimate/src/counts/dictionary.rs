@@ -57,6 +57,10 @@ impl Rows {
             bytes: ByteArray::from(buf),
             count: usize::try_from(num_values).ok()?,
         };
+        // An entry has a byte at least, or a page of nothing could claim billions of them.
+        if entries.count > entries.bytes.len() {
+            return None;
+        }
         if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
             return None;
         }
