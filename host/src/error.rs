@@ -152,8 +152,8 @@ pub enum Cause {
     )]
     NotReread { option: &'static str, path: PathBuf },
 
-    #[error("{option} `{}` is a folder; name a file in it", path.display())]
-    Folder { option: &'static str, path: PathBuf },
+    #[error("`{}` is a folder; name a file in it", path.display())]
+    Folder { path: PathBuf },
 
     #[error(
         "{option} {field}: there is no such column or field{}",
@@ -732,6 +732,7 @@ impl Error {
             let kind = cause.get_ref().and_then(|inner| inner.downcast_ref());
             match kind.copied() {
                 Some(kind) => Cause::Foreign { path, kind },
+                None if cause.kind() == io::ErrorKind::IsADirectory => Cause::Folder { path },
                 None => Cause::Io {
                     action,
                     path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import multiprocessing
 import os
 import subprocess
@@ -471,5 +472,77 @@ def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
     assert done.stdout == "True\n", done.stderr
 
 
+@pytest.mark.parametrize("ending", ["", ".jsonl", ".csv", ".raw", ".parquet"])
+def test_a_folder_is_named_as_a_folder(pack: ut.Pack, tmp_path: Path, ending: str) -> None:
+    folder = tmp_path / f"folder{ending}"
+    folder.mkdir()
+    calls: list[Callable[[], object]] = [
+        lambda: ut.count(folder),
+        lambda: ut.read_releases(folder),
+        lambda: ut.Pack.open(folder),
+        lambda: ut.Candidates.open(folder),
+        lambda: ut.Counts.open(folder),
+        lambda: ut.Ledger(folder, 1, unit="whole-text").spend(1),
+        lambda: ut.privatize(["a"], pack, 1).save(folder),
+    ]
+    if ending == "":
+        # The ending is looked at first.
+        calls = calls[:4] + calls[5:6]
+    for place, call in enumerate(calls):
+        with pytest.raises(ut.UndertoneError, match="folder.* is a folder"):
+            print(place, call())
 
 
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS pointer"),
+        (b"\n<!DOCTYPE html>\n<html>", "web page"),
+        (b"<?xml version='1.0'?><Error/>", "XML"),
+        (b"PK\x03\x04\x14\x00\x00\x00", "zip archive"),
+        (b"\xfd7zXZ\x00\x00", "xz"),
+        (b"\x28\xb5\x2f\xfd\x00", "Zstandard"),
+        ("{}".encode("utf-16"), "UTF-16"),
+        (gzip.compress(gzip.compress(b"{}")), "gzip"),
+    ],
+)
+def test_files_of_another_kind_are_named(tmp_path: Path, start: bytes, message: str) -> None:
+    calls: dict[str, Callable[[Path], object]] = {
+        "a.jsonl": ut.count,
+        "a.jsonl.gz": ut.count,
+        "a.csv": ut.count,
+        "a.raw": ut.read_releases,
+        "b.jsonl": ut.read_releases,
+        "b.csv.gz": ut.read_releases,
+        "c.csv": ut.Counts.open,
+        "a.parquet": ut.count,
+        "b.parquet": ut.read_releases,
+        "a.pack": ut.Pack.open,
+        "a.safetensors": ut.Candidates.open,
+    }
+    for name, call in calls.items():
+        path = tmp_path / name
+        path.write_bytes(start)
+        with pytest.raises(ut.UndertoneError, match=message):
+            print(name, call(path))
+
+
+def test_a_field_that_no_line_has_names_those_there_are(pack: ut.Pack, tmp_path: Path) -> None:
+    releases = ut.privatize(["a", "b"], pack, 1).with_columns(day=["x", None], none=[None, None])
+    paths = [tmp_path / name for name in ("r.jsonl", "r.csv", "r.parquet")]
+    for path in paths:
+        releases.save(path)
+        for call in (lambda: ut.count(path, by="dya"), lambda: ut.read_releases(path, "dya")):
+            with pytest.raises(ut.UndertoneError, match="`dya`, only .*day") as raised:
+                call()
+            assert "--" not in str(raised.value)
+        assert ut.read_releases(path, ["day", "none"]).columns == {"day": ["x", None], "none": [None, None]}
+
+
+def test_names_with_half_a_surrogate_pair_are_no_hindrance(pack: ut.Pack, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    ut.privatize(["a"], pack, 1).save(path)
+    line = path.read_text().replace("{", '{"\\ud800": NaN, "a\\udc00": 1, "day": "x", ', 1)
+    path.write_text(line)
+    assert ut.count(path, by="day").total == 1
+    assert len(ut.read_releases(path, "day")) == 1

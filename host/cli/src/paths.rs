@@ -15,9 +15,6 @@ pub fn is_stream(path: &Path) -> bool {
     path == Path::new(STREAM)
 }
 
-/// Options that take files; others also take folders.
-const FILES: [&str; 5] = ["--in", "--corpus", "--question", "--pack", "--candidates"];
-
 /// What a command reads and writes.
 #[derive(Default)]
 pub struct Paths {
@@ -171,15 +168,6 @@ impl Paths {
     pub fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
             return Err(Error::from(Cause::NotAStream { option, problem }));
-        }
-        let is_file = |option| FILES.contains(&option);
-        let folder = self
-            .inputs
-            .iter()
-            .find(|own| is_file(own.option) && own.path.is_dir());
-        if let Some(Named { option, path, .. }) = folder {
-            let path = path.clone();
-            return Err(Error::from(Cause::Folder { option, path }));
         }
         if let Some(Named { option, path, .. }) = self.pipes.first() {
             let path = path.clone();

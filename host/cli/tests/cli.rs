@@ -827,7 +827,7 @@ fn files_in_the_wrong_place_are_named_for_what_they_are() {
         ),
         (
             "privatize --pack a.pack --epsilon 1 --in texts --out r.jsonl",
-            "--in `texts` is a folder",
+            "`texts` is a folder",
         ),
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();

@@ -1442,13 +1442,7 @@ fn other_files_are_refused_by_name() {
             assert!(what.iter().any(|what| said.contains(what)), "{said}");
             assert!(!said.contains("secret"), "{said}");
         }
-        let is_option = reader.last().is_some_and(|last| last.starts_with("--"));
-        let directory = if is_option {
-            "is a folder"
-        } else {
-            "directory"
-        };
-        for (name, part) in [("absent", "No such file"), ("folder", directory)] {
+        for (name, part) in [("absent", "No such file"), ("folder", "is a folder")] {
             refuse(
                 folder,
                 &[&reader[..], &[name]].concat(),
@@ -1466,6 +1460,6 @@ fn other_files_are_refused_by_name() {
     refuse(
         folder,
         &["demo", "--text", "folder"],
-        &["`folder`", "directory"],
+        &["`folder`", "is a folder"],
     );
 }

@@ -30,15 +30,22 @@ const ZIP: Foreign = Foreign(
 );
 
 /// First bytes of files, compared without regard to case, because web pages differ in it.
-const SIGNATURES: [(&[u8], Foreign); 15] = [
+const SIGNATURES: [(&[u8], Foreign); 23] = [
     (
         b"version https://git-lfs.github.com/spec/",
         Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`"),
     ),
     (b"<!doctype html", WEB_PAGE),
     (b"<html", WEB_PAGE),
+    (b"<!--", WEB_PAGE),
+    (
+        b"<?xml",
+        Foreign("an XML document, as servers send with an error; download the file again"),
+    ),
     (b"PK\x03\x04", ZIP),
     (b"PK\x05\x06", ZIP),
+    (UTF_16, Foreign("text in UTF-16; save it as UTF-8")),
+    (b"\xfe\xff", Foreign("text in UTF-16; save it as UTF-8")),
     (&GZIP, Foreign("compressed with gzip; unpack it first")),
     (
         b"\xfd7zXZ\0",
@@ -65,10 +72,24 @@ const SIGNATURES: [(&[u8], Foreign); 15] = [
     (b"Rar!\x1a\x07", Foreign("a RAR archive; unpack it first")),
     (b"%PDF-", Foreign("a PDF document; export its text")),
     (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        Foreign("a file of Microsoft Office; export its content"),
+    ),
+    (b"ARROW1\0\0", Foreign("an Arrow file; save it as Parquet")),
+    (b"Obj\x01", Foreign("an Avro file; save it as Parquet")),
+    (
+        b"\x80\x04\x95",
+        Foreign("a Python pickle; save its content as text"),
+    ),
+    (
         b"SQLite format 3\0",
         Foreign("an SQLite database; export the table"),
     ),
 ];
+
+/// A byte order mark in UTF-16, the low byte first. The length at the start of a safetensors file may
+/// be the same two bytes, and then six zeros.
+const UTF_16: &[u8] = b"\xff\xfe";
 
 /// The two byte sequences that may follow `BZh` and the digit of the block size.
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
@@ -86,11 +107,14 @@ impl Foreign {
         let (signature, kind) = SIGNATURES
             .iter()
             .find(|(signature, _)| begins(start, signature))?;
-        // A text may begin with "BZh".
-        let is_kind = *signature != b"BZh"
-            || start
+        let is_kind = match *signature {
+            // "BZh" alone may be a text.
+            b"BZh" => start
                 .get(4..)
-                .is_some_and(|rest| BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block)));
+                .is_some_and(|rest| BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block))),
+            UTF_16 => !start[2..].starts_with(b"\0\0"),
+            _ => true,
+        };
         is_kind.then_some(*kind)
     }
 }
@@ -116,6 +140,7 @@ fn is_undecided(start: &[u8]) -> bool {
     let start = significant(start);
     let longest = |signature: &[u8]| match signature {
         b"BZh" => 10,
+        UTF_16 => 4,
         _ => signature.len(),
     };
     read < MOST
@@ -153,8 +178,24 @@ pub fn text<R: Read>(source: R) -> io::Result<(FromStart<R>, bool)> {
     }
 }
 
+/// Returns a stream of text that must not be gzipped.
+///
+/// # Errors
+/// As [`text`].
+pub fn plain<R: Read>(source: R) -> io::Result<FromStart<R>> {
+    let (start, source) = peeked(source)?;
+    match Foreign::of(&start) {
+        Some(kind) => Err(io::Error::new(io::ErrorKind::InvalidData, kind)),
+        None => Ok(source),
+    }
+}
+
 /// Returns the error for a file of another kind, or `None`, also for a file that cannot be read.
 pub fn of_file(path: &Path) -> Option<Error> {
+    if path.is_dir() {
+        let path = path.to_owned();
+        return Some(Error::from(Cause::Folder { path }));
+    }
     check(path, &mut File::open(path).ok()?).err()
 }
 
@@ -217,6 +258,9 @@ mod tests {
             (b"BZh9\x17\x72\x45\x38\x50\x90\0", "bzip2"),
             (b"\x28\xb5\x2f\xfd\x04", "Zstandard"),
             (b"%PDF-1.7", "PDF"),
+            (b"\xff\xfe{\0\"\0", "UTF-16"),
+            (b"\xff\xfe", "UTF-16"),
+            (b"\xfe\xff\0{\0\"", "UTF-16"),
         ] {
             let path = Path::new("x");
             let error = Error::io("read", path)(text(start).err().unwrap()).to_string();
@@ -230,6 +274,7 @@ mod tests {
             b"{",
             b"P",
             b"\n\n\n",
+            b"\xff\xfe\0\0\0\0\0\0{",
         ] {
             let (mut whole, is_gzipped) = text(start).unwrap();
             let mut read = Vec::new();

@@ -17,7 +17,9 @@ use crate::progress::Progress;
 pub fn unzipped<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRead + Send>> {
     let (whole, is_gzipped) = foreign::text(source)?;
     Ok(if is_gzipped {
-        Box::new(BufReader::new(MultiGzDecoder::new(whole)))
+        // Other kinds of files may be gzipped.
+        let whole = foreign::plain(MultiGzDecoder::new(whole))?;
+        Box::new(BufReader::new(whole))
     } else {
         Box::new(BufReader::new(whole))
     })
@@ -82,6 +84,17 @@ impl<R: BufRead> Lines<R> {
     /// Returns the next line without its end, `\n` or `\r\n`, and without a byte order mark at the
     /// start of the file. `None` at the end.
     pub(crate) fn next_line(&mut self) -> Result<Option<&str>, LineProblem> {
+        let Some(line) = self.next_bytes()? else {
+            return Ok(None);
+        };
+        let text = str::from_utf8(line).map_err(|error| LineProblem::NotUtf8 {
+            byte: error.valid_up_to() + 1,
+        })?;
+        Ok(Some(text))
+    }
+
+    /// As [`next_line`](Self::next_line), for bytes that may not be UTF-8.
+    pub(crate) fn next_bytes(&mut self) -> Result<Option<&[u8]>, LineProblem> {
         self.number += 1;
         self.buffer.clear();
         // Room for a byte order mark (3 bytes), "\r\n" (2), and 1 byte to notice a longer line.
@@ -102,9 +115,6 @@ impl<R: BufRead> Lines<R> {
         if line.len() > self.limit {
             return Err(LineProblem::TooLong { limit: self.limit });
         }
-        let text = str::from_utf8(line).map_err(|error| LineProblem::NotUtf8 {
-            byte: error.valid_up_to() + 1,
-        })?;
-        Ok(Some(text))
+        Ok(Some(line))
     }
 }

@@ -17,6 +17,8 @@ def whole(path: str) -> Iterator[str]:
     in one step. If anything fails before, what is at ``path`` stays as it was."""
     # The target of a link, not the link.
     path = os.path.realpath(path)
+    if os.path.isdir(path):
+        raise ArgumentError(f"{short(path)!r} is a folder; name a file in it", "argument")
     if os.path.exists(path) and not os.path.isfile(path):
         raise ArgumentError(f"{short(path)!r} is no regular file; name one", "argument")
     folder = os.path.dirname(path)
