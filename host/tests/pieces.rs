@@ -89,6 +89,11 @@ fn a_wrong_list_is_named() {
             "\nthe 1000\ncat 50\n",
             "line 2: the number stands after a space",
         ),
+        (
+            "the,1000\ncat,50\n",
+            "line 1: the number stands after a comma",
+        ),
+        ("\nthe;9\n", "line 2: the number stands after a semicolon"),
         ("the\tmany\n", "line 1: after the tab"),
         ("the\t-1\n", "line 1: after the tab"),
         ("the\tinf\n", "line 1: after the tab"),

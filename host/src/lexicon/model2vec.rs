@@ -19,7 +19,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use npyz::half::f16;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use tokenizers::models::ModelWrapper;
@@ -31,7 +30,7 @@ use crate::encoder::onnx;
 use crate::error::{Error, Result};
 use crate::files::foreign;
 use crate::lexicon::pieces::Pieces;
-use crate::lexicon::word_vectors::{SPACE, fail, writes_spaces};
+use crate::lexicon::word_vectors::{SPACE, fail, half, writes_spaces};
 
 /// Static embeddings of a tokenizer's vocabulary.
 pub struct Model {
@@ -289,7 +288,7 @@ fn numbers(tensor: &TensorView<'_>) -> Result<Vec<f32>, String> {
     let data = tensor.data();
     let numbers: Vec<f32> = match tensor.dtype() {
         Dtype::I8 => data.iter().map(|x| f32::from(x.cast_signed())).collect(),
-        Dtype::F16 => elements(data, |x| f16::from_le_bytes(x).to_f32()),
+        Dtype::F16 => elements(data, |x| half(u16::from_le_bytes(x))),
         Dtype::F32 => elements(data, f32::from_le_bytes),
         Dtype::F64 => elements(data, |x| f64::from_le_bytes(x) as f32),
         other => {

@@ -114,19 +114,21 @@ impl WordList {
         }
         let words = listed(&lines, &frequencies);
         if words.is_empty() {
-            let after_space = |line: &&String| {
-                let fields = line.trim().rsplit_once(' ');
-                fields.is_some_and(|(_, count)| count.parse::<f64>().is_ok())
+            let separator = |line: &str| {
+                let names = [(' ', "space"), (',', "comma"), (';', "semicolon")];
+                let (_, name) = names.into_iter().find(|(separator, _)| {
+                    let fields = line.trim().rsplit_once(*separator);
+                    fields.is_some_and(|(_, count)| count.parse::<f64>().is_ok())
+                })?;
+                Some(name)
             };
-            return Err(fail(
-                match lines.iter().position(|line| after_space(&line)) {
-                    Some(line) => format!(
-                        "line {}: the number stands after a space; part it from the word by a tab",
-                        line + 1
-                    ),
-                    None => "it has no words".to_owned(),
-                },
-            ));
+            let mut lines = (1..).zip(&lines);
+            let found = lines.find_map(|(number, line)| Some((number, separator(line)?)));
+            return Err(fail(found.map_or("it has no words".to_owned(), |(line, name)| {
+                format!(
+                    "line {line}: the number stands after a {name}; part it from the word by a tab"
+                )
+            })));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {

@@ -9,12 +9,9 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
-use npyz::half::f16;
-use npyz::{Deserialize, NpyFile, Order};
 use undertone_core::lexicon::{self, MAX_LEXICON_DIMENSION, Matching};
 use undertone_core::pack::format::{MAX_DIMENSION, MAX_WORDS};
 
@@ -97,10 +94,7 @@ impl Vectors {
             let name = endings.iter().find_map(|end| stem.strip_suffix(end));
             return Self::open_npy(path, name.unwrap_or(stem));
         }
-        let (stem, gzipped) = match file.strip_suffix(".gz") {
-            Some(stem) => (stem, true),
-            None => (&*file, false),
-        };
+        let stem = file.strip_suffix(".gz").unwrap_or(&file);
         let name = stem
             .strip_suffix(".txt")
             .or_else(|| stem.strip_suffix(".vec"))
@@ -108,13 +102,8 @@ impl Vectors {
                 fail(path)("the ending is none of .npy, .txt, .vec, .txt.gz, .vec.gz".into())
             })?;
         let source = File::open(path).map_err(Error::io("open", path))?;
-        if gzipped {
-            let (source, _) = foreign::text(source).map_err(Error::io("read", path))?;
-            Self::read_text(path, name, BufReader::new(MultiGzDecoder::new(source)))
-        } else {
-            let source = unzipped(source).map_err(Error::io("read", path))?;
-            Self::read_text(path, name, source)
-        }
+        let source = unzipped(source).map_err(Error::io("read", path))?;
+        Self::read_text(path, name, source)
     }
 
     fn open_npy(path: &Path, name: &str) -> Result<Self> {
@@ -139,12 +128,15 @@ impl Vectors {
         loop {
             let line = lines.number() + 1;
             let wrong = |problem: String| Err(fail(path)(format!("line {line}: {problem}")));
-            let text = match lines.next_line() {
-                Ok(Some(text)) => text,
+            let text = match lines.next_bytes() {
+                Ok(Some(bytes)) if bytes.contains(&0) => {
+                    return wrong("it is binary; save the vectors as text".into());
+                }
+                Ok(Some(bytes)) => String::from_utf8_lossy(bytes),
                 Ok(None) => break,
                 Err(problem) => return Err(line_problem(path, line, problem)),
             };
-            // A word may contain a no-break space.
+            // A word that is not UTF-8 counts as unusable. A word may contain a no-break space.
             let fields: Vec<&str> = text
                 .split([' ', '\t', '\n', '\r'])
                 .filter(|field| !field.is_empty())
@@ -386,44 +378,137 @@ impl Matrix {
         let source = foreign::open(path)?;
         let bytes = source.metadata().map_err(Error::io("read", path))?.len();
         let mut reader = BufReader::new(source);
-        check_header(reader.fill_buf().map_err(Error::io("read", path))?)
+        let header = Header::read(&mut reader)
             .map_err(|problem| fail(path)(format!("not a .npy file: {problem}")))?;
-        let file = NpyFile::new(reader)
-            .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
-        let [rows, columns] = file.shape() else {
+        let [rows, columns] = header.shape[..] else {
             return Err(fail(path)(format!(
                 "an array of {} dimensions; save a matrix with one row a word",
-                file.shape().len()
+                header.shape.len()
             )));
         };
-        let (rows, columns) = (*rows, *columns);
         check_dimension(path, columns, MAX_DIMENSION)?;
-        // A header may claim any size, but each element takes at least two bytes.
-        let elements = rows.saturating_mul(columns);
-        if elements > bytes / 2 {
+        let size = header.size().ok_or_else(|| {
+            fail(path)(format!(
+                "elements of type {}; save them as float16, float32 or float64",
+                header.kind
+            ))
+        })?;
+        // A header may claim anything.
+        if rows.saturating_mul(columns).saturating_mul(size as u64) > bytes {
             return Err(fail(path)(format!(
                 "{rows} rows of {columns} coordinates, but the file has only {bytes} bytes; is it cut off?"
             )));
         }
-        let dtype = file.dtype().descr();
-        let layout = (rows as usize, columns as usize, file.order());
-        let elements = match file.try_data::<f32>() {
-            Ok(data) => finite(path, layout, data, |x| x),
-            Err(file) => match file.try_data::<f16>() {
-                Ok(data) => finite(path, layout, data, f32::from),
-                Err(file) => match file.try_data::<f64>() {
-                    Ok(data) => finite(path, layout, data, |x| x as f32),
-                    Err(_) => Err(fail(path)(format!(
-                        "elements of type {dtype}; save them as float16, float32 or float64"
-                    ))),
-                },
-            },
-        }?;
+        let (rows, columns) = (rows as usize, columns as usize);
+        let mut elements = vec![0.0; rows * columns];
+        for position in 0..elements.len() {
+            let (row, column) = if header.by_column {
+                (position % rows, position / rows)
+            } else {
+                (position / columns, position % columns)
+            };
+            let x = header.element(&mut reader, size);
+            let x = x.map_err(Error::io("read", path))?;
+            if !x.is_finite() {
+                return Err(fail(path)(format!(
+                    "row {}: coordinate {} is {x}; it must be finite and at most {:e}",
+                    row + 1,
+                    column + 1,
+                    f32::MAX
+                )));
+            }
+            elements[row * columns + column] = x;
+        }
+        Ok(Self { elements, columns })
+    }
+}
+
+/// The header of a `.npy` file.
+struct Header {
+    /// NumPy's name of the type of the elements, such as `<f4`.
+    kind: String,
+    by_column: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    fn read(reader: &mut impl Read) -> std::result::Result<Self, &'static str> {
+        let mut take = |length: usize| {
+            let mut bytes = vec![0; length];
+            let read = reader.read_exact(&mut bytes);
+            read.map(|()| bytes).map_err(|_| "it ends too early")
+        };
+        let start = take(8)?;
+        if !start.starts_with(b"\x93NUMPY") {
+            return Err("it does not begin as one");
+        }
+        let width = if start[6] == 1 { 2 } else { 4 };
+        let mut length = take(width)?;
+        length.resize(4, 0);
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
+        if length > NPY_HEADER {
+            return Err("its header is too long; save a matrix of float16, float32 or float64");
+        }
+        let text =
+            String::from_utf8(take(length as usize)?).map_err(|_| "its header is no text")?;
+        let value = |name: &str| {
+            let (_, rest) = text.split_once(&format!("'{name}':"))?;
+            Some(rest.trim_start())
+        };
+        let shape = value("shape").and_then(|rest| {
+            let (sizes, _) = rest.strip_prefix('(')?.split_once(')')?;
+            let sizes = sizes.split(',').map(str::trim);
+            let sizes = sizes.filter(|size| !size.is_empty());
+            sizes.map(|size| size.parse().ok()).collect()
+        });
+        let kind = value("descr").and_then(|rest| rest.split([',', '}']).next());
+        let order = value("fortran_order").ok_or("its header lacks the order of the elements")?;
         Ok(Self {
-            elements,
-            columns: columns as usize,
+            kind: kind
+                .ok_or("its header lacks the type of the elements")?
+                .trim_matches('\'')
+                .to_owned(),
+            by_column: order.starts_with("True"),
+            shape: shape.ok_or("its header lacks a shape of whole numbers")?,
         })
     }
+
+    /// Bytes of an element, for the types that are read.
+    fn size(&self) -> Option<usize> {
+        match self.kind.strip_prefix(['<', '>'])? {
+            "f2" => Some(2),
+            "f4" => Some(4),
+            "f8" => Some(8),
+            _ => None,
+        }
+    }
+
+    fn element(&self, reader: &mut impl Read, size: usize) -> std::io::Result<f32> {
+        let mut bytes = [0; 8];
+        let own = &mut bytes[..size];
+        reader.read_exact(own)?;
+        if self.kind.starts_with('>') {
+            own.reverse();
+        }
+        let [a, b, c, d, ..] = bytes;
+        Ok(match size {
+            2 => half(u16::from_le_bytes([a, b])),
+            4 => f32::from_le_bytes([a, b, c, d]),
+            _ => f64::from_le_bytes(bytes) as f32,
+        })
+    }
+}
+
+/// A number of half precision (IEEE 754 binary16).
+pub(super) fn half(bits: u16) -> f32 {
+    let fraction = f32::from(bits & 0x3ff);
+    let size = match bits >> 10 & 0x1f {
+        0 => fraction * 2f32.powi(-24),
+        0x1f if fraction == 0.0 => f32::INFINITY,
+        0x1f => f32::NAN,
+        exponent => (1024.0 + fraction) * 2f32.powi(i32::from(exponent) - 25),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 impl Vocabulary {
@@ -500,69 +585,7 @@ fn check_dimension(path: &Path, found: u64, most: u32) -> Result<()> {
 }
 
 /// The longest accepted header of a `.npy` file, in bytes; that of a matrix takes 128.
-const NPY_HEADER: usize = 4096;
-
-/// Refuses headers that `npyz` would spend gigabytes or years on, or panic at. It allocates the
-/// claimed length of the header, and its time doubles with every nested bracket.
-fn check_header(start: &[u8]) -> std::result::Result<(), String> {
-    let (length, header) = match start {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, rest @ ..] => {
-            (u16::from_le_bytes([*a, *b]).into(), rest)
-        }
-        [
-            0x93,
-            b'N',
-            b'U',
-            b'M',
-            b'P',
-            b'Y',
-            _,
-            _,
-            a,
-            b,
-            c,
-            d,
-            rest @ ..,
-        ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
-        // `npyz` reports the error.
-        _ => return Ok(()),
-    };
-    let length = length as usize;
-    if length > NPY_HEADER {
-        return Err(format!(
-            "a header of {length} bytes, above {NPY_HEADER}; save a matrix of float16, float32 or float64"
-        ));
-    }
-    let header = header.get(..length).unwrap_or(header);
-    // One bracket opens the dictionary, one the shape.
-    let brackets = header.iter().filter(|byte| b"{[(".contains(byte)).count();
-    if brackets > 2 {
-        return Err(format!(
-            "a header with {brackets} opening brackets, where that of a matrix has 2; save a matrix of float16, \
-             float32 or float64"
-        ));
-    }
-    // `npyz` multiplies sizes unchecked, which panics in builds with overflow checks. It also reads
-    // lists and hexadecimal numbers, which nobody writes in a shape.
-    let shape = header.split(|byte| b"([".contains(byte)).nth(1);
-    let shape = shape.and_then(|rest| rest.split(|byte| b")]".contains(byte)).next());
-    let sizes = shape.unwrap_or_default().split(|byte| *byte == b',');
-    let mut sizes = sizes
-        .map(<[u8]>::trim_ascii)
-        .filter(|size| !size.is_empty());
-    let elements = sizes.try_fold(1u64, |product, size| {
-        let size: u64 = str::from_utf8(size).ok()?.parse().ok()?;
-        product.checked_mul(size.max(1))
-    });
-    if elements.is_none() {
-        return Err(
-            "a header whose shape is not of whole numbers, or of more elements than 64 bits can count; save a matrix of \
-             float16, float32 or float64"
-                .to_owned(),
-        );
-    }
-    Ok(())
-}
+const NPY_HEADER: u32 = 4096;
 
 /// Reads the lines of a file of words.
 pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
@@ -589,40 +612,11 @@ fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
     fail(path)(format!("line {number}: {hint}"))
 }
 
-/// Reads the elements of a matrix as f32, all finite.
-fn finite<T: Deserialize + Copy>(
-    path: &Path,
-    (rows, columns, order): (usize, usize, Order),
-    data: impl Iterator<Item = io::Result<T>>,
-    convert: impl Fn(T) -> f32,
-) -> Result<Vec<f32>> {
-    // The file is long enough for these numbers, whatever the header claims.
-    let mut vectors = vec![0.0; rows * columns];
-    for (position, x) in data.enumerate() {
-        let (row, column) = match order {
-            Order::C => (position / columns, position % columns),
-            Order::Fortran => (position % rows, position / rows),
-        };
-        let x = convert(x.map_err(Error::io("read", path))?);
-        if !x.is_finite() {
-            return Err(fail(path)(format!(
-                "row {}: coordinate {} is {x}; it must be finite and at most {:e}",
-                row + 1,
-                column + 1,
-                f32::MAX
-            )));
-        }
-        vectors[row * columns + column] = x;
-    }
-    Ok(vectors)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;
-    use npyz::{AutoSerialize, Serialize, WriterBuilder};
     use proptest::prelude::*;
     use std::fs;
     use std::io::Write;
@@ -630,21 +624,38 @@ mod tests {
     use undertone_core::lexicon::words;
     use undertone_core::pack::Pack;
 
-    fn npy<T: AutoSerialize + Serialize + Copy>(
-        shape: &[u64],
-        order: Order,
-        data: &[T],
-    ) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut writer = npyz::WriteOptions::new()
-            .default_dtype()
-            .shape(shape)
-            .order(order)
-            .writer(&mut bytes)
-            .begin_nd()
-            .unwrap();
-        writer.extend(data.iter().copied()).unwrap();
-        writer.finish().unwrap();
+    /// An element of a `.npy` file: NumPy's name of its type, and its bytes.
+    trait Element {
+        const KIND: &str;
+        fn bytes(&self) -> Vec<u8>;
+    }
+
+    macro_rules! element {
+        ($($kind:ty, $name:literal;)*) => {$(
+            impl Element for $kind {
+                const KIND: &str = $name;
+                fn bytes(&self) -> Vec<u8> {
+                    self.to_le_bytes().to_vec()
+                }
+            }
+        )*};
+    }
+
+    // Bits stand for numbers of half precision.
+    element! { u16, "<f2"; f32, "<f4"; f64, "<f8"; i32, "<i4"; }
+
+    fn npy<T: Element>(shape: &[u64], by_column: bool, data: &[T]) -> Vec<u8> {
+        let order = if by_column { "True" } else { "False" };
+        let shape: String = shape.iter().map(|size| format!("{size}, ")).collect();
+        let header = format!(
+            "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({shape}), }}",
+            T::KIND
+        );
+        // NumPy's own length: a multiple of 64 bytes with what comes before.
+        let header = format!("{header:117}\n");
+        let length = (header.len() as u16).to_le_bytes();
+        let mut bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
+        bytes.extend(data.iter().flat_map(Element::bytes));
         bytes
     }
 
@@ -679,15 +690,15 @@ mod tests {
     #[test]
     fn a_matrix_of_any_float_type_is_read() {
         let wanted = [0.5f32, -1.0, 2.0, 0.25, 0.0, -8.0];
-        let c = Order::C;
-        let halves = wanted.map(f16::from_f32);
+        let c = false;
+        let halves = [0x3800, 0xbc00, 0x4000, 0x3400, 0, 0xc800u16];
         let doubles = wanted.map(f64::from);
         let columns = [0.5, 2.0, 0.0, -1.0, 0.25, -8.0];
         for (file, bytes) in [
             ("a.f16.npy", npy(&[3, 2], c, &halves)),
             ("a.f32.npy", npy(&[3, 2], c, &wanted)),
             ("a.npy", npy(&[3, 2], c, &doubles)),
-            ("a.npy", npy(&[3, 2], Order::Fortran, &columns)),
+            ("a.npy", npy(&[3, 2], true, &columns)),
         ] {
             let folder = folder(&[(file, &bytes), ("a.vocab.txt", b"one\r\ntwo\nthree")]);
             let read = Vectors::open(folder.path().join(file)).unwrap();
@@ -699,8 +710,39 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_half_precision_are_exact() {
+        for (bits, number) in [
+            (0x0001, 2f32.powi(-24)),
+            (0x03ff, 1023.0 * 2f32.powi(-24)),
+            (0x0400, 2f32.powi(-14)),
+            (0x3c01, 1.0 + 2f32.powi(-10)),
+            (0xfbff, -65504.0),
+            (0x8000, -0.0),
+            (0xfc00, f32::NEG_INFINITY),
+        ] {
+            assert_eq!(half(bits).to_bits(), number.to_bits(), "{bits:#x}");
+        }
+        assert!(half(0x7e00).is_nan());
+    }
+
+    /// NumPy reads numbers of other processors, too.
+    #[test]
+    fn the_highest_byte_may_come_first() {
+        let mut bytes = npy(
+            &[1, 2],
+            false,
+            &[0.5f32, -3.0].map(|x| f32::from_be_bytes(x.to_le_bytes())),
+        );
+        let place = bytes.iter().position(|byte| *byte == b'<').unwrap();
+        bytes[place] = b'>';
+        let folder = folder(&[("a.npy", &bytes)]);
+        let read = Matrix::open(folder.path().join("a.npy")).unwrap();
+        assert_eq!(read.elements, [0.5, -3.0]);
+    }
+
+    #[test]
     fn a_wrong_matrix_is_named() {
-        let c = Order::C;
+        let c = false;
         let good = npy(&[2, 2], c, &[1f32; 4]);
         let words: &[u8] = b"one\ntwo\n";
         for (bytes, words, parts) in [
@@ -758,6 +800,9 @@ mod tests {
             read_glove.vectors,
             [1.0, -2.5, 0.3, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1.0, 3.0, 4.0]
         );
+        let latin = read("g.txt", b"caf\xe9 1 2\ncat 3 4\n").unwrap();
+        let made = latin.lexicon_pack(None, 9).unwrap();
+        assert_eq!((made.words, made.unusable), (1, 1));
         let empty_first = read("g.txt", b" 1.5 2\ncat 3 4\n").unwrap();
         assert_eq!(empty_first.words, ["", "cat"]);
         let word2vec = format!("6 2\r\n{}", glove.replace('\n', " \r\n"));
@@ -782,10 +827,10 @@ mod tests {
             ),
             (b"a 1 2\nb 1 nan", &["line 2: coordinate 2 is nan"]),
             (b"a 1 2\nb 1 4e38", &["line 2: coordinate 2 is 4e38", "3.4"]),
-            (b"a 1 2\n\xff 1 2", &["line 2", "UTF-8"]),
             (b"3 2\na 1 2\nb 1 2", &["2 words", "says 3", "cut off"]),
             (b"1 2\na 1 2\nb 1 2", &["2 words", "says 1", "more words"]),
             (b"<!DOCTYPE html><html>", &["web page"]),
+            (b"2 2\na \0\0\x80?\0\0\0\0\n", &["line 2", "binary"]),
             (b"3 513\n", &["513 coordinates", "1 to 512"]),
             (b"word\n", &["0 coordinates"]),
             (b"0 2\n", &["no words"]),
@@ -799,7 +844,8 @@ mod tests {
             "x".repeat(100_000).as_bytes(),
             &["line 1: longer than 65536"],
         );
-        refused("a.txt.gz", b"a 1 2\n", &["cannot read"]);
+        // Browsers unpack some downloads and keep their names.
+        assert_eq!(read("a.txt.gz", b"a 1 2\n").unwrap().words, ["a"]);
         refused("a.bin", b"", &["ending", ".npy"]);
         assert!(matches!(
             Vectors::open("absent.txt").as_ref().map_err(Error::cause),
@@ -968,7 +1014,7 @@ mod tests {
                 let bytes = [b"\x93NUMPY", &[version, 0][..], &length, text.as_bytes()].concat();
                 let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", b"one\ntwo")]);
                 let error = Vectors::open(folder.path().join("a.npy")).unwrap_err();
-                assert!(error.to_string().contains("60 opening brackets"), "{error}");
+                assert!(error.to_string().contains("not a .npy file"), "{error}");
             }
         }
     }
@@ -1001,7 +1047,7 @@ mod tests {
         fn a_damaged_matrix_is_no_panic(
             damage in prop::collection::vec((0usize..152, any::<u8>()), 1..4)
         ) {
-            let mut bytes = npy(&[2, 3], Order::C, &[1f32; 6]);
+            let mut bytes = npy(&[2, 3], false, &[1f32; 6]);
             for (position, byte) in damage {
                 if let Some(there) = bytes.get_mut(position) {
                     *there = byte;
