@@ -282,8 +282,8 @@ impl Arguments {
         let by_text = is(&|method| !matches!(method, Method::Sentence(_)));
         if by_sentence && pack.is_none() {
             notes.push(
-                "What releases by the sentence cost a whole text depends on the pack: name it with --pack. It is much more than what \
-                 they cost a sentence."
+                "What releases by the sentence cost a whole text depends on the pack: name it with --pack. It can be much \
+                 more than what they cost a sentence."
                     .to_owned(),
             );
         }
@@ -315,7 +315,7 @@ impl Arguments {
         }
         notes.push(
             "A total is about what is in the texts of all these days, or about one sentence of each. What is in one day's texts alone \
-             is protected by that day's cost. Releases under another pack add up, too."
+             costs that day's epsilon. Releases under another pack add up, too."
                 .to_owned(),
         );
         Ok(notes)

@@ -622,6 +622,16 @@ fn plans_name_devices_and_costs() {
     }
     let page = fs::read_to_string(path.join("plan.html")).unwrap();
     stands_alone(&page);
+    // What a release reveals is computed, for each epsilon.
+    for (epsilon, likely) in [(1, 73.2), (3, 95.3)] {
+        let part = format!(
+            "At epsilon {epsilon}, a release may make one of two texts that were equally likely before up to {likely} % likely"
+        );
+        assert!(
+            text.contains(&part) && page.contains(&part),
+            "{part}: {text}"
+        );
+    }
     assert!(page.contains("<svg") && page.contains("devices"));
     let before = names(path).len();
     for (more, part) in [

@@ -3,6 +3,7 @@
 mod page;
 mod text;
 
+pub(crate) use text::likely;
 pub use text::{OF_PUBLISHED, OF_QUESTION};
 
 use std::collections::{BTreeMap, BTreeSet};

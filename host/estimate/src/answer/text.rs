@@ -75,6 +75,12 @@ fn level(level: f64) -> String {
     }
 }
 
+/// How likely a release may make one of two inputs that were equally likely before, in percent,
+/// rounded up to one decimal.
+pub(crate) fn likely(epsilon: f64) -> f64 {
+    (1000.0 / (1.0 + (-epsilon).exp())).ceil() / 10.0
+}
+
 /// Privacy of one release, in words: for each unit, at the largest ε of its kinds.
 pub(crate) fn privacy(answer: &Answer) -> String {
     let largest = |whole_text: bool| {
@@ -91,8 +97,7 @@ pub(crate) fn privacy(answer: &Answer) -> String {
     ];
     let sentences = units.into_iter().filter_map(|(unit, epsilon)| {
         let epsilon = epsilon?;
-        // Rounded up to one decimal.
-        let likely = (1000.0 / (1.0 + (-epsilon).exp())).ceil() / 10.0;
+        let likely = likely(epsilon);
         Some(format!(
             "At epsilon {epsilon}, a release may make one of two {unit} that were equally likely before up to {likely} % likely."
         ))

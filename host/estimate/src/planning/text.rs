@@ -1,13 +1,14 @@
 //! Text of a plan.
 
 use undertone::release::budget::{self, Unit, rounded};
+use undertone::release::document::epsilon_f64;
 use undertone_core::release::Mechanism;
 use undertone_core::select::MAX_CANDIDATES;
 use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
 use super::{Asked, DAYS, Month, Of, Plan, Way};
-use crate::answer::{OF_PUBLISHED, OF_QUESTION};
+use crate::answer::{OF_PUBLISHED, OF_QUESTION, likely};
 use crate::counts::Kind;
 use crate::shares::is_whole_text;
 
@@ -46,11 +47,17 @@ pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
             ),
         });
     }
-    lines.push(
-        "Whole-text releases protect the whole text; sentence releases protect one sentence of it. Where both take about as many \
-         devices, take the whole text."
-            .to_owned(),
-    );
+    let mut epsilons: Vec<_> = plan.ways.iter().map(|way| way.kind.epsilon()).collect();
+    epsilons.sort_unstable();
+    epsilons.dedup();
+    lines.extend(epsilons.into_iter().map(|epsilon| {
+        format!(
+            "At epsilon {epsilon}, a release may make one of two texts that were equally likely before up to {} % likely; a sentence \
+             release, one of two sentences.",
+            likely(epsilon_f64(epsilon))
+        )
+    }));
+    lines.push("Where both take about as many devices, take whole-text releases.".to_owned());
     lines.extend(plan.months.iter().map(|month| cost(month, asked.delta)));
     lines
 }
