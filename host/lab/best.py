@@ -1,6 +1,6 @@
 """Accuracy of a pack without noise: how often the best candidate has the label of the text.
 
-    undertone encode --encoder PACK --corpus TEXTS.jsonl.gz --out VECTORS.safetensors
+    undertone lexicon encode --encoder PACK --corpus TEXTS.jsonl.gz --out VECTORS.safetensors
     python3 host/lab/best.py PACK VECTORS.safetensors TEXTS.jsonl.gz
 
 PACK has scores and no recoder, and its lexicon made VECTORS. The values of its heads (core/FORMAT.md, `SCOR`) are

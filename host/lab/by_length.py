@@ -2,7 +2,7 @@
 
     python3 host/lab/by_length.py CORPUS.jsonl.gz DECODED.jsonl [DECODED.jsonl ...]
 
-CORPUS is the labelled corpus that `undertone privatize --messages` read; each DECODED is the output of `undertone decode`
+CORPUS is the labelled corpus that `undertone release documents --messages` read; each DECODED is the output of `undertone decode`
 for its releases. The script counts sentences by a simple rule of its own, without headers and quoted lines.
 """
 

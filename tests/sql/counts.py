@@ -50,7 +50,7 @@ def release(random):
 
 
 def undertone(*arguments, command="count"):
-    command = [os.environ["UNDERTONE"], command, *arguments]
+    command = [os.environ["UNDERTONE"], *command.split(), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{command}: {done.stderr}")
@@ -129,7 +129,7 @@ def duck(expected):
 
 
 def private():
-    """Releases as `privatize` writes them, of texts in a table: the recipe counts them as they are."""
+    """Releases as `release documents` writes them, of texts in a table: the recipe counts them as they are."""
     texts = [("food", "The soup needs salt."), ("sky", "A comet passed."), ("ball", "They scored twice.")]
     rows = [{"text": texts[n % 3][1], "label": texts[n % 3][0], "country": "AR" if n % 2 else "DE"} for n in range(60)]
     with open(FOLDER / "texts.jsonl", "w", encoding="utf-8") as file:
@@ -141,7 +141,7 @@ def private():
     arguments = ["--pack", pack, "--epsilon", "1", "--rule", "whole-text", "--keep", "country"]
     for ending in ["parquet", "csv"]:
         path = f"{FOLDER}/private.{ending}"
-        undertone(*arguments, "--in", f"{FOLDER}/texts.parquet", "--out", path, command="privatize")
+        undertone(*arguments, "--in", f"{FOLDER}/texts.parquet", "--out", path, command="release documents")
         undertone("--in", path, "--by", "country", "--out", f"{FOLDER}/counts.csv")
         database = duckdb.connect()
         release = "release" if ending == "parquet" else "from_hex(release)"

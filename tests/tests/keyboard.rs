@@ -24,7 +24,7 @@ fn example(name: &str) -> PathBuf {
     root().join("ffi/examples/keyboard").join(name)
 }
 
-/// The program under sanitizers, a pack, and the output of `undertone candidates` for it.
+/// The program under sanitizers, a pack, and the output of `undertone inspect` for it.
 struct Setting {
     program: PathBuf,
     pack: PathBuf,

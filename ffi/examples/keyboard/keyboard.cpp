@@ -52,7 +52,7 @@ int usage()
                  "\n"
                  "  --pack FILE        what `undertone demo --save FILE` or `undertone pack` wrote, with a lexicon\n"
                  "  --ledger FILE      where the budget is kept; made if it is not there\n"
-                 "  --candidates FILE  what `undertone candidates` printed, to show what the server learns\n"
+                 "  --candidates FILE  what `undertone inspect` printed, to show what the server learns\n"
                  "  --epsilon E        spent on each release [3]\n"
                  "  --budget E         for each day; an existing ledger keeps its own [9]\n"
                  "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
@@ -142,7 +142,7 @@ struct Candidate {
     std::string excerpt;
 };
 
-/// Reads the output of `undertone candidates`: the pack's identifier, then a line for each
+/// Reads the output of `undertone inspect`: the pack's identifier, then a line for each
 /// candidate.
 std::optional<std::vector<Candidate>> read_candidates(const std::string &path, const undertone::Pack::Id &pack)
 {
@@ -153,7 +153,7 @@ std::optional<std::vector<Candidate>> read_candidates(const std::string &path, c
         return std::nullopt;
     }
     if (line != "# pack " + hexadecimal(pack.data(), pack.size())) {
-        std::fprintf(stderr, "keyboard: %s is not of this pack; `undertone candidates` writes it\n", path.c_str());
+        std::fprintf(stderr, "keyboard: %s is not of this pack; `undertone inspect` writes it\n", path.c_str());
         return std::nullopt;
     }
     std::vector<Candidate> candidates;

@@ -150,8 +150,8 @@ def main(undertone: str, folder: Path, count: int) -> None:
 
     start = time.perf_counter()
     arguments = ["--pack", str(folder / "topics.pack"), "--epsilon", EPSILON, "--keep", "day"]
-    command("privatize", *arguments, "--in", str(folder / "texts.parquet"), "--out", str(folder / "command.parquet"))
-    print(f"the command's privatize, all threads: {time.perf_counter() - start:.0f} s")
+    command("release", "documents", *arguments, "--in", str(folder / "texts.parquet"), "--out", str(folder / "command.parquet"))
+    print(f"the command's `release documents`, all threads: {time.perf_counter() - start:.0f} s")
     theirs = ut.count(folder / "command.parquet", by=["day"], candidates=built.candidates, epsilon=[EPSILON])
     fixed = ["pack", "mechanism", "rule", "epsilon", "order", "day"]
     totals, outcomes = zip(*(by(own, fixed) for own in (counted, theirs)))

@@ -50,7 +50,7 @@ def releases(undertone: str, folder: Path) -> None:
     def command(name: str) -> None:
         out = folder / "out.jsonl"
         out.unlink(missing_ok=True)
-        arguments = [undertone, "privatize", "--pack", str(folder / "topics.pack"), "--epsilon", "3", "--in", str(folder / name)]
+        arguments = [undertone, "release", "documents", "--pack", str(folder / "topics.pack"), "--epsilon", "3", "--in", str(folder / name)]
         one_thread = {**os.environ, "RAYON_NUM_THREADS": "1"}
         subprocess.run([*arguments, "--out", str(out)], check=True, env=one_thread, capture_output=True)
 

@@ -75,7 +75,7 @@ pub(crate) fn listed(names: Vec<Name>) -> Vec<String> {
     names.into_iter().map(String::from).collect()
 }
 
-/// How to release, by the names of `undertone privatize --rule`.
+/// How to release, by the names of `undertone release documents --rule`.
 pub(crate) fn method(rule: &str) -> PyResult<Method> {
     match rule {
         "permute-and-flip" => Ok(Method::Sentence(Rule::PermuteAndFlip)),

@@ -89,7 +89,7 @@ impl VectorMechanism {
         let (noise, epsilon) = (self::noise(&noise)?, arguments::epsilon(epsilon)?);
         if pack.0.pack().projection().is_none() {
             return Err(argument(
-                "the pack has no projection; make one with `undertone project`, or name a dimension",
+                "the pack has no projection; make one with `undertone lexicon project`, or name a dimension",
             ));
         }
         let pack = pack.0.clone();

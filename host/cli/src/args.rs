@@ -1,4 +1,4 @@
-//! Arguments that several subcommands share, and what they open.
+//! Arguments of several subcommands, and the files that they name.
 
 use std::fs::File;
 use std::io::{BufRead, Read};
@@ -37,21 +37,22 @@ fn from<T: TryFrom<u64>>(least: u64, text: &str) -> std::result::Result<T, Strin
     let number: Option<u64> = text.parse().ok();
     let number = number.filter(|number| *number >= least);
     let number = number.and_then(|number| T::try_from(number).ok());
-    number.ok_or_else(|| format!("wanted is a whole number from {least} to {}", u64::MAX))
+    number.ok_or_else(|| format!("expected a whole number from {least} to {}", u64::MAX))
 }
 
-/// Which public documents to read.
+/// A public corpus.
 #[derive(Args)]
 pub struct CorpusArgs {
-    /// A public corpus: .jsonl, .tsv or .csv, these gzipped (.gz) or not, or .parquet, in UTF-8. A line or row that is no
-    /// document, or longer than 16 MiB, is refused with its number; none is skipped. It is read several times, so it is a
-    /// file.
-    #[arg(long, value_name = "FILE")]
+    /// A public corpus in UTF-8: .jsonl, .tsv or .csv, gzipped (.gz) or not, or .parquet.
+    ///
+    /// It must be a file, because it is read several times. No line is skipped: a line or row that
+    /// is not a document, or is longer than 16 MiB, is an error that names its number.
+    #[arg(short, long, value_name = "FILE")]
     pub corpus: PathBuf,
     /// Read only the first N documents.
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    #[arg(short, long, value_name = "N", value_parser = whole::<usize>)]
     pub limit: Option<usize>,
-    /// Use only the first N sentences of each text: as many as the texts will have that are released.
+    /// Use only the first N sentences of each text: the number that released texts will have.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub first_sentences: Option<u16>,
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub struct CorpusArgs {
 }
 
 impl CorpusArgs {
-    /// The documents that are wanted, as often as is needed, with what `encoding` makes of them.
+    /// The documents that pass `wanted`, encoded, for any number of passes.
     pub fn encoded<'a>(
         &'a self,
         encoding: Encoding<'a>,
@@ -73,7 +74,7 @@ impl CorpusArgs {
         })
     }
 
-    /// All documents, with `rewrite` of the text and line of each.
+    /// All documents, encoded after `rewrite` of each text and its line.
     pub fn rewritten<'a>(
         &'a self,
         encoding: Encoding<'a>,
@@ -88,7 +89,7 @@ impl CorpusArgs {
         })
     }
 
-    /// The documents, as far as the options want them.
+    /// The documents that the options select.
     pub fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let names = self.texts.fields.names();
         let corpus = undertone_tables::corpus_watched(&self.corpus, &names, None)?;
@@ -105,7 +106,7 @@ impl CorpusArgs {
         }))
     }
 
-    /// How many documents have no label, and the line of the first of them.
+    /// The number of documents without a label, and the line of the first.
     pub fn unlabelled(&self) -> Result<(usize, u64)> {
         let (mut without, mut line) = (0, 0);
         for document in self.documents()? {
@@ -126,11 +127,10 @@ impl CorpusArgs {
     }
 }
 
-/// What the texts are.
+/// The form of texts.
 #[derive(Args, Clone)]
 pub struct TextArgs {
-    /// The texts are mail or Usenet messages: their headers, quoted lines and signatures are left
-    /// out.
+    /// Treat texts as mail or Usenet messages: leave out headers, quoted lines and signatures.
     #[arg(long)]
     pub messages: bool,
     #[command(flatten)]
@@ -138,17 +138,17 @@ pub struct TextArgs {
     pub fields: FieldArgs,
 }
 
-/// Where texts, labels and ids are.
+/// The names of fields.
 #[derive(Args, Clone)]
 pub struct FieldArgs {
-    /// The field or column of the text. One inside another is a path with dots, such as body.text, unless a field is
-    /// called so itself.
+    /// The field or column of the text. A path with dots, such as body.text, leads into a field,
+    /// unless a field has that very name.
     #[arg(long, value_name = "FIELD", default_value = "text")]
     text_field: String,
-    /// The field or column of the label, likewise.
+    /// The field or column of the label.
     #[arg(long, value_name = "FIELD", default_value = "label", alias = "label")]
     label_field: String,
-    /// The field or column of the id, likewise.
+    /// The field or column of the id.
     #[arg(long, value_name = "FIELD", default_value = "id")]
     id_field: String,
 }
@@ -165,7 +165,8 @@ impl FieldArgs {
 }
 
 impl FieldArgs {
-    /// The documents of a file. After the last one comes an error if a label or id field was named that none of them has.
+    /// The documents of a file, then an error if none of them has a label or id field that was
+    /// named.
     pub fn checked<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
         path: &Path,
@@ -237,7 +238,7 @@ fn fields_of(path: &Path) -> Result<Vec<String>> {
 }
 
 impl TextArgs {
-    /// The documents with what counts of their texts.
+    /// The documents, with messages cut to their bodies.
     pub fn of<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
         documents: I,
@@ -253,11 +254,13 @@ impl TextArgs {
     }
 }
 
-/// Which sentence encoder to use.
+/// A sentence encoder.
 #[derive(Args)]
 pub struct EncoderArgs {
-    /// A folder with model.onnx or onnx/model.onnx, or an .onnx file, with tokenizer.json beside it or
-    /// one folder up; or a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
+    /// The sentence encoder [default: the lexicon of the pack, or the built-in one]
+    ///
+    /// A .pack file with a lexicon; an .onnx file; or a folder with model.onnx or onnx/model.onnx.
+    /// A model requires tokenizer.json in its folder or one folder up.
     #[arg(long, value_name = "PATH")]
     pub encoder: Option<PathBuf>,
     #[command(flatten)]
@@ -265,10 +268,10 @@ pub struct EncoderArgs {
     pub runtime: RuntimeArgs,
 }
 
-/// What runs a neural encoder.
+/// The engine of a neural encoder.
 #[derive(Args)]
 pub struct RuntimeArgs {
-    /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
+    /// Run the model by this shared library of ONNX Runtime, not by the built-in engine.
     #[arg(long, value_name = "PATH")]
     pub onnxruntime: Option<PathBuf>,
 }
@@ -291,7 +294,7 @@ impl From<RuleArg> for Rule {
     }
 }
 
-/// An encoder, and its lexicon if it is one: packs carry it along.
+/// An encoder, with the lexicon that packs carry if it is one.
 pub struct OpenEncoder {
     /// The encoder.
     pub encoder: Box<dyn Encoder>,
@@ -321,7 +324,7 @@ impl OpenEncoder {
     }
 }
 
-/// An encoder in whose place another one, of the same space, will be.
+/// An encoder under the identity of another one of the same space, which devices will use.
 struct Carried {
     encoder: Box<dyn Encoder>,
     identity: EncoderIdentity,
@@ -367,7 +370,8 @@ impl EncoderArgs {
         }
     }
 
-    /// The encoder that was named, else the one that the pack carries: its lexicon, or none if it has features alone.
+    /// The encoder that was named, else the lexicon of the pack, or none if the pack has features
+    /// alone.
     pub fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
         let alone = pack.features().is_some_and(|features| features.is_alone());
         if alone && self.encoder.is_none() {
@@ -380,15 +384,16 @@ impl EncoderArgs {
         self.open(|| LexiconEncoder::new(pack).unwrap_or_else(LexiconEncoder::embedded))
     }
 
-    /// Refuses a runtime that has nothing to run.
+    /// Refuses a runtime without a neural encoder.
     fn check_runtime(&self) -> Result<()> {
         let is_pack = |path: &PathBuf| path.extension().is_some_and(|end| end == "pack");
-        match self.runtime.onnxruntime.is_some() && self.encoder.as_ref().is_none_or(is_pack) {
-            true => Err(Error::from(Cause::OptionAlone {
+        if self.runtime.onnxruntime.is_some() && self.encoder.as_ref().is_none_or(is_pack) {
+            Err(Error::from(Cause::OptionAlone {
                 option: "--onnxruntime",
                 needed: "a neural encoder (--encoder with a folder or an .onnx file)",
-            })),
-            false => Ok(()),
+            }))
+        } else {
+            Ok(())
         }
     }
 
@@ -416,7 +421,8 @@ impl EncoderArgs {
 }
 
 impl OpenEncoder {
-    /// With a lexicon that leaves a quarter of `size` to other parts of a pack; if none fits, features may be `alone`.
+    /// Reduces the lexicon so that a quarter of `size` remains for other sections. If no lexicon
+    /// fits, the result has none if `alone` permits.
     pub fn within(self, size: usize, alone: bool) -> Result<Self> {
         let Some(lexicon) = self.lexicon else {
             return Ok(self);
@@ -464,9 +470,10 @@ pub fn beside(out: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Encodes public text for the output `out`: what a neural encoder has done survives an interrupted run.
+/// Encodes public text for the output `out`. Vectors of a neural encoder survive an interrupted
+/// run.
 pub fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
-    // A lexicon is faster than the file would be, and where there is no encoder there is nothing to keep.
+    // A lexicon is faster than reading the file.
     let none = NoEncoder::default();
     if encoder.lexicon.is_some() || encoder.encoder.identity() == none.identity() {
         return Ok(Encoding::new(encoder.encoder.as_ref()));
@@ -494,10 +501,10 @@ pub fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts
     Ok(counts)
 }
 
-/// Which words do not count.
+/// Words to ignore.
 #[derive(Args)]
 pub struct StopArgs {
-    /// Words that do not count, one a line, instead of NLTK's English stop words.
+    /// Words to ignore, one a line [default: NLTK's English stop words]
     #[arg(long, value_name = "FILE")]
     pub stop_words: Option<PathBuf>,
 }

@@ -19,28 +19,27 @@ use crate::paths::Paths;
 /// The exit status if a check failed.
 const FAILED: u8 = 3;
 
-/// What to audit, and how hard.
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The pack.
     pack: PathBuf,
-    /// What to audit [default: everything in the pack].
+    /// The mechanisms to audit [default: all in the pack]
     #[arg(long, value_enum, num_args = 1.., value_delimiter = ',', value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
-    /// Privacy parameters, 0.000001 to 1000, with spaces or commas between them.
-    #[arg(long, num_args = 1.., value_delimiter = ',', default_values = ["0.5", "1", "3", "10"])]
+    /// Privacy parameters from 0.000001 to 1000, separated by spaces or commas.
+    #[arg(short, long, num_args = 1.., value_delimiter = ',', default_values = ["0.5", "1", "3", "10"])]
     epsilon: Vec<Epsilon>,
-    /// How candidates are drawn [default: both].
-    #[arg(long, value_enum, num_args = 1.., value_delimiter = ',')]
+    /// How candidates are drawn [default: both]
+    #[arg(short, long, value_enum, num_args = 1.., value_delimiter = ',')]
     rule: Vec<RuleArg>,
-    /// Compare the exact laws of at least this many neighbours, and of a tenth as many pairs of words.
+    /// Compare the exact laws of at least N neighbours, and of N/10 pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>)]
     neighbours: u64,
-    /// Ask the device for this many releases of each document, at least 1000; for fewer of what takes longer.
+    /// Releases that the device draws of each document, at least 1000; fewer of slow mechanisms.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u64>)]
     releases: u64,
-    /// The device: a program that ffi/install.sh builds and that releases through the C library [default:
-    /// undertone-device beside this program or on the PATH, if it exists].
+    /// A program that releases through the C library; ffi/install.sh builds it [default:
+    /// undertone-device in the folder of this program or on the PATH]
     #[arg(long, value_name = "PROGRAM")]
     device: Option<PathBuf>,
     #[command(flatten)]
@@ -49,13 +48,13 @@ pub(super) struct Arguments {
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// The folder for report.html and checks.csv.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MechanismArg {
-    /// The selection of a candidate for a document, by depth, scores or votes.
+    /// The selection of a candidate for a document, by depth or scores.
     Sentences,
     /// The release of the best candidate for the whole text.
     WholeText,
@@ -65,7 +64,7 @@ enum MechanismArg {
     Words,
     /// Noise on vectors, released by the device.
     Vectors,
-    /// The sentence encoder: what a sentence becomes depends on that sentence alone.
+    /// The sentence encoder: the vector of a sentence depends on that sentence alone.
     Encoder,
 }
 
@@ -83,7 +82,7 @@ impl From<MechanismArg> for Mechanism {
 }
 
 impl Arguments {
-    pub(super) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.encoder.paths(Paths::default());
         paths
             .input("PACK", &self.pack)
@@ -93,6 +92,7 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.paths().check()?;
     let pack = read_pack(&arguments.pack)?;
     let mut epsilons = arguments.epsilon.clone();
     epsilons.sort_unstable();
@@ -150,9 +150,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         report.summary(),
         Report::not_covered()
     ))?;
-    Ok(match report.passed() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED),
+    Ok(if report.passed() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
     })
 }
 

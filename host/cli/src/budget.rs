@@ -1,4 +1,4 @@
-//! `undertone budget`.
+//! `undertone plan budget`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,42 +14,47 @@ use undertone_core::pack::Pack;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
 use undertone_core::select::{MAX_CANDIDATES, Rule};
 
-use crate::files::{json, print, read_pack, write};
-use crate::paths::{Paths, is_stream};
+use crate::files::{json, print, print_json, read_pack, write};
+use crate::paths::Paths;
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// What is released of the same user each day, several times if it is several things: KIND:EPSILON or
-    /// KIND:EPSILON:RELEASES. Kinds of documents are those of `privatize --rule`: permute-and-flip, exponential,
-    /// whole-text and projective. Bags of 50 words: words-permute-and-flip=50, words-exponential=50 and
+    /// The releases of one user each day, such as exponential:0.5:2 for two releases at epsilon
+    /// 0.5.
+    ///
+    /// Kinds of documents: permute-and-flip, exponential, whole-text and projective, as by `release
+    /// documents --rule`. Bags of 50 words: words-permute-and-flip=50, words-exponential=50 and
     /// words-laplace=50. Vectors: vector-laplace and vector-discrete-laplace.
     #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "KIND:EPSILON[:RELEASES]")]
     daily: Vec<Daily>,
-    /// For how many days.
+    /// Numbers of days to add up.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [1, 30, 365], value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     days: Vec<u16>,
-    /// The probability with which the promise with delta may fail: well below one in the number of users.
+    /// The probability with which the promise with delta may fail: well below one in the number of
+    /// users.
     #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = delta, allow_hyphen_values = true)]
     delta: f64,
-    /// The pack of the documents: by how many candidates it has, whole texts cost less, and it says what releases by
-    /// the sentence cost a whole text.
-    #[arg(long, value_name = "FILE")]
+    /// The pack of the documents, for what releases by sentence cost a whole text; its number of
+    /// candidates also lowers the cost of whole-text releases.
+    #[arg(short, long, value_name = "FILE")]
     pack: Option<PathBuf>,
-    /// How far apart two bags of words (word mover's distance) or two vectors are, with what the mechanism adds (q or
-    /// tau). Releases of words and vectors cost more at larger distances.
+    /// The distance between two bags of words (word mover's distance) or two vectors, including q
+    /// or tau of the mechanism. Releases of words and vectors cost more at larger distances.
     #[arg(long, default_value = "1", value_name = "W", value_parser = distance, allow_hyphen_values = true)]
     distance: Distance,
-    /// Write the numbers as JSON; `-` is standard output, without the text.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    /// Print the numbers as JSON.
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", hide = true)]
+    json_file: Option<PathBuf>,
 }
 
 pub(crate) fn delta(text: &str) -> std::result::Result<f64, String> {
     let delta: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match delta > 0.0 && delta < 1.0 {
-        true => Ok(delta),
-        false => Err("it lies between 0 and 1; 1e-6 is one in a million".to_owned()),
+    if delta > 0.0 && delta < 1.0 {
+        Ok(delta)
+    } else {
+        Err("it lies between 0 and 1; 1e-6 is one in a million".to_owned())
     }
 }
 
@@ -65,7 +70,7 @@ fn distance(text: &str) -> std::result::Result<Distance, String> {
     Ok(Distance(Micro(u64::from(down.micro()) + u64::from(more))))
 }
 
-/// What is released each day by one mechanism.
+/// The daily releases of one mechanism.
 #[derive(Clone, Copy)]
 struct Daily {
     mechanism: Mechanism,
@@ -175,7 +180,7 @@ impl Daily {
     }
 }
 
-/// What is printed, and written as JSON.
+/// The answer, as JSON has it.
 #[derive(Serialize)]
 struct Answer {
     delta: f64,
@@ -213,28 +218,29 @@ struct Row {
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default();
         let paths = match &self.pack {
             None => paths,
             Some(pack) => paths.stream_input("--pack", pack),
         };
-        match &self.json {
+        match &self.json_file {
             None => paths,
-            Some(json) => paths.stream_output("--json", json),
+            Some(json) => paths.output("--json", json),
         }
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let pack = self.pack.as_deref().map(read_pack).transpose()?;
         let answer = self.answer(pack.as_ref())?;
-        match &self.json {
-            Some(path) if is_stream(path) => print(&(json(&answer) + "\n")),
-            Some(path) => {
-                write(path, (json(&answer) + "\n").as_bytes())?;
-                print(&self.text(&answer))
-            }
-            None => print(&self.text(&answer)),
+        if let Some(path) = &self.json_file {
+            write(path, (json(&answer) + "\n").as_bytes())?;
+        }
+        if self.json {
+            print_json(&answer)
+        } else {
+            print(&self.text(&answer))
         }
     }
 
@@ -321,7 +327,7 @@ impl Arguments {
         Ok(notes)
     }
 
-    /// What the other rule would cost.
+    /// Notes that compare the cost of both rules.
     fn rules(&self, pack: Option<&Pack<'_>>) -> Result<Vec<String>> {
         let days = self.days.iter().copied().max().unwrap_or(1);
         let all_by = |rule| {
@@ -345,24 +351,27 @@ impl Arguments {
             };
             let sum = flip.total(unit, days).map_or(Micro(0), |own| own.epsilon());
             let days = plural(days);
-            notes.push(match by_exponential.0 < by_flip.0 {
-                true => format!(
-                    "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip and of {} by the exponential mechanism \
-                     (exchanged: {}). {} Without delta both cost {sum}, and permute-and-flip errs less.",
-                    self.delta,
-                    rounded(by_flip),
-                    rounded(by_exponential),
-                    self.name(unit),
-                    match has(Rule::PermuteAndFlip) {
-                        true => "For daily use with delta, permute-and-flip is the wrong rule: take `--rule exponential`.",
-                        false => "For daily use with delta, exponential is the right rule.",
-                    },
-                ),
-                false => format!(
-                    "For {days} and {} the sum, {sum}, is the least, so delta buys nothing, and permute-and-flip errs less.",
-                    self.name(unit)
-                ),
-            });
+            let unit = self.name(unit);
+            if by_exponential.0 >= by_flip.0 {
+                notes.push(format!(
+                    "For {days} and {unit} the sum, {sum}, is the least, so delta buys nothing, and \
+                     permute-and-flip errs less."
+                ));
+                continue;
+            }
+            let advice = if has(Rule::PermuteAndFlip) {
+                "For daily use with delta, permute-and-flip is the wrong rule: take `--rule exponential`."
+            } else {
+                "For daily use with delta, exponential is the right rule."
+            };
+            notes.push(format!(
+                "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip and of {} by the \
+                 exponential mechanism (exchanged: {unit}). {advice} Without delta both cost {sum}, \
+                 and permute-and-flip errs less.",
+                self.delta,
+                rounded(by_flip),
+                rounded(by_exponential),
+            ));
         }
         Ok(notes)
     }

@@ -19,25 +19,27 @@ use crate::progress::{Rate, note_rejects, place_of_rejects};
 /// Kinds that are listed on standard error.
 const SHOWN: usize = 8;
 
-/// Which releases to count, and by what: for all commands that count.
+/// The releases of `count` and `estimate`, and their slices.
 #[derive(Args)]
 pub(crate) struct ReleaseArgs {
-    /// The releases, any number of files: .jsonl (a JSON object on each line, with the release in hexadecimal digits in its
-    /// field "release"), .raw or .bin (the 24 bytes of each release, one after the other), these gzipped or not; .parquet
-    /// with a column "release" (24 bytes, or 48 hexadecimal digits); .csv with such a column (48 hexadecimal digits); counts,
-    /// .parquet or .csv, which are added. `-` is standard input, JSON lines if --format does not say that it is raw.
-    #[arg(long = "in", required = true, num_args = 1.., value_name = "FILE")]
+    /// Files of releases, or of counts, which are added; `-` is standard input.
+    ///
+    /// .jsonl: a JSON object a line, whose field "release" has 48 hexadecimal digits. .raw or .bin:
+    /// the 24 bytes of each release, one after the other. Both may be gzipped. .csv or .parquet: a
+    /// column "release" of 48 hexadecimal digits, in Parquet also of 24 bytes. Standard input has
+    /// JSON lines unless --format names another form.
+    #[arg(short, long = "in", default_value = "-", num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// What all inputs are, whatever their names end in.
+    /// The form of all inputs, whatever their names end in.
     #[arg(long, value_name = "FORM")]
     format: Option<Form>,
-    /// Slice by this field or column, such as the day; repeat it for more. A field inside another one is a path with
-    /// dots. It must be public. Without it, counts that are the first input keep their slices.
-    #[arg(long, value_name = "FIELD")]
+    /// Slice by this public field or column, such as the day. May be repeated. A path with dots
+    /// leads into a field. Without it, counts keep their slices if they are the first input.
+    #[arg(short, long, value_name = "FIELD")]
     by: Vec<String>,
-    /// Take releases with this epsilon, and with others that are named; reject all others. Name what your devices use:
+    /// Accept only releases with this epsilon. May be repeated. Name what your devices use, because
     /// clients can send anything.
-    #[arg(long, value_name = "E")]
+    #[arg(short, long, value_name = "E")]
     epsilon: Vec<Epsilon>,
 }
 
@@ -81,9 +83,10 @@ impl ReleaseArgs {
 /// Counts these inputs.
 pub(crate) fn count(mut counter: Counter, inputs: Vec<(&Path, Format)>) -> Result<Counted> {
     for (path, format) in inputs {
-        match is_stream(path) {
-            true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
-            false => counter.file(path, format)?,
+        if is_stream(path) {
+            counter.stream(Path::new("standard input"), io::stdin(), format)?
+        } else {
+            counter.file(path, format)?
         }
     }
     let counted = counter.finish()?;
@@ -94,23 +97,24 @@ pub(crate) fn count(mut counter: Counter, inputs: Vec<(&Path, Format)>) -> Resul
     Ok(counted)
 }
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     releases: ReleaseArgs,
-    /// The counts: .parquet or .csv. A row for each pack, mechanism, rule, epsilon, order, slice and outcome.
-    #[arg(long, value_name = "FILE")]
+    /// The counts, .parquet or .csv: a row for each pack, mechanism, rule, epsilon, order, slice
+    /// and outcome.
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Count releases of this pack, and of others that are named; reject all others, and candidates that it does not
-    /// have. Without --pack and --candidates, releases of any pack are counted.
-    #[arg(long, num_args = 1.., value_name = "FILE")]
+    /// Accept only releases of these packs and of those of --candidates [default: of any pack]
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
     pack: Vec<PathBuf>,
-    /// The same, from the candidates that `pack` wrote beside it.
-    #[arg(long, num_args = 1.., value_name = "FILE")]
+    /// The same packs, given by the candidates that `pack` wrote.
+    #[arg(short = 'C', long, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// Where to write what is no such release, as JSON lines in the order of the inputs: lines as they are, records and
-    /// rows as objects with "release" and the slices. Rows of counts are not written. Without it they are only counted.
+    /// Write rejected input to this file, in its order [default: only count it]
+    ///
+    /// Lines are copied; records and rows become JSON objects with "release" and the slices. Rows
+    /// of counts are not written.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
 }
@@ -164,7 +168,7 @@ impl io::Write for Aside {
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self
             .releases
             .paths()
@@ -192,6 +196,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let inputs = self.releases.inputs()?;
         // Before the work.
         Counts::default().settled(&self.out)?;

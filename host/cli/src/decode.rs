@@ -22,30 +22,35 @@ use crate::files::{json, nameless};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The candidates that `pack` wrote, one file for each pack that releases may come from: devices use old packs for
+    /// The candidates that `pack` wrote, a file for each pack in use: devices use old packs for
     /// months.
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    #[arg(short = 'C', long, required = true, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// The releases: one JSON object on each line, with the release in hexadecimal digits in its field "release". All
-    /// its other fields are copied, as they are written. The file may be gzipped; `-` is standard input. Or a table with a
-    /// column "release", .parquet or .csv.
-    #[arg(long = "in", value_name = "FILE")]
+    /// The releases: a JSON object a line, gzipped or not, or a .parquet or .csv table; `-` is
+    /// standard input.
+    ///
+    /// The field or column "release" has the release in hexadecimal digits. All other fields are
+    /// copied as they are written.
+    #[arg(short, long = "in", default_value = "-", value_name = "FILE")]
     input: PathBuf,
-    /// One JSON object on each line, or `-` for standard output: the fields of the input line, then "epsilon" (a
-    /// number), "unit" (what is exchanged in the promise: "sentence" or "whole text"), "pack", "candidate" (its number
-    /// in the pack), "name", "label" and "excerpt"; the last three are null for "nothing known". A field of the input
-    /// with one of these names gets "input_" before its name, again if there is such a field. A file that ends in .parquet or .csv becomes a table with these
-    /// columns.
-    #[arg(long, value_name = "FILE")]
+    /// The decoded releases: a JSON object a line, or a .parquet or .csv table; `-` is standard
+    /// output.
+    ///
+    /// The fields of the input, then "epsilon", "unit" (the privacy unit: "sentence" or "whole
+    /// text"), "pack", "candidate" (its number in the pack), "name", "label" and "excerpt". The
+    /// last three are null if the release names no candidate. A field of the input with one of
+    /// these names is prefixed with "input_", repeatedly if needed.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
     out: PathBuf,
-    /// Where to write the lines that are no releases of these packs, as they are, or rows of a table as lines of JSON, and
-    /// those by projective geometry, which name no candidate. Decode them again with the right candidates. Without it they are only counted.
+    /// Write rejected lines to this file, rows of a table as JSON [default: only count them]
+    ///
+    /// Lines that are not releases of these packs, and releases by the projective rule, which name
+    /// no candidate.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
-    /// Write the candidate's embedding, too, as the field "embedding". The output is then several times as large.
+    /// Add the candidate's embedding, as the field "embedding".
     #[arg(long)]
     embedding: bool,
 }
@@ -68,7 +73,7 @@ struct Known {
     candidates: Candidates,
     /// The pack's identifier in hexadecimal digits.
     id: String,
-    /// What a line has of each candidate. Many releases name the same one, so it is written once.
+    /// The JSON members of each candidate, rendered once because many releases name the same one.
     members: Vec<String>,
 }
 
@@ -88,7 +93,7 @@ impl Known {
     }
 }
 
-/// The same for "nothing known".
+/// The members of a release that names no candidate.
 const NOTHING: &str = "\"name\":null,\"label\":null,\"excerpt\":null";
 
 /// The candidates of several packs.
@@ -211,7 +216,7 @@ impl Rejected {
 /// Batches that are read before they are written, for each thread that decodes.
 const AHEAD: usize = 2;
 
-/// What becomes of a batch.
+/// A decoded batch.
 #[derive(Default)]
 struct Decoded {
     text: Vec<u8>,
@@ -248,8 +253,8 @@ impl Decoded {
 /// Nobody waits for batches any more.
 struct Stopped;
 
-/// What is read ahead of what is written. Batches are decoded on all cores, and received in the order in which they were
-/// read.
+/// Batches that were read and not yet written. They are decoded on all cores, and received in the
+/// order in which they were read.
 struct Ahead {
     packs: Arc<Packs>,
     batch: Batch,
@@ -333,7 +338,8 @@ impl Write for Pieces<'_> {
     }
 }
 
-/// Standard input. It may have nothing more for long, as with `tail -f`: what it gave is decoded before it is asked for more.
+/// Standard input. It may pause for long, as with `tail -f`, so its lines are decoded before more
+/// are requested.
 struct Waiting(Shared);
 
 impl Read for Waiting {
@@ -426,7 +432,7 @@ impl Output {
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default()
             .inputs("--candidates", &self.candidates)
             .stream_input("--in", &self.input)
@@ -438,6 +444,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let packs = Packs::read(&self.candidates, self.embedding)?;
         let (queue, batches) = sync_channel(AHEAD * rayon::current_num_threads());
         let shared = Arc::new(Mutex::new(Ahead {
@@ -445,12 +452,11 @@ impl Arguments {
             batch: Batch::default(),
             queue,
         }));
-        let mut lines = match is_stream(&self.input) {
-            true => {
-                let input = BufReader::with_capacity(Batch::ENOUGH, Waiting(Arc::clone(&shared)));
-                Lines::new(Path::new("standard input"), input)?
-            }
-            false => undertone_tables::releases(&self.input)?,
+        let mut lines = if is_stream(&self.input) {
+            let input = BufReader::with_capacity(Batch::ENOUGH, Waiting(Arc::clone(&shared)));
+            Lines::new(Path::new("standard input"), input)?
+        } else {
+            undertone_tables::releases(&self.input)?
         };
         let mut out = Output::create(&self.out, self.embedding)?;
         let mut aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
@@ -458,10 +464,11 @@ impl Arguments {
         let mut rejected = Rejected::default();
         let mut decoded = 0;
         let path = self.rejected.clone();
-        // Not in a scope: if nobody reads standard output any more, nothing waits for a line from standard input.
+        // Not in a scope, which would wait for a line of standard input after standard output is
+        // closed.
         let reader = thread::spawn(move || {
             let done = read(&mut lines, &shared, path.as_deref());
-            // The lines before an error, too. Without a receiver nobody wants them.
+            // Lines before an error are also decoded. Without a receiver they are dropped.
             let _ = locked(&shared).send();
             done
         });
@@ -517,7 +524,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whether an error only says that nobody reads standard output any more.
+    /// Whether standard output was closed by its reader.
     fn stopped(&self, error: &io::Error) -> bool {
         is_stream(&self.out) && error.kind() == io::ErrorKind::BrokenPipe
     }

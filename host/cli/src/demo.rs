@@ -12,23 +12,21 @@ use crate::args::whole;
 use crate::files::{print, read_text};
 use crate::paths::Paths;
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A private text instead of the built-in letter; `-` reads what you type.
+    /// A private text [default: the built-in letter]; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
     /// Seed of the public side.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
-    /// Keep the pack; the candidates are written beside it with the ending
-    /// .candidates.safetensors.
+    /// Save the pack, and its candidates in NAME.candidates.safetensors.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.text.iter().fold(Paths::default(), |all, path| {
             all.stream_input("--text", path)
         });
@@ -39,6 +37,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let text = match &self.text {
             None => demo::PRIVATE_TEXT.into(),
             Some(path) => read_text(path)?,

@@ -1,4 +1,4 @@
-//! `undertone distil`.
+//! `undertone lexicon distil`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,66 +19,76 @@ use crate::args::{FieldArgs, OpenEncoder, RuntimeArgs, TextArgs, kept, whole};
 use crate::files::write;
 use crate::paths::Paths;
 
-/// Its arguments.
+const USAGE: &str = "\
+undertone lexicon distil --dimension <N> --out <FILE> <TEACHER> [OPTIONS]
+
+  TEACHER, with the words:
+  --encoder <PATH> --corpus <FILE>... --words <N>
+  --encoder <PATH> --list <FILE>
+  --vectors <FILE> --list <FILE>
+  --model2vec <FOLDER>";
+
 #[derive(Args)]
+#[command(override_usage = USAGE)]
 #[command(group = ArgGroup::new("teacher").required(true).args(["encoder", "vectors", "model2vec"]))]
 #[command(group = ArgGroup::new("texts").multiple(true).args(["corpus", "message_corpus"]))]
 #[command(group = ArgGroup::new("pieces").args(["list", "model2vec"]))]
 pub(crate) struct Arguments {
-    /// A folder with model.onnx or onnx/model.onnx, or an .onnx file, with tokenizer.json beside it or
-    /// one folder up.
+    /// A neural encoder: an .onnx file, or a folder with model.onnx or onnx/model.onnx; with
+    /// tokenizer.json in its folder or one folder up.
     #[arg(long, value_name = "PATH")]
     encoder: Option<PathBuf>,
     #[command(flatten)]
     runtime: RuntimeArgs,
-    /// Instead of an encoder: what one made of each line of --list, a row a line, in .npy.
+    /// Instead of an encoder: vectors of the lines of --list, a row a line, in .npy.
     #[arg(long, value_name = "FILE", requires = "list")]
     vectors: Option<PathBuf>,
-    /// Instead of an encoder: a folder of static embeddings with tokenizer.json and model.safetensors, as model2vec
-    /// writes it.
+    /// Instead of an encoder: a folder that model2vec wrote, with tokenizer.json and
+    /// model.safetensors.
     #[arg(long, value_name = "FOLDER")]
     model2vec: Option<PathBuf>,
-    /// Words of any language, one a line, the most frequent first, or with a count or share after a tab: each goes alone
-    /// through the encoder. No corpus is needed.
+    /// Words of any language, one a line, instead of a corpus. The most frequent word comes first,
+    /// or a count or share follows each word after a tab.
     #[arg(long, value_name = "FILE", conflicts_with = "message_corpus")]
     list: Option<PathBuf>,
-    /// With --list, --vectors and --corpus: what the encoder made of each document, a row each, in .npy. Best are documents
-    /// of one sentence.
+    /// With --list, --vectors and --corpus: vectors of the documents, a row each, in .npy.
+    /// Documents of one sentence work best.
     #[arg(long, value_name = "FILE", requires_all = ["vectors", "corpus"])]
     corpus_vectors: Option<PathBuf>,
-    /// With --list or --model2vec: keep the directions in which these vectors (.npy) differ most, instead of the
-    /// words' own. Lexicons of several languages that share them, and their teacher, share heads.
+    /// With --list or --model2vec: keep the directions in which these vectors (.npy) differ most,
+    /// not those of the words. Lexicons of several languages with the same teacher and space share
+    /// heads.
     #[arg(long, value_name = "FILE", requires = "pieces")]
     space: Option<PathBuf>,
-    /// Public corpora whose sentences the lexicon is fitted to; with --model2vec, whose tokens are kept first.
-    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present_any = ["message_corpus", "pieces"])]
+    /// Public corpora to fit the lexicon to; with --model2vec, their tokens are kept first.
+    #[arg(short, long, num_args = 1.., value_name = "FILE", required_unless_present_any = ["message_corpus", "pieces"])]
     corpus: Vec<PathBuf>,
-    /// More of them, whose texts are mail or Usenet messages: their headers, quoted lines and
-    /// signatures are left out.
+    /// Public corpora of mail or Usenet messages, without headers, quoted lines and signatures.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     message_corpus: Vec<PathBuf>,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
-    #[arg(long, required_unless_present = "pieces", value_parser = whole::<usize>)]
+    /// Number of words: of a corpus exactly N; of a list or a model at most N [default there:
+    /// 65536]
+    #[arg(long, value_name = "N", required_unless_present = "pieces", value_parser = whole::<usize>)]
     words: Option<usize>,
-    /// With --list or --model2vec: starts and ends of words that most of the other words share, at most. What they
-    /// stand for is fitted to those words, so that forms and compounds that no list has count for their parts.
+    /// With --list or --model2vec: at most N frequent prefixes and suffixes, which stand for word
+    /// forms and compounds that are not in the list.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces", value_parser = whole::<usize>)]
     affixes: usize,
-    /// Number of pairs of words that mean something else than their words, at most.
-    #[arg(long, default_value_t = 0, conflicts_with = "pieces", value_parser = whole::<usize>)]
+    /// At most N pairs of words whose meaning differs from that of their words.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "pieces", value_parser = whole::<usize>)]
     phrases: usize,
     /// Number of coordinates.
-    #[arg(long, value_parser = whole::<usize>)]
+    #[arg(long = "dimension", alias = "dim", value_name = "N", value_parser = whole::<usize>)]
     dim: usize,
     /// The lexicon, a pack file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let mut paths = self.runtime.paths(Paths::default());
         if let Some(encoder) = &self.encoder {
             paths = paths.encoder("--encoder", encoder);
@@ -98,6 +108,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         if self.list.is_some() && !self.corpus.is_empty() && self.corpus_vectors.is_none() {
             return Err(Error::from(Cause::OptionOfOther {
                 option: "--corpus",

@@ -1,4 +1,4 @@
-//! `undertone encode`.
+//! `undertone lexicon encode`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,6 @@ use crate::args::{CorpusArgs, EncoderArgs, kept};
 use crate::paths::Paths;
 use crate::progress::Rate;
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -19,17 +18,18 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     corpus: CorpusArgs,
     /// The safetensors file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
         paths.output("--out", &self.out)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
         AtomicFile::check(&self.out)?;
         let mut rate = Rate::start();

@@ -16,56 +16,58 @@ use crate::files::print;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     releases: ReleaseArgs,
-    /// The candidates that `pack` wrote beside each pack of your fleet. Releases of other packs, and candidates that a
-    /// pack does not have, are rejected and counted.
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    /// The candidates that `pack` wrote, a file for each pack in use. Other releases are rejected.
+    #[arg(short = 'C', long, required = true, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// How often intervals are right: 0.95 means 95 of 100.
+    /// The share of intervals that contain the truth: 0.95 is 95 of 100.
     #[arg(long, default_value_t = 0.95, value_name = "LEVEL", value_parser = level)]
     level: f64,
-    /// Make all intervals hold at once, and not each alone: they are wider.
+    /// Make all intervals hold at once, which makes them wider.
     #[arg(long)]
     at_once: bool,
-    /// Also say how slices differ: each from the first one, or with FIELD=A,B the slice B from the slice A. These
-    /// intervals always hold at once.
+    /// Compare slices: each with the first one, or with FIELD=A,B slice B with slice A. These
+    /// intervals hold at once.
     #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "FIELD=A,B")]
     difference: Option<Compare>,
-    /// Print this many candidates, the most frequent ones. --json has all.
+    /// Print the N most frequent candidates; --json has all.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = whole::<usize>)]
     top: usize,
     #[command(flatten)]
     question: QuestionArgs,
-    /// Use only the first N sentences of each text of --question: as many as the released texts have.
+    /// Use only the first N sentences of each text of --corpus: the number that released texts
+    /// have.
     #[arg(long, value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Option<u16>,
-    /// Where to write all numbers, as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Where to write a page for people: one HTML file that needs no other.
+    /// Print all numbers, as JSON.
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", hide = true)]
+    json_file: Option<PathBuf>,
+    /// Write a page for people: one HTML file that needs no other.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
     let level: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match (0.5..1.0).contains(&level) {
-        true => Ok(level),
-        false => Err("a level lies from 0.5 to below 1, such as 0.95".to_owned()),
+    if (0.5..1.0).contains(&level) {
+        Ok(level)
+    } else {
+        Err("a level lies from 0.5 to below 1, such as 0.95".to_owned())
     }
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self
             .releases
             .paths()
             .inputs("--candidates", &self.candidates);
-        let outputs = [("--json", &self.json), ("--html", &self.html)];
+        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
         let paths = self.question.paths(paths);
         outputs
             .into_iter()
@@ -76,9 +78,10 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let inputs = self.releases.inputs()?;
         // Before the work.
-        for path in [&self.json, &self.html].into_iter().flatten() {
+        for path in [&self.json_file, &self.html].into_iter().flatten() {
             AtomicFile::check(path)?;
         }
         let mut sources = self.sources()?;
@@ -108,7 +111,7 @@ impl Arguments {
         )?;
         // All are on the disk before one of them gets its name.
         let mut settled = Vec::new();
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.json_file {
             settled.push(AtomicFile::settled(path, answer.json().as_bytes())?);
         }
         if let Some(path) = &self.html {
@@ -127,7 +130,11 @@ impl Arguments {
                 counted.rejected.summary()
             );
         }
-        print(&answer.text(self.top))
+        if self.json {
+            print(&answer.json())
+        } else {
+            print(&answer.text(self.top))
+        }
     }
 
     fn sources(&self) -> Result<Vec<Source>> {

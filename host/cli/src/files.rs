@@ -54,10 +54,14 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// A pack from a file or, if that is `-`, from standard input. Its bytes stay in memory until the process ends, which for a command line
-/// is when they are no longer needed.
+/// A pack from a file, or from standard input if that is `-`.
 pub fn read_pack(path: &Path) -> Result<Pack<'static>> {
-    let bytes: &'static [u8] = read_bytes(path)?.leak();
+    parse_pack(read_bytes(path)?, path)
+}
+
+/// The pack in these bytes of a file, which stay in memory until the process ends.
+pub fn parse_pack(bytes: Vec<u8>, path: &Path) -> Result<Pack<'static>> {
+    let bytes: &'static [u8] = bytes.leak();
     Pack::parse(bytes).map_err(|problem| {
         let path = path.to_owned();
         if Candidates::from_bytes(bytes, &path).is_ok() {
@@ -67,10 +71,15 @@ pub fn read_pack(path: &Path) -> Result<Pack<'static>> {
     })
 }
 
-/// A file without a name, on the disk of the output `out`: for lines that a table is made of when all are there.
+/// A file without a name, on the disk of the output `out`, for lines that become a table.
 pub fn nameless(out: &Path) -> Result<File> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(Error::io("create", out))
+}
+
+/// Prints a value as a line of JSON.
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    print(&(json(value) + "\n"))
 }
 
 /// A value as JSON.

@@ -1,18 +1,139 @@
 //! `undertone inspect`.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
 use undertone::error::Result;
+use undertone::pack::QualityData;
+use undertone::pack::candidates::Candidates;
 use undertone::release::document::{self, Method};
+use undertone::release::ledger::{open_to_read, utc_day};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use crate::files::{print, read_pack};
-use crate::quality;
+use crate::args::whole;
+use crate::files::{parse_pack, print, print_json, read_bytes};
+use crate::paths::is_stream;
+use crate::{ledger, quality};
 
-pub(crate) fn run(path: &Path) -> Result<()> {
-    let pack = read_pack(path)?;
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A pack, the candidates that `pack` wrote, or a ledger. `-` is standard input, for a pack or
+    /// candidates.
+    file: PathBuf,
+    /// The kind of the file [default: by its first bytes]
+    #[arg(long = "as", value_enum)]
+    kind: Option<Kind>,
+    /// The window of a ledger, in days since 1970 in UTC unless an app counts otherwise
+    /// [default: today]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
+    window: Option<u64>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Its sections, what releases promise, and how often they are right.
+    Pack,
+    /// The pack's identifier, then number, name and excerpt of each candidate, separated by tabs.
+    Candidates,
+    /// The rest of its budget. Nothing is written and nothing is locked.
+    Ledger,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self) -> Result<()> {
+        let path = &self.file;
+        if self.kind == Some(Kind::Ledger) || (self.kind.is_none() && is_ledger(path)) {
+            return ledger::show(path, self.window.unwrap_or_else(utc_day), self.json);
+        }
+        let bytes = read_bytes(path)?;
+        // A safetensors file has the length of its header, then the header, which is JSON.
+        let is_safetensors = bytes.get(8) == Some(&b'{');
+        if self.kind == Some(Kind::Candidates) || (self.kind.is_none() && is_safetensors) {
+            return self.candidates(&Candidates::from_bytes(&bytes, path)?);
+        }
+        let pack = parse_pack(bytes, path)?;
+        if self.json {
+            print_json(&description(&pack))
+        } else {
+            print(&text(&pack))
+        }
+    }
+
+    fn candidates(&self, candidates: &Candidates) -> Result<()> {
+        if !self.json {
+            return print(&candidates.list());
+        }
+        let entries = candidates.entries.iter().map(|candidate| {
+            json!({
+                "name": candidate.id,
+                "label": candidate.label,
+                "excerpt": candidate.excerpt,
+            })
+        });
+        print_json(&json!({
+            "pack": hex::encode(candidates.pack_id()),
+            "candidates": entries.collect::<Value>(),
+        }))
+    }
+}
+
+fn is_ledger(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = |file: File| file.take(6).read_to_end(&mut start);
+    !is_stream(path) && open_to_read(path).and_then(read).is_ok() && start == b"UTLEDG"
+}
+
+/// The sections of a pack, for programs.
+fn description(pack: &Pack<'_>) -> Value {
+    json!({
+        "digest": hex::encode(pack.digest()),
+        "encoder": pack.encoder_name(),
+        "encoder_digest": hex::encode(pack.encoder_digest()),
+        "dimension": pack.dimension(),
+        "candidates": pack.candidate_count(),
+        "recoder": pack.recoder().map(|recoder| json!({ "coordinates": recoder.width() })),
+        "scores": pack.scores().map(|scores| json!({
+            "candidates": scores.candidate_count(),
+            "largest": scores.largest_score(),
+            "levels": scores.level_count(),
+            "exponent": scores.exponent(),
+        })),
+        "features": pack.features().map(|features| json!({
+            "count": features.feature_count(),
+            "words": features.kinds().words,
+            "pairs": features.kinds().pairs,
+            "shortest_run": features.kinds().least,
+            "longest_run": features.kinds().most,
+            "alone": features.is_alone(),
+        })),
+        "depth": pack.depth().map(|depth| json!({
+            "candidates": depth.candidate_count(),
+            "directions": depth.direction_count(),
+            "exponent": depth.exponent(),
+        })),
+        "lexicon": pack.lexicon().map(|lexicon| json!({
+            "words": lexicon.word_count(),
+            "phrases": lexicon.phrase_count(),
+            "exponent": lexicon.exponent(),
+        })),
+        "projection": pack.projection().map(|projection| json!({
+            "coordinates": projection.row_count(),
+            "sensitivity": projection.sensitivity().map(|delta| delta.to_string()),
+        })),
+        "quality": pack.quality().map(|quality| quality::numbers(&QualityData::from_view(&quality))),
+    })
+}
+
+/// The sections of a pack, for people.
+fn text(pack: &Pack<'_>) -> String {
     let mut text = format!(
         "digest      {}\nencoder     {} ({})\ndimension   {}\n",
         hex::encode(pack.digest()),
@@ -70,14 +191,14 @@ pub(crate) fn run(path: &Path) -> Result<()> {
                 .map_or("above 4096".to_owned(), |delta| delta.to_string())
         );
     }
-    text += &promises(&pack);
+    text += &promises(pack);
     if let Some(quality) = pack.quality() {
         text += &format!("\n{}\n", quality::table(&quality));
     }
-    print(&text)
+    text
 }
 
-/// What releases with ε = 1 promise.
+/// The promises of releases with ε = 1, and the largest ε in use.
 fn promises(pack: &Pack<'_>) -> String {
     let one: Epsilon = "1".parse().expect("1 is an epsilon");
     let Ok(document) = document::empty(pack) else {

@@ -1,4 +1,4 @@
-//! `undertone keywords`.
+//! `undertone lexicon keywords`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,11 @@ use crate::args::{StopArgs, TextArgs, from_one};
 use crate::files::{print, write};
 use crate::paths::{Paths, is_stream};
 
-/// What to rank words by.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A public, labelled corpus: .jsonl, .tsv or .csv, these gzipped (.gz) or not, .parquet, or `-` for JSON lines from
-    /// standard input.
-    #[arg(long, value_name = "FILE")]
+    /// A public, labelled corpus: .jsonl, .tsv or .csv, gzipped or not, or .parquet; `-` is JSON
+    /// lines from standard input.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
     corpus: PathBuf,
     #[command(flatten)]
     texts: TextArgs,
@@ -27,18 +26,19 @@ pub(crate) struct Arguments {
     /// Number of words at most.
     #[arg(long, value_name = "N", value_parser = from_one::<usize>)]
     words: usize,
-    /// The words, one a line, the most informative first. `-` is standard output.
-    #[arg(long, value_name = "FILE")]
+    /// The words, one a line, the most informative first; `-` is standard output.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
     out: PathBuf,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default().stream_input("--corpus", &self.corpus);
         self.stop.paths(paths).stream_output("--out", &self.out)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
@@ -53,9 +53,10 @@ impl Arguments {
         let mut documents = 0;
         let (mut without, mut line) = (0, 0);
         let names = self.texts.fields.names();
-        let corpus = match is_stream(&self.corpus) {
-            true => Corpus::json_lines(Path::new("standard input"), io::stdin())?.fields(names),
-            false => undertone_tables::corpus_watched(&self.corpus, &names, None)?,
+        let corpus = if is_stream(&self.corpus) {
+            Corpus::json_lines(Path::new("standard input"), io::stdin())?.fields(names)
+        } else {
+            undertone_tables::corpus_watched(&self.corpus, &names, None)?
         };
         for document in self
             .texts
@@ -89,9 +90,10 @@ impl Arguments {
         let all = ranked.len();
         ranked.truncate(self.words);
         let list: String = ranked.iter().map(|(word, _)| format!("{word}\n")).collect();
-        match is_stream(&self.out) {
-            true => print(&list)?,
-            false => write(&self.out, list.as_bytes())?,
+        if is_stream(&self.out) {
+            print(&list)?
+        } else {
+            write(&self.out, list.as_bytes())?
         }
         note!(
             "{} of {all} words, {documents} documents, {} labels; the last word tells {:.2e} bits about the label",

@@ -1,4 +1,4 @@
-//! `undertone ledger`.
+//! Ledgers, for `undertone inspect` and `undertone release`.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,38 +11,23 @@ use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::unit::Unit;
 
-use crate::files::{json, print};
+use crate::files::{print, print_json};
 use crate::paths::Paths;
 
-/// Its arguments.
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct Recreate {
     /// The ledger.
     ledger: PathBuf,
-    /// The window; the days since 1970 in UTC, as `privatize` has them, unless an app counts
-    /// otherwise.
-    #[arg(long, value_name = "N", default_value_t = utc_day(), value_parser = crate::args::whole::<u64>)]
-    window: u64,
+    /// The unit of the releases. `release documents` takes sentence or whole-text, by its --rule,
+    /// and `release words` takes word.
+    #[arg(long, value_enum)]
+    unit: UnitArg,
+    /// The epsilon that all documents of a day (UTC) may spend together.
+    #[arg(long, value_name = "EPSILON", allow_hyphen_values = true)]
+    budget: Epsilon,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Replace a ledger that was lost or damaged, or whose window is in the future because a clock
-    /// was wrong. Set the clock right first. This day (UTC) counts as spent: releases go on
-    /// tomorrow.
-    #[arg(long, requires_all = ["unit", "budget"], conflicts_with = "window")]
-    recreate_spent: bool,
-    /// With --recreate-spent: the unit of the releases. `privatize` takes sentence or whole-text,
-    /// by its --rule, and `obfuscate` takes word.
-    #[arg(long, value_enum, requires = "recreate_spent")]
-    unit: Option<UnitArg>,
-    /// With --recreate-spent: the epsilon that all documents of a day (UTC) may spend together.
-    #[arg(
-        long,
-        value_name = "EPSILON",
-        requires = "recreate_spent",
-        allow_hyphen_values = true
-    )]
-    budget: Option<Epsilon>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -76,18 +61,10 @@ struct Answer {
     record_lost: bool,
 }
 
-impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
-        if self.recreate_spent {
-            Paths::default().output("the ledger", &self.ledger)
-        } else {
-            Paths::default()
-        }
-    }
-
-    /// Replaces the ledger.
-    fn recreate_spent(&self, unit: Unit, budget: Epsilon) -> Result<()> {
-        let path = &self.ledger;
+impl Recreate {
+    pub(crate) fn run(&self) -> Result<()> {
+        let (path, window) = (&self.ledger, utc_day());
+        Paths::default().output("the ledger", path).check()?;
         if !may_be_ledger(path).map_err(Error::io("read", path))? {
             return Err(Error::from(Cause::OutputPath {
                 path: path.clone(),
@@ -96,49 +73,44 @@ impl Arguments {
             }));
         }
         if let Ok(old) = contents(path)
-            && old.window() > self.window
+            && old.window() > window
         {
             note!(
                 "`{}` was of day {}; by this machine's clock it is day {}. If that is wrong, set the clock right and run \
                  the command again",
                 path.display(),
                 old.window(),
-                self.window
+                window
             );
         }
-        LedgerFile::recreate_spent(path, unit, budget, self.window, None)?;
+        LedgerFile::recreate_spent(path, self.unit.into(), self.budget, window, None)?;
         note!(
             "`{}` is recreated: this day (UTC) counts as spent, and the next has the whole budget",
             path.display()
         );
-        Ok(())
+        show(path, window, self.json)
     }
+}
 
-    /// Names the ledger in its error, for `map_err`.
-    fn problem(&self) -> impl FnOnce(LedgerError) -> Error {
-        let path = self.ledger.clone();
-        move |problem| Error::from(Cause::Ledger { path, problem })
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        if let (true, Some(unit), Some(budget)) = (self.recreate_spent, self.unit, self.budget) {
-            self.recreate_spent(unit.into(), budget)?;
-        }
-        let contents = contents(&self.ledger)?;
-        let left = contents.remaining(self.window).map_err(self.problem())?;
-        let answer = Answer {
-            unit: contents.unit().to_string(),
-            budget_micro: contents.budget(),
-            window: self.window,
-            spent_micro: contents.budget().saturating_sub(left),
-            left_micro: left,
-            record_lost: contents.is_lost(),
-        };
-        if self.json {
-            print(&(json(&answer) + "\n"))
-        } else {
-            print(&text(&answer))
-        }
+/// Prints what is left of a ledger in a window.
+pub(crate) fn show(path: &Path, window: u64, as_json: bool) -> Result<()> {
+    let contents = contents(path)?;
+    let left = contents.remaining(window).map_err(|problem| {
+        let path = path.to_owned();
+        Error::from(Cause::Ledger { path, problem })
+    })?;
+    let answer = Answer {
+        unit: contents.unit().to_string(),
+        budget_micro: contents.budget(),
+        window,
+        spent_micro: contents.budget().saturating_sub(left),
+        left_micro: left,
+        record_lost: contents.is_lost(),
+    };
+    if as_json {
+        print_json(&answer)
+    } else {
+        print(&text(&answer))
     }
 }
 
@@ -172,7 +144,7 @@ pub(crate) fn advise(error: &Error) {
     } = error.cause()
     {
         note!(
-            "to recreate it: `undertone ledger {} --recreate-spent --unit UNIT --budget EPSILON`",
+            "to recreate it: `undertone release recreate-ledger {} --unit UNIT --budget EPSILON`",
             path.display()
         );
     }

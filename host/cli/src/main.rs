@@ -10,192 +10,219 @@ mod budget;
 mod count;
 mod decode;
 mod demo;
+mod devices;
 mod distil;
+mod documents;
 mod encode;
 mod estimate;
+mod former;
+mod generate;
+mod import;
 mod inspect;
 mod keywords;
 mod ledger;
 mod measure;
-mod obfuscate;
 mod pack;
-mod plan;
-mod privatize;
 mod project;
 mod quality;
 mod question;
 mod releases;
-mod vocabulary;
+mod words;
 
+use std::env;
+use std::fmt::Write as _;
 use std::panic;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use undertone::error::Result;
-use undertone::pack::candidates::Candidates;
-use undertone_cli::paths::Paths;
 use undertone_cli::{args, files, paths, progress};
 
-/// Say what a text is about without giving the text away.
+/// Measure what texts are about without collecting them.
 #[derive(Parser)]
-#[command(name = "undertone", version, max_term_width = 100)]
+#[command(
+    name = "undertone",
+    version,
+    max_term_width = 100,
+    subcommand_value_name = "VERB",
+    after_help = EXIT_STATUSES
+)]
 struct Cli {
+    /// Print errors only: no notes, no progress.
+    #[arg(short, long, global = true, display_order = 1000)]
+    quiet: bool,
     #[command(subcommand)]
     command: Command,
 }
 
+const EXIT_STATUSES: &str = "\
+Exit status:
+  0  Success
+  1  Failure; the message says why
+  2  A wrong option or argument
+  3  `audit`: a check failed
+  4  `release`: the ledger's budget was used up, and --out has what was released before
+
+`undertone help VERB` lists the options of a verb.";
+
+/// The verbs in the order of their use, in groups.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("First", &["demo"]),
+    ("Before anything is collected", &["plan"]),
+    (
+        "Packs, from public texts",
+        &["pack", "inspect", "measure", "audit", "lexicon"],
+    ),
+    ("Private texts", &["release"]),
+    ("Releases", &["decode", "count", "estimate"]),
+];
+
 #[derive(Subcommand)]
 enum Command {
-    /// The whole way on one screen: pack, private text, releases, exact privacy loss.
+    /// Show everything at once: a pack, a private text, its releases and their privacy loss.
     Demo(demo::Arguments),
-    /// Make a lexicon out of a neural sentence encoder.
-    Distil(distil::Arguments),
-    /// Make a vocabulary out of word vectors: word2vec, GloVe, fastText.
-    Vocabulary(vocabulary::Arguments),
-    /// Make a projection of word vectors for private releases, and certify how far it stretches distances.
-    Project(project::Arguments),
-    /// Encode the sentences of a corpus into a safetensors file.
-    Encode(encode::Arguments),
+    /// Plan how many devices a precision requires, or what releases cost a user over a year.
+    #[command(subcommand)]
+    Plan(Plan),
     /// Build a pack for devices, and the candidates for the server, from a public corpus.
     Pack(pack::Arguments),
-    /// Release private documents: one line of JSON each, with the id and the release.
-    ///
-    /// Exit status: 0 if all documents were released; 4 if the budget of the ledger was used up before, and then
-    /// --out has what was released so far; 1 or 2 for any other error.
-    Privatize(privatize::Arguments),
-    /// Read releases as the server does: which public document each one names.
-    ///
-    /// A line that is no release of these packs is counted and does not stop the others. Exit status: 0 if any line
-    /// was decoded or there was none, 1 if none could be, 1 or 2 for any other error.
-    Decode(decode::Arguments),
-    /// Count releases, any number of them, by kind, slice and outcome: what estimates start from.
-    ///
-    /// A line or record that is no release, or not one of these packs, is counted by its reason and does not stop the
-    /// others. Exit status: 0 if any release was counted or there was none, 1 if none could be, 1 or 2 for any other
-    /// error.
-    Count(count::Arguments),
-    /// Say what many texts are about, out of their releases: shares with intervals, by slice, and what they assume.
-    ///
-    /// Exit status: 0 if there is an answer, 1 if there is none, 1 or 2 for any other error.
-    Estimate(Box<estimate::Arguments>),
-    /// Before anything is collected: how precise so many devices will be, or how many a precision takes.
-    Plan(plan::Arguments),
-    /// What releases cost a user together, by the day, month and year: the sum of epsilon, and what holds with a delta.
-    Budget(budget::Arguments),
-    /// Show what a ledger has left of its budget. It writes nothing and locks nothing, unless --recreate-spent is given.
-    Ledger(ledger::Arguments),
-    /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
-    /// name and excerpt of each candidate, with tabs between.
-    Candidates {
-        /// The candidates that `pack` wrote; `-` is standard input.
-        candidates: PathBuf,
-    },
-    /// Find the words that tell the labels of a public corpus apart.
-    Keywords(keywords::Arguments),
-    /// Release private texts as bags of words: other words of about the same meaning.
-    ///
-    /// Exit status: as that of `privatize`.
-    Obfuscate(obfuscate::Arguments),
-    /// Check that a pack keeps its promises: by exact laws, by the worst neighbours that a search finds, and by
-    /// releases of a device.
-    ///
-    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if no audit was made.
-    Audit(audit::Arguments),
-    /// Measure how often releases of a pack name the right candidate, on labelled public documents that it was not made
-    /// from.
+    /// Show what a pack, a candidates file or a ledger contains.
+    Inspect(inspect::Arguments),
+    /// Measure how often releases of a pack name the right candidate of labelled public texts.
     Measure(measure::Arguments),
-    /// Show what a pack contains, what its releases promise, and how good it is.
-    Inspect {
-        /// The pack; `-` is standard input.
-        pack: PathBuf,
-    },
+    /// Check that a pack keeps its promises: by exact laws, searches and a device.
+    Audit(audit::Arguments),
+    /// Make lexicons, vocabularies and projections for packs; find keywords; encode a corpus.
+    #[command(subcommand)]
+    Lexicon(Lexicon),
+    /// Release private texts: whole documents, or bags of words.
+    #[command(subcommand)]
+    Release(Release),
+    /// Name the candidate of each release.
+    Decode(decode::Arguments),
+    /// Count any number of releases by kind, slice and outcome.
+    Count(count::Arguments),
+    /// Estimate from releases what all texts are about: shares with intervals, by slice.
+    Estimate(Box<estimate::Arguments>),
+    /// Write shell completions or manual pages.
+    #[command(hide = true)]
+    Generate(generate::Arguments),
 }
 
-impl Command {
-    /// What it reads and writes.
-    fn paths(&self) -> Paths {
-        match self {
-            Self::Audit(arguments) => arguments.paths(),
-            Self::Budget(arguments) => arguments.paths(),
-            Self::Count(arguments) => arguments.paths(),
-            Self::Decode(arguments) => arguments.paths(),
-            Self::Demo(arguments) => arguments.paths(),
-            Self::Distil(arguments) => arguments.paths(),
-            Self::Encode(arguments) => arguments.paths(),
-            Self::Estimate(arguments) => arguments.paths(),
-            Self::Plan(arguments) => arguments.paths(),
-            Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
-            Self::Keywords(arguments) => arguments.paths(),
-            Self::Ledger(arguments) => arguments.paths(),
-            Self::Measure(arguments) => arguments.paths(),
-            Self::Obfuscate(arguments) => arguments.paths(),
-            Self::Pack(arguments) => arguments.paths(),
-            Self::Privatize(arguments) => arguments.paths(),
-            Self::Project(arguments) => arguments.paths(),
-            Self::Vocabulary(arguments) => arguments.paths(),
-        }
-    }
+#[derive(Subcommand)]
+enum Plan {
+    /// Compute the precision of estimates by number of devices, and the reverse.
+    Devices(devices::Arguments),
+    /// Add up what releases cost a user by day, month and year.
+    Budget(budget::Arguments),
+}
+
+#[derive(Subcommand)]
+enum Lexicon {
+    /// Make a lexicon from a neural sentence encoder.
+    Distil(distil::Arguments),
+    /// Make a vocabulary from word vectors: word2vec, GloVe, fastText.
+    Import(import::Arguments),
+    /// Make a projection of word vectors, and certify how far it stretches distances.
+    Project(project::Arguments),
+    /// Find the words that distinguish the labels of a public corpus.
+    Keywords(keywords::Arguments),
+    /// Encode the sentences of a corpus into a safetensors file.
+    Encode(encode::Arguments),
+}
+
+#[derive(Subcommand)]
+enum Release {
+    /// Release a candidate for each document.
+    Documents(documents::Arguments),
+    /// Release a bag of words for each text: other words of about the same meaning.
+    Words(words::Arguments),
+    /// Replace a ledger that was lost, was damaged or comes from the future.
+    ///
+    /// A clock that was wrong leaves a ledger with a window in the future: set the clock right first.
+    /// This day (UTC) counts as spent, so releases continue tomorrow.
+    RecreateLedger(ledger::Recreate),
 }
 
 fn main() -> ExitCode {
-    progress::draw();
     no_panics_of_parquet();
-    match run(parsed().command) {
-        Ok(status) => status,
-        Err(error) => {
-            note!("error: {error}");
-            ledger::advise(&error);
-            ExitCode::FAILURE
-        }
-    }
+    let cli = parsed();
+    progress::draw(cli.quiet);
+    run(cli.command).unwrap_or_else(|error| {
+        progress::error(&error);
+        ledger::advise(&error);
+        ExitCode::FAILURE
+    })
 }
 
-/// What was typed. A negative number is a value, so that the message is about its range.
-fn parsed() -> Cli {
+/// The parser, with the verbs in groups. Negative numbers are values, so that a message is about
+/// their range.
+fn parser() -> clap::Command {
     fn with_negatives(command: clap::Command) -> clap::Command {
-        let command = command.mut_args(|argument| match argument.get_action().takes_values() {
-            true => argument.allow_negative_numbers(true),
-            false => argument,
+        let command = command.mut_args(|argument| {
+            if argument.get_action().takes_values() {
+                argument.allow_negative_numbers(true)
+            } else {
+                argument
+            }
         });
         command.mut_subcommands(with_negatives)
     }
-    let mut command = with_negatives(Cli::command());
-    let matches = command.get_matches_mut();
+    let command = with_negatives(Cli::command());
+    let styles = command.get_styles();
+    let (header, literal) = (*styles.get_header(), *styles.get_literal());
+    let mut verbs = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(verbs, "{header}{group}:{header:#}");
+        for name in names {
+            let verb = command.find_subcommand(name);
+            let about = verb.and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(verbs, "  {literal}{name:8}{literal:#}  {about}");
+        }
+        verbs.push('\n');
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    ))
+}
+
+fn parsed() -> Cli {
+    let mut command = parser();
+    let arguments = former::renamed(env::args_os());
+    let matches = command
+        .try_get_matches_from_mut(arguments)
+        .unwrap_or_else(|error| error.exit());
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
 }
 
 fn run(command: Command) -> Result<ExitCode> {
-    command.paths().check()?;
     match command {
         // These have statuses of their own.
         Command::Audit(arguments) => return audit::run(&arguments),
-        Command::Privatize(arguments) => return arguments.run(),
-        Command::Obfuscate(arguments) => return arguments.run(),
-        Command::Candidates { candidates } => {
-            let bytes = files::read_bytes(&candidates)?;
-            files::print(&Candidates::from_bytes(&bytes, &candidates)?.list())
-        }
-        Command::Budget(arguments) => arguments.run(),
+        Command::Release(Release::Documents(arguments)) => return arguments.run(),
+        Command::Release(Release::Words(arguments)) => return arguments.run(),
+        Command::Release(Release::RecreateLedger(arguments)) => arguments.run(),
         Command::Count(arguments) => arguments.run(),
         Command::Decode(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
-        Command::Distil(arguments) => arguments.run(),
-        Command::Encode(arguments) => arguments.run(),
         Command::Estimate(arguments) => arguments.run(),
-        Command::Plan(arguments) => arguments.run(),
-        Command::Inspect { pack } => inspect::run(&pack),
-        Command::Keywords(arguments) => arguments.run(),
-        Command::Ledger(arguments) => arguments.run(),
+        Command::Generate(arguments) => arguments.run(parser()),
+        Command::Inspect(arguments) => arguments.run(),
+        Command::Lexicon(Lexicon::Distil(arguments)) => arguments.run(),
+        Command::Lexicon(Lexicon::Encode(arguments)) => arguments.run(),
+        Command::Lexicon(Lexicon::Import(arguments)) => arguments.run(),
+        Command::Lexicon(Lexicon::Keywords(arguments)) => arguments.run(),
+        Command::Lexicon(Lexicon::Project(arguments)) => project::run(&arguments),
         Command::Measure(arguments) => arguments.run(),
         Command::Pack(arguments) => arguments.run(),
-        Command::Project(arguments) => project::run(&arguments),
-        Command::Vocabulary(arguments) => arguments.run(),
+        Command::Plan(Plan::Budget(arguments)) => arguments.run(),
+        Command::Plan(Plan::Devices(arguments)) => arguments.run(),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The library says what is wrong with a file on which the Parquet reader panics; the panic itself says nothing to a user.
+/// Silences panics of the Parquet reader: the library turns them into errors that name the file.
 fn no_panics_of_parquet() {
     let others = panic::take_hook();
     panic::set_hook(Box::new(move |about| {

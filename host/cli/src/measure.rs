@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::json;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::candidates::Candidates;
@@ -13,43 +14,47 @@ use undertone::release::document;
 use undertone::text::misspelt;
 
 use crate::args::{CorpusArgs, EncoderArgs, whole};
-use crate::files::{print, read_pack};
+use crate::files::{print, print_json, read_pack};
 use crate::paths::Paths;
-use crate::quality::rows;
+use crate::quality::{self, rows};
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// The pack; its candidates are read from beside it.
-    #[arg(long, value_name = "FILE")]
+    /// The pack, in one folder with its candidates.
+    #[arg(short, long, value_name = "FILE")]
     pack: PathBuf,
-    /// Give one typing mistake to this share of the words with more than three letters, 0 to 1.
+    /// Misspell this share, 0 to 1, of the words with more than three letters.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     misspelt: Option<f64>,
     /// Seed of the releases that are drawn and counted.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match (0.0..=1.0).contains(&share) {
-        true => Ok(share),
-        false => Err("a share lies in 0..=1".to_owned()),
+    if (0.0..=1.0).contains(&share) {
+        Ok(share)
+    } else {
+        Err("a share lies in 0..=1".to_owned())
     }
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.corpus.paths(Paths::default());
         self.encoder.paths(paths.input("--pack", &self.pack))
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         let pack = read_pack(&self.pack)?;
         let beside = candidates_beside(&self.pack);
         let candidates = Candidates::read(&beside)?;
@@ -101,6 +106,12 @@ impl Arguments {
             );
         }
         let [cut, by_length] = judges.map(|judge| judge.quality());
+        if self.json {
+            return print_json(&json!({
+                "cut": quality::numbers(&cut),
+                "by_length": quality::numbers(&by_length),
+            }));
+        }
         print(&format!(
             "documents as they are, or cut to so many sentences:\n{}\n\
              documents of at least so many sentences, up to the next column:\n{}",

@@ -19,81 +19,80 @@ use crate::paths::Paths;
 use crate::progress::Rate;
 use crate::quality;
 
-/// What to build a pack from, and how.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Scores: carry the lexicon of this pack instead of the encoder's, for texts of another language. Both are
-    /// lexicons that one multilingual teacher made in one space (`distil --space`).
-    #[arg(long, value_name = "FILE")]
+    /// Carry the lexicon of this pack, not that of the encoder, for texts of another language. One
+    /// teacher must have made both in one space (`lexicon distil --space`).
+    #[arg(long, help_heading = "Candidates by scores", value_name = "FILE")]
     lexicon: Option<PathBuf>,
-    /// What the device selects by.
+    /// How the device compares candidates.
     #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
     selector: SelectorArg,
-    /// Scores: make N clusters of documents the candidates, instead of the labels; at most 12800. Without it: the
-    /// labels, or 30 clusters if no document has one. If only some have one, --unlabelled or this says what to do.
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    /// Make N clusters of documents the candidates, at most 12800 [default: the labels, or 30
+    /// clusters if no document has a label]
+    #[arg(long, help_heading = "Candidates by scores", value_name = "N", value_parser = whole::<usize>)]
     clusters: Option<usize>,
-    /// Scores: what to do with documents without a label, if others have one. An empty label is none.
-    #[arg(long, value_enum, default_value_t = UnlabelledArg::Refuse)]
+    /// Documents without a label if others have one. An empty label is none.
+    #[arg(long, help_heading = "Candidates by scores", value_enum, default_value_t = UnlabelledArg::Refuse)]
     unlabelled: UnlabelledArg,
-    /// Scores: what the heads of the candidates read.
-    #[arg(long, value_enum, default_value_t = HeadsArg::Best)]
+    /// The input of the heads of candidates.
+    #[arg(long, help_heading = "Candidates by scores", value_enum, default_value_t = HeadsArg::Best)]
     heads: HeadsArg,
-    /// Scores: bytes that the pack may take at most; rare words of the lexicon, and features of words and letters that do
-    /// least, are left out until it does. Without it features may take 16 kB for each candidate, and between 64 kB and
-    /// 1 MB.
-    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>)]
+    /// The size of the pack at most. Rare words of the lexicon and the least useful features are
+    /// left out. Without it features take at most 16 kB a candidate, from 64 kB to 1 MB together.
+    #[arg(long, help_heading = "Candidates by scores", value_name = "BYTES", value_parser = whole::<usize>)]
     size: Option<usize>,
-    /// Depth: how many documents become candidates at most [default: 5000].
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    /// Documents that become candidates, at most [default: 5000]
+    #[arg(long = "depth-candidates", alias = "candidates", help_heading = "Candidates by depth", value_name = "N", value_parser = whole::<usize>)]
     candidates: Option<usize>,
-    /// Depth: random projection directions [default: 50].
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    /// Random projection directions [default: 50]
+    #[arg(long, help_heading = "Candidates by depth", value_name = "N", value_parser = whole::<usize>)]
     directions: Option<usize>,
-    /// Depth: sentences that a candidate has at least [default: 8].
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    /// Sentences of a candidate, at least [default: 8]
+    #[arg(long, help_heading = "Candidates by depth", value_name = "N", value_parser = whole::<usize>)]
     min_sentences: Option<usize>,
-    /// Scores: use the heads of a safetensors file, such as `undertone-lab heads` writes. The vectors of all sentences are
-    /// in memory then.
-    #[arg(long, value_name = "FILE")]
+    /// Use the heads of a safetensors file, such as `undertone-lab heads` writes. The vectors of
+    /// all sentences are held in memory.
+    #[arg(long, help_heading = "Candidates by scores", value_name = "FILE")]
     heads_from: Option<PathBuf>,
-    /// Depth: use the recoder of a safetensors file, such as `undertone-lab recoder` writes.
-    #[arg(long, value_name = "FILE")]
+    /// Use the recoder of a safetensors file, such as `undertone-lab recoder` writes.
+    #[arg(long, help_heading = "Candidates by depth", value_name = "FILE")]
     recoder_from: Option<PathBuf>,
-    /// Seed of everything that is drawn: candidates, directions, first centres and weights.
+    /// Seed of all that is drawn: candidates, directions, initial centres and weights.
     #[arg(long, default_value_t = Options::default().seed, value_parser = whole::<u64>)]
     seed: u64,
-    /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
-    #[arg(long, value_name = "FILE")]
+    /// The pack; its candidates are written to NAME.candidates.safetensors.
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SelectorArg {
-    /// Bounded scores of every sentence for every label or cluster.
+    /// By bounded scores of each sentence for each label or cluster.
     Scores,
-    /// Approximate Tukey depth of public documents among the sentences, as published.
+    /// By approximate Tukey depth of public documents among the sentences, as published.
     Depth,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum HeadsArg {
-    /// Whatever is right most often on held-out documents.
+    /// The input that is right most often on held-out documents.
     Best,
-    /// The vector of a sentence; nothing is held out, and the pack does not say how good it is.
+    /// The vector of a sentence; nothing is held out, so the pack has no accuracies.
     Vectors,
     /// Its words, pairs of words and runs of letters: the pack has no encoder.
     Features,
-    /// Both.
+    /// Vectors and features.
     Both,
 }
 
 impl HeadsArg {
-    /// What heads may read, the preferred first. An encoder that was asked for stays.
+    /// Possible inputs of heads, the preferred first. With an encoder that was `named`, vectors
+    /// stay.
     fn inputs(self, named: bool) -> &'static [Inputs] {
         match (self, named) {
             (Self::Best, true) => &[Inputs::Vectors, Inputs::Both],
@@ -107,14 +106,14 @@ impl HeadsArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum UnlabelledArg {
-    /// Say how many there are and where the first is, and make no pack.
+    /// Fail, and name their number and the first line.
     Refuse,
     /// Leave them out.
     Skip,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
         paths
             .inputs("--lexicon", &self.lexicon)
@@ -126,15 +125,18 @@ impl Arguments {
 
     /// Refuses options that the selector has no use for.
     fn check(&self) -> Result<()> {
-        let only = |option, of, given: bool| match given {
-            true => Err(Error::from(Cause::OptionOfOther { option, of })),
-            false => Ok(()),
+        let only = |option, of, given: bool| {
+            if given {
+                Err(Error::from(Cause::OptionOfOther { option, of }))
+            } else {
+                Ok(())
+            }
         };
         let chosen = self.heads != HeadsArg::Best;
         match self.selector {
             SelectorArg::Scores => {
                 only(
-                    "--candidates",
+                    "--depth-candidates",
                     "--selector depth",
                     self.candidates.is_some(),
                 )?;
@@ -245,6 +247,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         self.check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
         let encoder = match &self.lexicon {

@@ -15,7 +15,7 @@ pub fn is_stream(path: &Path) -> bool {
     path == Path::new(STREAM)
 }
 
-/// What a command reads and writes.
+/// Inputs and outputs of a command.
 #[derive(Default)]
 pub struct Paths {
     inputs: Vec<Named>,
@@ -77,9 +77,10 @@ impl Paths {
 
     /// A file to read, or standard input.
     pub fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
-        match is_stream(path) {
-            true => self.inputs.extend(Named::stream(option, input_id())),
-            false => self.inputs.push(Named::file(option, path)),
+        if is_stream(path) {
+            self.inputs.extend(Named::stream(option, input_id()))
+        } else {
+            self.inputs.push(Named::file(option, path))
         }
         self
     }
@@ -126,14 +127,15 @@ impl Paths {
 
     /// A file to write, or standard output.
     pub fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
-        match is_stream(path) {
-            true => self.outputs.extend(Named::stream(option, output_id())),
-            false => self.outputs.push(Named::file(option, path)),
+        if is_stream(path) {
+            self.outputs.extend(Named::stream(option, output_id()))
+        } else {
+            self.outputs.push(Named::file(option, path))
         }
         self
     }
 
-    /// A folder in which a report is written: pages, tables and plots that are there may be replaced.
+    /// The folder of a report, whose existing pages, tables and plots may be replaced.
     pub fn report(self, option: &'static str, folder: &Path) -> Self {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| {
@@ -164,7 +166,8 @@ impl Paths {
         self
     }
 
-    /// Refuses an output that is an input, or another output, by whatever name: writing it would destroy the other.
+    /// Refuses an output that is an input or another output, even under another name, because
+    /// writing it would destroy the other.
     pub fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
             return Err(Error::from(Cause::NotAStream { option, problem }));
@@ -180,9 +183,10 @@ impl Paths {
             }
             let place = &output.place;
             let refused = |other: &Named| {
-                let named = match other.path == output.path {
-                    true => other.option.to_owned(),
-                    false => format!("{} (`{}`)", other.option, other.path.display()),
+                let named = if other.path == output.path {
+                    other.option.to_owned()
+                } else {
+                    format!("{} (`{}`)", other.option, other.path.display())
                 };
                 Err(Error::from(Cause::SameFile {
                     option: output.option,
@@ -205,7 +209,7 @@ impl Paths {
     }
 }
 
-/// Where a path leads.
+/// The place that a path resolves to.
 struct Place {
     /// The file itself, if it is there: however it is spelled and linked.
     file: Option<FileId>,
@@ -245,7 +249,7 @@ impl Place {
         self.folder.is_some() && self.folder == other.folder
     }
 
-    /// Whether writing this file removes the other one, because its name is that of an unfinished part.
+    /// Whether writing this file removes the other one, which has the name of an unfinished part.
     fn sweeps(&self, other: &Self) -> bool {
         let part = |start: &str, end: &str| {
             let rest = other.name.strip_prefix(start);
@@ -258,7 +262,7 @@ impl Place {
     }
 }
 
-/// What makes two paths one file.
+/// Equal for two paths to one file.
 #[cfg(unix)]
 type FileId = (u64, u64);
 #[cfg(not(unix))]
@@ -295,7 +299,7 @@ fn descriptor_id(descriptor: std::os::fd::BorrowedFd<'_>) -> Option<FileId> {
     about.is_file().then(|| id_of(&about))
 }
 
-/// Other systems say nothing of what a shell has put there.
+/// Unknown on other systems.
 #[cfg(not(unix))]
 fn input_id() -> Option<FileId> {
     None

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Once};
+use std::sync::{LazyLock, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{
@@ -25,10 +25,25 @@ const PAUSE: u64 = 60;
 static BARS: LazyLock<MultiProgress> =
     LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
 
-/// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
-/// panic, and a note is not worth the work that is under way. Names and values in it come from files, so they must not steer
-/// the terminal.
+/// Whether only errors are printed.
+static QUIET: OnceLock<bool> = OnceLock::new();
+
+/// Prints an error to standard error.
+pub fn error(error: impl Display) {
+    print(format_args!("error: {error}"));
+}
+
+/// Prints a note to standard error, unless only errors are wanted.
 pub fn note(line: impl Display) {
+    if QUIET.get() != Some(&true) {
+        print(line);
+    }
+}
+
+/// Prints a line to standard error, above the bars. A closed standard error is no reason to stop:
+/// `eprintln` would panic, and a note is not worth the work that is under way. Names and values in
+/// it come from files, so they must not steer the terminal.
+fn print(line: impl Display) {
     let line = line.to_string();
     let lines: Vec<String> = line.split('\n').map(visible).collect();
     without_bars(|| {
@@ -48,7 +63,7 @@ pub fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary: &str) 
     note(format_args!("{count} {what}; {place}{summary}"));
 }
 
-/// Where rejects are, for the end of an error: a line of its own, or nothing.
+/// A last line for an error with the place of rejects, or nothing.
 pub fn place_of_rejects(kept: Option<&Path>) -> String {
     kept.map_or_else(String::new, |path| format!("\n{}", kept_in(path)))
 }
@@ -62,9 +77,11 @@ pub fn without_bars<T>(write: impl FnOnce() -> T) -> T {
     BARS.suspend(write)
 }
 
-/// Draws a bar for whatever the library does for long.
-pub fn draw() {
-    watch(Bars);
+/// Draws a bar for whatever the library does for long, unless only errors are wanted.
+pub fn draw(quiet: bool) {
+    if !*QUIET.get_or_init(|| quiet) {
+        watch(Bars);
+    }
 }
 
 struct Bars;
@@ -75,8 +92,8 @@ impl Watcher for Bars {
     }
 }
 
-/// A bar with rate and remaining time, if the number of steps is known, shown once the work has taken longer than a
-/// delay, and gone when dropped.
+/// A bar with rate and remaining time, if the number of steps is known, shown once the work has
+/// taken longer than a delay, and gone when dropped.
 struct Bar {
     bars: &'static MultiProgress,
     bar: ProgressBar,
@@ -208,7 +225,7 @@ impl Rate {
         note!("{}", self.line(done, self.start.elapsed()));
     }
 
-    /// What was done with `things` other than documents.
+    /// Reports the work done on `things` other than documents.
     pub fn report_of(&self, done: &str, things: &str) {
         let seconds = self.start.elapsed().as_secs_f64();
         let speed = self.documents as f64 / seconds;
@@ -256,7 +273,7 @@ impl Rate {
 
 #[cfg(test)]
 mod tests {
-    // Chance: false alarm none, miss none. Sleeping takes as long as it is told to, or longer.
+    // Chance: false alarm none, miss none. Sleeping takes at least the time requested.
     use super::*;
     use indicatif::InMemoryTerm;
 

@@ -1,4 +1,4 @@
-//! `undertone project`.
+//! `undertone lexicon project`.
 
 use std::path::PathBuf;
 
@@ -16,25 +16,23 @@ use undertone_core::pack::Pack;
 use crate::args::whole;
 use crate::paths::Paths;
 
-/// Which projection to make for which vectors.
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// Public word vectors: a .npy matrix with its words in NAME.vocab.txt beside it, or a text file, .txt or
-    /// .vec, which may be gzipped.
+    /// Public word vectors: a text file, .txt or .vec, gzipped or not; or a .npy matrix whose words
+    /// are in NAME.vocab.txt in the same folder.
     #[arg(long, value_name = "FILE")]
     vectors: PathBuf,
     /// How the rows are chosen.
     #[arg(long, value_enum, default_value_t = Kind::Pca)]
     kind: Kind,
-    /// The number of rows: coordinates of what is released.
+    /// Number of rows: the coordinates of a release.
     #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     dimension: usize,
     /// Seed of random rows.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
-    /// The pack; what the projection does to distances is written beside it with the ending
-    /// .certificate.json.
-    #[arg(long, value_name = "FILE")]
+    /// The pack. NAME.certificate.json states how far the projection stretches distances.
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
@@ -49,7 +47,7 @@ enum Kind {
 }
 
 impl Arguments {
-    pub(super) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default().vectors("--vectors", &self.vectors);
         paths
             .output("--out", &self.out)
@@ -62,6 +60,7 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.paths().check()?;
     let beside = arguments.certificate();
     AtomicFile::check(&arguments.out)?;
     AtomicFile::check(&beside)?;

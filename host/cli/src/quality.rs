@@ -1,16 +1,40 @@
 //! How good a pack is, as a table.
 
+use serde_json::{Value, json};
 use undertone::pack::QualityData;
 use undertone::release::document::epsilon_f64;
 use undertone_core::quality::Quality;
 use undertone_core::unit::Unit;
+
+/// The shares of right releases, for programs: `null` where nothing was measured. `lengths` are
+/// numbers of sentences, 0 for texts as they are.
+pub(crate) fn numbers(quality: &QualityData) -> Value {
+    let shares = |unit| -> Value {
+        let row = |row| {
+            let lengths = 0..quality.lengths.len();
+            lengths
+                .map(|length| quality.accuracy(unit, row, length))
+                .collect::<Value>()
+        };
+        (0..quality.epsilons.len()).map(row).collect()
+    };
+    let epsilons = quality.epsilons.iter().map(|epsilon| epsilon_f64(*epsilon));
+    json!({
+        "epsilons": epsilons.collect::<Value>(),
+        "lengths": quality.lengths,
+        "sentence": shares(Unit::Sentence),
+        "whole_text": shares(Unit::WholeText),
+        "noiseless": quality.noiseless,
+    })
+}
 
 /// The table that a pack carries.
 pub(crate) fn table(quality: &Quality<'_>) -> String {
     rows(&QualityData::from_view(quality))
 }
 
-/// How often releases name the right candidate, in per cent. For people, who choose the unit of privacy.
+/// The percentages of releases that name the right candidate, for people who choose the privacy
+/// unit.
 pub(crate) fn rows(quality: &QualityData) -> String {
     let percent = |accuracy: Option<f64>| match accuracy {
         Some(share) => format!("{:5.1}", 100.0 * share),
@@ -36,9 +60,10 @@ pub(crate) fn rows(quality: &QualityData) -> String {
                 [Unit::Sentence, Unit::WholeText].map(|unit| percent(of(unit, column)));
             text += &format!("  {sentence} | {whole}");
         }
-        text += match of(Unit::WholeText, 0) > of(Unit::Sentence, 0) {
-            true => "  whole text\n",
-            false => "  sentence\n",
+        text += if of(Unit::WholeText, 0) > of(Unit::Sentence, 0) {
+            "  whole text\n"
+        } else {
+            "  sentence\n"
         };
     }
     text += "   none";

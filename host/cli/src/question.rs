@@ -15,16 +15,22 @@ use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, TextArgs};
 use crate::files::read_pack;
 use crate::paths::Paths;
 
-/// Which texts. What says how they are read has no use without them.
+/// Labelled public texts, and how they are read.
 #[derive(Args)]
 #[command(mut_args(of_question))]
 pub(crate) struct QuestionArgs {
-    /// Labelled public texts: take the shares of these labels, also of ones that the pack was not made for. The pack must
-    /// not have been made from these texts. In the forms of a corpus: .jsonl, .tsv or .csv, gzipped or not, or .parquet.
-    #[arg(long, value_name = "FILE", requires = "pack")]
+    /// Labelled public texts: estimate the shares of their labels, even of labels that the pack was
+    /// not made for. The pack must not have been made from these texts.
+    #[arg(
+        short = 'c',
+        long = "corpus",
+        alias = "question",
+        value_name = "FILE",
+        requires = "pack"
+    )]
     question: Option<PathBuf>,
-    /// The pack whose releases --question is about.
-    #[arg(long, value_name = "FILE", requires = "question")]
+    /// The pack of the releases that --corpus is for.
+    #[arg(short, long, value_name = "FILE", requires = "question")]
     pack: Option<PathBuf>,
     #[command(flatten)]
     texts: TextArgs,
@@ -32,7 +38,7 @@ pub(crate) struct QuestionArgs {
     encoder: EncoderArgs,
 }
 
-/// What says how texts are read has no use without them. Other commands take the same options for texts of their own.
+/// Requires the texts for the options that describe them, which other commands also have.
 fn of_question(argument: Arg) -> Arg {
     match argument.get_id().as_str() {
         "messages" | "text_field" | "label_field" | "id_field" | "encoder" | "onnxruntime" => {
@@ -57,7 +63,7 @@ impl QuestionArgs {
         let paths = paths.inputs("--pack", &self.pack);
         let paths = match &self.question {
             None => paths,
-            Some(path) => paths.reread("--question", path),
+            Some(path) => paths.reread("--corpus", path),
         };
         self.encoder.paths(paths)
     }
@@ -140,7 +146,7 @@ impl Question {
         Ok(())
     }
 
-    /// What devices would say of these texts, or of the first sentences of each.
+    /// The outcomes of devices for these texts, or for the first sentences of each.
     pub(crate) fn calibration(&self, first_sentences: Option<u16>) -> Result<Calibration> {
         let corpus = self.corpus(first_sentences);
         let encoding = Encoding::new(self.encoder.encoder.as_ref());

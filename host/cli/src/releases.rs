@@ -1,4 +1,4 @@
-//! What `privatize` and `obfuscate` share: private documents in, lines of releases out.
+//! Private documents and lines of releases, for `release documents` and `release words`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -25,16 +25,18 @@ use crate::args::{TextArgs, no_such_field};
 use crate::files::nameless;
 use crate::paths::{Paths, is_stream};
 
-/// Which private documents to read, and where their releases go.
+/// Private documents.
 #[derive(Args)]
 pub(crate) struct PrivateArgs {
-    /// The private documents: .jsonl, .tsv or .csv, these gzipped (.gz) or not, or .parquet, in UTF-8, or `-` for JSON lines
-    /// from standard input, which are held in memory. If a line or row is no document, or longer than 16 MiB, nothing is
-    /// released, and the error has its number and nothing of its text.
-    #[arg(long = "in", value_name = "FILE")]
+    /// The private documents in UTF-8: .jsonl, .tsv or .csv, gzipped or not, or .parquet; `-` is
+    /// JSON lines from standard input, which are held in memory.
+    ///
+    /// If a line or row is not a document, or is longer than 16 MiB, nothing is released, and the
+    /// error has its number and nothing of its text.
+    #[arg(short, long = "in", default_value = "-", value_name = "FILE")]
     pub(crate) input: PathBuf,
     /// Release only the first N documents.
-    #[arg(long, value_name = "N", value_parser = crate::args::whole::<usize>)]
+    #[arg(short, long, value_name = "N", value_parser = crate::args::whole::<usize>)]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) texts: TextArgs,
@@ -46,8 +48,8 @@ impl PrivateArgs {
         paths.stream_output("--out", out)
     }
 
-    /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
-    /// Each run with standard input is one of its own, because nobody can tell whether the documents are the same.
+    /// The identity of a run of `command` with these documents, which does not depend on --limit.
+    /// Each run with standard input is different, because its documents may be.
     pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
         let names = self.texts.fields.names();
         let run = Run::of(command)
@@ -62,7 +64,8 @@ impl PrivateArgs {
         Ok(run.with(now.as_nanos().to_le_bytes()))
     }
 
-    /// Refuses fields that would give the text away or have no effect. `keep` are those that stand beside a release.
+    /// Refuses fields that would disclose the text or have no effect. `keep` are copied beside
+    /// releases.
     pub(crate) fn check_fields(&self, keep: &[String]) -> Result<()> {
         let FieldNames { text, id, .. } = self.texts.fields.names();
         // The text itself, what it is in, or what is in it.
@@ -120,7 +123,8 @@ impl PrivateArgs {
         Ok(())
     }
 
-    /// Reads all documents once: a broken line at the end must not cost the budget of the documents before it.
+    /// Reads all documents once, so that a broken last line costs no budget of the documents before
+    /// it.
     pub(crate) fn check<'a>(&'a self, keep: &'a [String]) -> Result<Checked<'a>> {
         let mut checked = Checked {
             arguments: self,
@@ -196,10 +200,10 @@ fn is_inside(inner: &str, outer: &str) -> bool {
 /// The exit status if the budget was used up before all documents were released.
 const USED_UP: u8 = 4;
 
-/// What pays for the releases.
+/// The ledger of the releases.
 #[derive(Args)]
 pub(crate) struct LedgerArgs {
-    /// A ledger of what was spent, made if it is missing: documents are released as long as --budget lasts.
+    /// The ledger, created if it is missing: documents are released as long as --budget lasts.
     #[arg(long, value_name = "FILE", requires = "budget")]
     ledger: Option<PathBuf>,
     /// The epsilon that all documents of a day (UTC) may spend together.
@@ -216,7 +220,6 @@ impl LedgerArgs {
     pub(crate) fn paths(&self, paths: Paths) -> Paths {
         match &self.ledger {
             None => paths,
-            // It is written, too.
             Some(ledger) => paths.output("--ledger", ledger),
         }
     }
@@ -238,7 +241,7 @@ impl LedgerArgs {
                 Err(Error::from(Cause::Setting {
                     what: "--budget",
                     found: epsilon_f64(budget),
-                    allowed: "what one document costs or more: --epsilon, and for a bag that times --words",
+                    allowed: "what one document costs or more: --epsilon, and for a bag that times --bag-size",
                 }))
             }
             _ => Ok(()),
@@ -266,7 +269,7 @@ pub(crate) struct Checked<'a> {
     arguments: &'a PrivateArgs,
     keep: &'a [String],
     total: usize,
-    /// Those of standard input.
+    /// The documents of standard input.
     held: Option<Vec<CorpusDocument>>,
 }
 
@@ -305,16 +308,16 @@ pub(crate) enum ReleaseLines {
         lines: PartialLines,
         /// It is made of the lines when all are there: no table can be gone on with.
         table: Option<Table>,
-        /// So many of the lines that are there already are all that is wanted: a run with a larger --limit, or without
-        /// one, left more. They stay, because what they cost is spent.
+        /// An earlier run left more lines than `--limit`: the number to publish. The others stay,
+        /// because their cost is spent.
         first: Option<usize>,
     },
     Stream(BufWriter<io::Stdout>),
 }
 
 impl ReleaseLines {
-    /// Starts the lines of `out`, after those that an interrupted `run` left. `kinds` are those of its columns if it is
-    /// a table. With a ledger, lines of another run are not removed but refused.
+    /// Starts the lines of `out` after those that an interrupted `run` left. `kinds` are the
+    /// columns if it is a table. With a ledger, lines of another run are not removed but refused.
     pub(crate) fn resume(
         out: &Path,
         kinds: &[(&'static str, Kind)],
@@ -326,9 +329,10 @@ impl ReleaseLines {
             return Ok(Self::Stream(BufWriter::new(io::stdout())));
         }
         let table = Table::of(out, kinds)?;
-        let lines = match has_ledger {
-            true => PartialLines::open_paid(out, run, is_whole),
-            false => PartialLines::open(out, run, is_whole),
+        let lines = if has_ledger {
+            PartialLines::open_paid(out, run, is_whole)
+        } else {
+            PartialLines::open(out, run, is_whole)
         }?;
         let first = (lines.kept() > total).then_some(total);
         if first.is_some() {
@@ -376,8 +380,8 @@ impl ReleaseLines {
         }
     }
 
-    /// Ends a run in which so many of all documents were released: gives out all lines, or those that were paid for
-    /// before the budget was used up, or says where the lines wait.
+    /// Ends a run that `released` some of all documents: publishes all lines, or those that were
+    /// paid for before the budget was used up, or reports the file in which they wait.
     pub(crate) fn end(
         mut self,
         done: Result<()>,
@@ -402,7 +406,7 @@ impl ReleaseLines {
         }
     }
 
-    /// Gives out what was paid for, and says where.
+    /// Publishes the lines that were paid for, and reports where.
     fn used_up(&mut self, released: usize, total: usize, out: &Path) -> Result<()> {
         if released > 0
             && let Some(waiting) = self.publish()?
@@ -442,7 +446,7 @@ impl ReleaseLines {
         }
     }
 
-    /// Gives out what is there, while the same run goes on with the others later, and says where the lines wait.
+    /// Publishes the lines so far, and returns the file from which the same run continues later.
     fn publish(&mut self) -> Result<Option<&Path>> {
         match self {
             Self::File { lines, table, .. } => {

@@ -467,10 +467,7 @@ fn is_recreated(day: u64) {
             "--budget",
         ),
         ("ledger day.ledger --recreate-spent --budget 10", "--unit"),
-        (
-            "ledger day.ledger --unit sentence --budget 10",
-            "--recreate-spent",
-        ),
+        ("ledger day.ledger --unit sentence --budget 10", "--unit"),
         (
             "ledger day.ledger --recreate-spent --unit sentence --budget 10 --window 3",
             "--window",
@@ -511,7 +508,7 @@ fn is_recreated(day: u64) {
             let show = ["ledger", "day.ledger"];
             let parts = [
                 "recreate it with this window counted as spent",
-                "to recreate it: `undertone ledger day.ledger --recreate-spent --unit UNIT --budget EPSILON`",
+                "to recreate it: `undertone release recreate-ledger day.ledger --unit UNIT --budget EPSILON`",
             ];
             refused(&undertone(folder, &show), &show, &parts);
         }
@@ -549,7 +546,7 @@ fn is_recreated(day: u64) {
     let _grant = later.spend(epsilon("10"), day + 3).unwrap();
     drop(later);
     let show = ["ledger", "day.ledger"];
-    let parts = ["set the clock right", "--recreate-spent"];
+    let parts = ["set the clock right", "recreate-ledger"];
     refused(&undertone(folder, &show), &show, &parts);
     is_spent();
     let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();

@@ -93,14 +93,14 @@ fn texts_become_bags_of_words_of_the_vocabulary() {
     assert!(described.contains("lexicon     9 words"), "{described}");
     for how in [
         &[][..],
-        &["--rule", "exponential", "--words", "1"],
-        &["--words", "256"],
-        &["--mechanism", "laplace", "--words", "20"],
+        &["--rule", "exponential", "--bag-size", "1"],
+        &["--bag-size", "256"],
+        &["--mechanism", "laplace", "--bag-size", "20"],
     ] {
         let printed = succeed(folder, &with(&OBFUSCATE, how));
         let size = how
             .iter()
-            .position(|option| *option == "--words")
+            .position(|option| *option == "--bag-size")
             .map_or("50", |at| how[at + 1]);
         assert!(printed.contains(&format!("n = {size} words")), "{printed}");
         assert!(printed.contains("ε = 10 per unit"), "{printed}");
@@ -287,10 +287,13 @@ fn what_cannot_be_obfuscated_is_refused() {
         (change("10", "-1"), &["epsilon"]),
         (change("10", "1001"), &["1000"]),
         (change("10", "nan"), &["epsilon"]),
-        (with(&OBFUSCATE, &["--words", "0"]), &["--words", "1..=256"]),
         (
-            with(&OBFUSCATE, &["--words", "257"]),
-            &["--words", "1..=256"],
+            with(&OBFUSCATE, &["--bag-size", "0"]),
+            &["--bag-size", "1..=256"],
+        ),
+        (
+            with(&OBFUSCATE, &["--bag-size", "257"]),
+            &["--bag-size", "1..=256"],
         ),
         (
             change("w.pack", "no.pack"),

@@ -20,7 +20,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    progress::draw();
+    progress::draw(false);
     match Cli::parse().command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -25,7 +25,7 @@ def several(one_or_more: Any, kind: type) -> list[Any]:
 
 class Question:
     """Labelled **public** texts, by which estimates take the shares of these labels, also of ones
-    that ``pack`` was not made for: ``--question`` of the command. The pack must not have been made
+    that ``pack`` was not made for: ``--corpus`` of the command. The pack must not have been made
     from these texts.
 
     ``texts``: a column, as for :func:`undertone.privatize`; ``labels``: a label for each; texts
@@ -318,7 +318,7 @@ def plan(
     question: Optional[Question] = None,
     progress: Optional[Progress] = None,
 ) -> PlanOf:
-    """Before anything is collected: how many devices it takes, as ``undertone plan`` does.
+    """Before anything is collected: how many devices it takes, as ``undertone plan devices`` does.
 
     ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from
     the truth, 0.000001 to 0.5; 0.03 is 3 percentage points. ``devices``: numbers of devices whose

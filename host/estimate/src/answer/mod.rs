@@ -332,7 +332,7 @@ impl Answer {
                 } else {
                     format!(
                         "shares of labels from releases of pack {pack}: its candidates file carries no public texts. Give labelled ones with \
-                         --question and --pack, or make the pack anew from labelled documents with this version"
+                         --corpus and --pack, or make the pack anew from labelled documents with this version"
                     )
                 });
                 continue;

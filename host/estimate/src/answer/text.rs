@@ -25,7 +25,7 @@ const REFUTED: &str = "The texts on the devices are not like the public ones: re
      guesses below are the best there are, but nobody can say how far off they are, so there are no intervals.";
 
 pub(crate) const REMEDY: &str =
-    "Public texts that are more like those on the devices would help: give them with --question.";
+    "Public texts that are more like those on the devices would help: give them with --corpus.";
 
 /// Result of the test of fit, in words.
 pub(crate) fn fit(own: &OfLabels) -> String {

@@ -230,7 +230,7 @@ impl Asked {
         if calibration.is_none() {
             plan.unanswered.push(
                 "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled ones with \
-                 --question and --pack, or make the pack anew from labelled documents with this version"
+                 --corpus and --pack, or make the pack anew from labelled documents with this version"
                     .to_owned(),
             );
         }

@@ -78,7 +78,7 @@ fn cost(month: &Month, delta: f64) -> String {
     };
     format!(
         "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
-         `undertone budget` says more.{}",
+         `undertone plan budget` says more.{}",
         month.epsilon,
         month.sum(),
         of(Unit::Sentence),
@@ -266,9 +266,9 @@ pub(super) fn short(of: Of) -> &'static str {
 
 fn unit(kind: Kind) -> &'static str {
     match kind.mechanism() {
-        Mechanism::WholeText => "whole-text releases (privatize --rule whole-text)",
+        Mechanism::WholeText => "whole-text releases (release documents --rule whole-text)",
         Mechanism::Projective => {
-            "projective releases of the whole text (privatize --rule projective)"
+            "projective releases of the whole text (release documents --rule projective)"
         }
         _ => "sentence releases",
     }

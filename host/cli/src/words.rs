@@ -1,4 +1,4 @@
-//! `undertone obfuscate`.
+//! `undertone release words`.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -37,18 +37,18 @@ enum MechanismArg {
     Laplace,
 }
 
-/// Which texts become bags of words, and how.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A pack with the vocabulary; `vocabulary` makes one.
-    #[arg(long, value_name = "FILE")]
+    /// A pack with a vocabulary, such as `lexicon import` writes.
+    #[arg(short, long, value_name = "FILE")]
     pack: PathBuf,
     /// The privacy parameter of each word, per unit of distance, 0.000001 to 1000.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(short, long, allow_hyphen_values = true)]
     epsilon: Epsilon,
     /// Number of words in a release, whatever the length of the text.
     #[arg(
-        long,
+        long = "bag-size",
+        alias = "words",
         value_name = "N",
         default_value = "50",
         value_parser = clap::value_parser!(u16)
@@ -59,11 +59,11 @@ pub(crate) struct Arguments {
     /// How a word is exchanged.
     #[arg(long, value_enum, default_value_t = MechanismArg::Selection)]
     mechanism: MechanismArg,
-    /// Selection: how a word is drawn [default: permute-and-flip].
-    #[arg(long, value_enum)]
+    /// How selection draws a word [default: permute-and-flip]
+    #[arg(short, long, value_enum)]
     rule: Option<RuleArg>,
-    /// Nothing but these words of a text counts, one a line; `keywords` finds some.
-    #[arg(long, value_name = "FILE")]
+    /// Only the words of this list count, one a line, such as `lexicon keywords` writes.
+    #[arg(long = "only-words", alias = "keep", value_name = "FILE")]
     keep: Option<PathBuf>,
     #[command(flatten)]
     stop: StopArgs,
@@ -71,10 +71,12 @@ pub(crate) struct Arguments {
     spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
-    /// One JSON object on each line: "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and
-    /// "words", which the release says. `-` is standard output; the guarantee then goes to standard error. A file that ends
-    /// in .parquet or .csv becomes a table with these columns, of words a list in Parquet and its JSON in CSV.
-    #[arg(long, value_name = "FILE")]
+    /// The releases: a JSON object a line, or a .parquet or .csv table; `-` is standard output.
+    ///
+    /// "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and "words", the
+    /// words of the release: a list in Parquet, JSON in CSV. The guarantee is printed on standard
+    /// output, or on standard error if the releases are there.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
     out: PathBuf,
 }
 
@@ -132,18 +134,19 @@ impl Arguments {
         Ok(filter)
     }
 
-    /// What a document costs: each of the words of its bag.
+    /// The cost of a document: that of each word of its bag.
     fn cost(&self) -> Cost {
         Cost::bag(self.epsilon, self.words)
     }
 
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
         let paths = self.spending.paths(paths);
-        self.stop.paths(paths).inputs("--keep", &self.keep)
+        self.stop.paths(paths).inputs("--only-words", &self.keep)
     }
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.paths().check()?;
         self.input.check_fields(&[])?;
         self.spending.check(&self.input, &self.out, self.cost())?;
         quietly(|| self.release_all())
@@ -220,9 +223,10 @@ impl Arguments {
         }
         let (text, warning) =
             words::guarantee(&vocabulary, self.words.get(), mechanism, self.epsilon);
-        match is_stream(&self.out) {
-            true => note!("{}", text.trim_end()),
-            false => print(&text)?,
+        if is_stream(&self.out) {
+            note!("{}", text.trim_end())
+        } else {
+            print(&text)?
         }
         if let Some(warning) = warning {
             note!("{warning}");

@@ -1,4 +1,4 @@
-//! `undertone plan`.
+//! `undertone plan devices`.
 
 use std::path::PathBuf;
 
@@ -16,38 +16,38 @@ use crate::files::print;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The candidates that `pack` wrote.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'C', long, value_name = "FILE")]
     candidates: PathBuf,
     /// The values of epsilon to compare.
-    #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
+    #[arg(short, long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
     epsilon: Vec<Epsilon>,
     /// How far 95 of 100 estimated shares may lie from the truth: 0.03 is 3 percentage points.
     #[arg(long, default_value_t = 0.03, value_name = "SHARE", value_parser = within)]
     within: f64,
-    /// Say how precise these numbers of devices will be.
+    /// Numbers of devices whose precision to compute.
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = devices)]
     devices: Vec<u64>,
-    /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
+    /// Guessed shares, such as football=0.5,garden=0.2; the rest is divided equally.
     #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
     shares: Vec<String>,
-    /// For what releases cost a user: the probability with which the promise with delta may fail, well below one in the
-    /// number of users.
+    /// The probability with which the promise with delta may fail: well below one in the number of
+    /// users.
     #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = budget::delta, allow_hyphen_values = true)]
     delta: f64,
     #[command(flatten)]
     question: QuestionArgs,
-    /// Plan for texts of different lengths: of each text of --question only the first N sentences are released, for every
-    /// N that is named.
+    /// Compare lengths of texts: devices release the first N sentences of each text of --corpus.
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Vec<u16>,
-    /// Where to write all numbers, as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Where to write a page for people: one HTML file that needs no other.
+    /// Print all numbers, as JSON.
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", hide = true)]
+    json_file: Option<PathBuf>,
+    /// Write a page for people: one HTML file that needs no other.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -56,21 +56,22 @@ fn devices(text: &str) -> std::result::Result<u64, String> {
     let most = MOST_DEVICES as u64;
     let devices = text.parse().ok();
     let devices = devices.filter(|devices| (1..=most).contains(devices));
-    devices.ok_or_else(|| format!("wanted is a whole number from 1 to {most}"))
+    devices.ok_or_else(|| format!("expected a whole number from 1 to {most}"))
 }
 
 fn within(text: &str) -> std::result::Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match (1e-6..=0.5).contains(&share) {
-        true => Ok(share),
-        false => Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned()),
+    if (1e-6..=0.5).contains(&share) {
+        Ok(share)
+    } else {
+        Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned())
     }
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default().input("--candidates", &self.candidates);
-        let outputs = [("--json", &self.json), ("--html", &self.html)];
+        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
         let named = outputs
             .into_iter()
             .filter_map(|(option, path)| Some((option, path.as_ref()?)));
@@ -80,8 +81,9 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         // Before the work.
-        for path in [&self.json, &self.html].into_iter().flatten() {
+        for path in [&self.json_file, &self.html].into_iter().flatten() {
             AtomicFile::check(path)?;
         }
         let candidates = Candidates::read(&self.candidates)?;
@@ -96,7 +98,7 @@ impl Arguments {
         let plan = Plan::new(&asked, &candidates, &self.texts(&candidates)?)?;
         // All are on the disk before one of them gets its name.
         let mut settled = Vec::new();
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.json_file {
             settled.push(AtomicFile::settled(path, plan.json().as_bytes())?);
         }
         if let Some(path) = &self.html {
@@ -105,7 +107,11 @@ impl Arguments {
         for file in settled {
             file.commit()?;
         }
-        print(&plan.text())
+        if self.json {
+            print(&plan.json())
+        } else {
+            print(&plan.text())
+        }
     }
 
     /// The public texts, by the number of sentences that are released of each.

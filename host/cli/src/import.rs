@@ -1,4 +1,4 @@
-//! `undertone vocabulary`.
+//! `undertone lexicon import`.
 
 use std::path::PathBuf;
 
@@ -14,39 +14,40 @@ use crate::args::{FieldArgs, count_words, whole};
 use crate::files::write;
 use crate::paths::Paths;
 
-/// Which word vectors become a vocabulary.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The word vectors: .npy with its words in NAME.vocab.txt beside it, or a text file, .txt or .vec,
-    /// which may be gzipped.
+    /// Public word vectors: a text file, .txt or .vec, gzipped or not; or a .npy matrix whose words
+    /// are in NAME.vocab.txt in the same folder.
     #[arg(long, value_name = "FILE")]
     vectors: PathBuf,
-    /// Number of words at most; the first usable ones are taken.
+    /// Number of words at most: the first N usable ones.
     #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize, value_parser = whole::<usize>)]
     words: usize,
-    /// Nothing but these words, one a line; `keywords` finds some. Selection among few words needs less epsilon.
-    #[arg(long, value_name = "FILE")]
+    /// Only the words of this list, one a line, such as `lexicon keywords` writes. Selection among
+    /// fewer words requires less epsilon.
+    #[arg(long = "only-words", alias = "keep", value_name = "FILE")]
     keep: Option<PathBuf>,
-    /// Public corpora that say which words are frequent: in sentence vectors those weigh less.
-    #[arg(long, num_args = 1.., value_name = "FILE")]
+    /// Public corpora whose frequent words weigh less in sentence vectors.
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
     corpus: Vec<PathBuf>,
     #[command(flatten)]
     fields: FieldArgs,
     /// The vocabulary, a pack file with a lexicon.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = Paths::default().vectors("--vectors", &self.vectors);
         paths
-            .inputs("--keep", &self.keep)
+            .inputs("--only-words", &self.keep)
             .inputs("--corpus", &self.corpus)
             .output("--out", &self.out)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        self.paths().check()?;
         AtomicFile::check(&self.out)?;
         let mut vectors = Vectors::open(&self.vectors)?;
         if let Some(path) = &self.keep {
@@ -71,9 +72,10 @@ impl Arguments {
             }
             vectors = vectors.rows(&rows);
         }
-        let counts = match self.corpus.is_empty() {
-            true => None,
-            false => Some(count_words(&self.corpus, &self.fields)?),
+        let counts = if self.corpus.is_empty() {
+            None
+        } else {
+            Some(count_words(&self.corpus, &self.fields)?)
         };
         let made = vectors.lexicon_pack(counts.as_ref(), self.words)?;
         write(&self.out, &made.pack)?;

@@ -1,4 +1,4 @@
-//! `undertone privatize`.
+//! `undertone release documents`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,47 +29,48 @@ use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
 use crate::releases::{LedgerArgs, PrivateArgs, ReleaseLines, quietly};
 
-/// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     encoder: EncoderArgs,
     /// The pack.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pack: PathBuf,
     /// The privacy parameter of each document, 0.000001 to 1000.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(short, long, allow_hyphen_values = true)]
     epsilon: Epsilon,
-    /// What the epsilon protects, a sentence or the whole text, and how a candidate is drawn. The pack has no say in it.
-    #[arg(long, value_enum, default_value_t = MethodArg::WholeText)]
+    /// The rule, which decides whether epsilon protects a sentence or the whole text.
+    #[arg(short, long, value_enum, default_value_t = MethodArg::WholeText)]
     rule: MethodArg,
     #[command(flatten)]
     spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
-    /// Copy this field of each document into its line of output, as it is written. A field inside another one is a path
-    /// with dots, such as app.country. Nothing but the id is copied otherwise, because any field of a private document can
-    /// be private. May be given several times.
-    #[arg(long, value_name = "FIELD")]
+    /// Copy this field of each document, as it is written, beside its release. May be repeated. A
+    /// path with dots, such as app.country, leads into a field.
+    ///
+    /// Without it only the id is copied, because any field of a private document can be private.
+    #[arg(short, long, value_name = "FIELD")]
     keep: Vec<String>,
-    /// The releases: one JSON object on each line, with "id" (as it is written, or "line-N"), what --keep names, and
-    /// "release" in hexadecimal digits. `-` is standard output. A file that ends in .parquet or .csv becomes a table with
-    /// these columns; in Parquet the release is 24 bytes.
-    #[arg(long, value_name = "FILE")]
+    /// The releases: a JSON object a line, or a .parquet or .csv table; `-` is standard output.
+    ///
+    /// "id" (as it is written, or "line-N"), the fields of --keep, and "release" in hexadecimal
+    /// digits, in Parquet 24 bytes.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
     out: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MethodArg {
-    /// Protects the whole text: draws its best candidate, or any other.
+    /// Protects the whole text: draws its best candidate or any other.
     WholeText,
-    /// Protects the whole text: draws a point that its best candidate prefers, or any other. One release names no
-    /// candidate. Counts of many err less than by whole-text if the candidates are many.
+    /// Protects the whole text: draws a point that its best candidate prefers, or any other. A
+    /// release names no candidate. With many candidates, estimates err less than by whole-text.
     Projective,
-    /// Protects each sentence, and the whole text far less: a better candidate is likelier. For long texts.
+    /// Protects each sentence, and the whole text far less. For long texts.
     PermuteAndFlip,
-    /// As permute-and-flip, by another law: each candidate has the chance of its weight. It costs less in daily use if a
-    /// delta is allowed: see `budget`.
+    /// Protects each sentence by the exponential mechanism, which costs less in daily use with a
+    /// delta: see `plan budget`.
     Exponential,
 }
 
@@ -92,7 +93,7 @@ struct ReleaseLine {
 }
 
 impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
+    fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
         self.spending.paths(self.encoder.paths(paths))
     }
@@ -105,6 +106,7 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.paths().check()?;
         self.check()?;
         quietly(|| self.release())
     }
@@ -163,7 +165,7 @@ impl Arguments {
         Ok(status)
     }
 
-    /// What makes this run, and its ledger.
+    /// The identity of this run, and its ledger.
     fn run_with(&self, pack: &Pack<'_>) -> Result<(Run, Option<LedgerFile>)> {
         let rule = Method::from(self.rule);
         let mut run = self
@@ -217,7 +219,7 @@ const AHEAD: usize = 2;
 /// Parts of a batch for each thread, so that none waits long for another.
 const PARTS: usize = 4;
 
-/// What a release is made with.
+/// The pack, encoder and rule of all releases.
 struct Releaser<'a> {
     encoder: PrivateEncoder<'a>,
     pack: &'a Pack<'a>,
@@ -250,7 +252,7 @@ impl Releaser<'_> {
     }
 }
 
-/// A run of `privatize`.
+/// A run of `release documents`.
 struct Releasing<'a> {
     releaser: Releaser<'a>,
     ledger: Option<LedgerFile>,
@@ -294,7 +296,7 @@ impl Releasing<'_> {
     }
 }
 
-/// What a run writes.
+/// The output of a run.
 struct Written {
     lines: ReleaseLines,
     /// By this run and those before.
