@@ -9,6 +9,7 @@ mod count;
 mod decode;
 mod encoder;
 mod estimate;
+mod help;
 mod hygiene;
 mod memory;
 mod projection;
