@@ -39,7 +39,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CANDIDATES = (10, 77, 150, 5000)
 EPSILONS = ("0.5", "1", "3")
 IBU_AT_MOST = 200
-# If a peer's probabilities are known: the estimate without clipping is MI's formula without its clip.
+# If a peer's probabilities are known, the unclipped estimate is MI's formula without its clip.
 seen = {}
 
 
