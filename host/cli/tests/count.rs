@@ -265,7 +265,7 @@ fn a_mistyped_slice_is_named_and_loses_nothing() {
         "--out",
         "c.csv",
     ];
-    let output = common::fed(path, &arguments, input.as_bytes());
+    let output = crate::common::fed(path, &arguments, input.as_bytes());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert!(
