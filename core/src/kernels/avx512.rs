@@ -1,5 +1,5 @@
-//! Kernels for AVX-512 with VBMI, VBMI2, VNNI, GFNI, BITALG and VPOPCNTDQ: only those that take much
-//! of the time of a release. The others are kernels of [`avx2`].
+//! Kernels for AVX-512 with VBMI, VBMI2, VNNI, GFNI, BITALG and VPOPCNTDQ: only those that take
+//! much of the time of a release. The others are kernels of [`avx2`].
 
 use core::arch::asm;
 use core::arch::x86_64::*;
