@@ -99,7 +99,8 @@ impl Vectors {
             .strip_suffix(".txt")
             .or_else(|| stem.strip_suffix(".vec"))
             .ok_or_else(|| {
-                fail(path)("the ending is none of .npy, .txt, .vec, .txt.gz, .vec.gz".into())
+                let problem = "the ending is none of .npy, .txt, .vec, .txt.gz, .vec.gz";
+                foreign::of_file(path).unwrap_or_else(|| fail(path)(problem.into()))
             })?;
         let source = File::open(path).map_err(Error::io("open", path))?;
         let source = unzipped(source).map_err(Error::io("read", path))?;

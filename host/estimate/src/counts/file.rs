@@ -14,6 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::files::foreign;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone_tables::columns::{guarded, open, place};
@@ -47,10 +48,8 @@ pub(crate) fn read(path: &Path) -> Result<Counts> {
     match Form::of(path) {
         Some(Form::Parquet) => guarded(path, || read_parquet(path)),
         Some(Form::Csv) => read_csv(path),
-        _ => Err(wrong(
-            path,
-            "files of counts end in .parquet or .csv; rename it",
-        )),
+        _ => Err(foreign::of_file(path)
+            .unwrap_or_else(|| wrong(path, "files of counts end in .parquet or .csv; rename it"))),
     }
 }
 
