@@ -13,9 +13,9 @@
  *     undertone_ledger_spend            take a grant, the right to spend an epsilon once
  *                                       (or undertone_grant_init_unrecorded, which counts nothing)
  *     undertone_document_release_whole_text   spend the grant on a whole-text release, which
- *                                       protects the whole text (a message, a line); or
- *     undertone_document_release        on a sentence release, which protects each sentence of a
- *                                       long text
+ *                                       protects the whole text (a message, a line);
+ *     undertone_document_release        or spend it on a sentence release, which protects each
+ *                                       sentence of a long text
  *
  * Choose between the two without looking at the text or its length. undertone_document_promise
  * computes the epsilon of either release, for one sentence and for the whole text.
@@ -28,22 +28,23 @@
  *
  * - Status. Functions that can fail return UNDERTONE_STATUS_OK or another UNDERTONE_STATUS_ number.
  *   undertone_status_message explains it in one sentence, with what to do. A function lists its
- *   statuses; any function may also return the statuses 1 to 8, which concern a pointer or a
- *   length. Numbers keep their meaning for ever. Later versions may add statuses, so treat an
- *   unknown status as a failure. No status depends on the content of a sentence, a word or a
- *   vector.
+ *   statuses; any function may also return the statuses 1 to 8, which concern pointers, lengths and
+ *   handles, or UNDERTONE_STATUS_INTERNAL. Numbers keep their meaning for ever. Later versions may
+ *   add statuses, so treat an unknown status as a failure. No status depends on the content of a
+ *   sentence, a word or a vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
- *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes
- *   the needed length to out_written, and undertone_ledger_spend may write out_left if it refuses.
+ *   status is UNDERTONE_STATUS_OK, with three exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes
+ *   the needed length to out_written, undertone_ledger_spend may write out_left if it refuses, and
+ *   undertone_ledger_reserve_epsilon writes its outputs with UNDERTONE_STATUS_LEDGER_RECORD_LOST.
  *   An output may be NULL where the function allows it. The length of a text does not count a
  *   terminating zero.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of
  *   the wrong kind, a moved or uninitialised handle: each gives a status, not a crash. An array may
  *   be NULL if its length is 0. The library cannot check that memory really exists. So the caller
- *   ensures that each pointer is NULL or correct. A handle is the output of the function that made
- *   it. An array has the length that is passed. Inputs can be read; outputs and the memory of
- *   handles can be written. A callback does what its type documents. During a call, nobody else
- *   writes to its arguments, or reads arguments that are not const.
+ *   ensures that each pointer is NULL or correct: a handle was returned by its init function, an
+ *   array has the length that is passed, inputs can be read, outputs and the memory of handles can
+ *   be written, and a callback does what its type documents. The caller also ensures that during a
+ *   call nobody else writes to its arguments, or reads arguments that are not const.
  * - Memory. The library allocates nothing, so there is nothing to free. The caller provides
  *   the memory of each handle (memory and memory_len of the function that makes the handle): as
  *   many bytes as the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE bytes, which are
@@ -72,14 +73,14 @@
  * Sentences. undertone_document_push_text splits a text by a public rule that looks at nothing but
  * the text. A sentence ends:
  *
- * - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more
- *   than 100 columns, or one before an item of a list;
+ * - at an empty line, and at the end of a line that was not wrapped. A line counts as not wrapped
+ *   if it has fewer than 40 or more than 100 columns, or if an item of a list follows;
  * - after "!", "?" and their like in other scripts, with the quotes, brackets and emoji that
  *   follow;
  * - after a full stop and a space, except after an abbreviation, an initial or the number of an
  *   item of a list;
  * - after an emoji, if a word follows that does not start with a lower-case letter;
- * - after 600 bytes, between two words if there are any.
+ * - after 600 bytes, between two words or after a comma if that is possible.
  *
  * White space around a sentence is left out, and so is a piece without a letter or digit. Invisible
  * characters (combining marks, joiners, format characters such as a byte order mark) after a stop
@@ -590,9 +591,9 @@ typedef struct undertone_vocabulary undertone_vocabulary;
 /**
  * Functions of the app that read and write a ledger's file, and raise the platform's monotonic
  * counter if it has one. Each receives `context` as its first argument, and returns 0 for success
- * or another number for failure. It must return normally: no `longjmp`, no exception. These
- * functions and the entropy function must not use the same ledger, because a nested call would get
- * a second grant for one payment.
+ * or another number for failure. It must return normally: no `longjmp`, no exception. Neither
+ * these functions nor the entropy function may call a function of this library on the same ledger,
+ * because the nested call would get a second grant for one payment.
  *
  * `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks the file by the rule
  * in ffi/README.md. If the ledger is in use, `lock` does not wait but returns a number other than
@@ -680,8 +681,8 @@ const char *undertone_backend(void);
 const char *undertone_status_message(int32_t status);
 
 /**
- * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
- * rounding down.
+ * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, rounded down
+ * to a whole one, without any other error.
  *
  * `text`: `len` bytes. `out_epsilon_micro`: receives 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
@@ -740,8 +741,8 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * Returns the number of levels of the scores, 2 to 160; candidates below the last level count as
- * if they were on it. With fewer levels, a sentence release protects the whole text better
+ * Returns the number of levels of the scores, 2 to 160; candidates worse than the last level count
+ * as if they were on it. With fewer levels, a sentence release protects the whole text better
  * (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
@@ -857,7 +858,7 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * such as the days since 1970. A window far in the future locks the ledger until that window
  * comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
  * `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
- * micro-units, even if the ledger can be read but refuses. The budget left is private if an
+ * micro-units, also if the ledger can be read but refuses. The budget left is private if an
  * epsilon was chosen by looking at a text.
  *
  * ffi/README.md has a table of the statuses and what an app does about them. After
@@ -912,8 +913,8 @@ int32_t undertone_ledger_remaining(int32_t unit,
  * whole budget. So no budget is restored, provided that the clock is now right.
  *
  * The app locks the file and overwrites it with the image. If the file is missing, the app creates
- * it as for `undertone_ledger_create_image`. This function raises the counter of `storage`, if
- * there is one, so that older files are refused. It calls no other function of `storage`.
+ * it as for `undertone_ledger_create_image`. If `storage` has a counter, this function reads and
+ * raises it, so that older files are refused. It neither locks, reads nor writes the file.
  *
  * `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
  * `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
@@ -992,7 +993,8 @@ int32_t undertone_ledger_open(void *memory,
 
 /**
  * Reserves an epsilon in a window. The handle counts it as spent from now on, even if the
- * reservation is not used. If this fails, nothing was reserved.
+ * reservation is not used. Unless the status is `UNDERTONE_STATUS_OK` or
+ * `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, nothing was reserved.
  *
  * `epsilon_micro`, `word_count`, `window`: as for `undertone_ledger_spend`. `image`: the
  * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes for the record
@@ -1100,7 +1102,7 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text. The pack needs a lexicon, or features without an encoder.
+ * Adds one sentence by its text. The pack must have a lexicon, or features and no neural encoder.
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
  * sentence without a known word counts as the zero vector.
@@ -1233,9 +1235,9 @@ int32_t undertone_document_release(undertone_document *document,
  * of all texts of that person. Choose the kind of release without looking at the text or its
  * length.
  *
- * The release favours the candidates with the highest scores over all sentences, the more the
- * larger epsilon is. If the pack recognises nothing in the text, `undertone_pack_nothing_known`
- * takes the place of the best candidate.
+ * The release favours the candidate whose scores, added over all sentences, are the highest. The
+ * larger epsilon is, the more it does so. If the pack recognises nothing in the text,
+ * `undertone_pack_nothing_known` takes the place of the best candidate.
  *
  * Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
  * sentences. Programs that observe the lines of the processor's cache are out of scope.
@@ -1265,7 +1267,7 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
  * Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
  * reads the order of the geometry.
  *
- * Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
+ * Leaks and arguments: as for `undertone_document_release_whole_text`.
  *
  * Statuses: those of `undertone_document_release_whole_text`.
  */
@@ -1402,10 +1404,11 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
  * Draws the release of one private vector.
  *
  * Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
- * differ by at most a factor of e^(epsilon*D), up to a step of the grid and, with
- * `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. The larger the distance,
- * the weaker the guarantee; vectors far apart are told apart almost with certainty. The epsilons
- * of several releases of the same vector add up.
+ * differ by at most a factor of e^(epsilon*D). D counts a distance far below a step of the grid
+ * more, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
+ * e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee;
+ * vectors far apart are told apart almost with certainty. The epsilons of several releases of the
+ * same vector add up.
  *
  * Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
  * chosen without looking at the vector. On processors that emulate double precision the time of
@@ -1588,11 +1591,11 @@ size_t undertone_bag_release_len(uint32_t word_count);
 
 /**
  * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
- * removes all words.
+ * empties the bag.
  *
- * Guarantee: metric privacy. Let b and b' be bags of `word_count` words, after words were drawn.
- * The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b')
- * + q)), where WMD is the word mover's distance and q the step from
+ * Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
+ * The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
+ * b'))), where WMD is the word mover's distance and q the step from
  * `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
  * word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
  * guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
@@ -1602,7 +1605,7 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * of which must be chosen without looking at the text. The work is the same for all words, except
  * for the addresses that are read. A bag without words counts as the fallback word.
  *
- * `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance.
+ * `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
  * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
  * a `UNDERTONE_WORD_METHOD_` number. `entropy`: called once with `context`, for 32 bytes, after
  * all arguments were checked; it must not use the bag. `out`: `out_capacity` bytes;

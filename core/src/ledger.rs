@@ -63,13 +63,15 @@
 //! # Guarantee
 //!
 //! Under the assumptions below, the ε of all grants for a window add up to at most the budget, over
-//! all runs of the app. With a budget of ε, the releases of w windows together are
-//! w·ε-differentially private. A ledger is for one unit, because promises for different units do
-//! not add up. A bag of n words costs n·ε ([`Cost`]).
+//! all runs of the app. With a budget of ε for sentences or whole texts, the releases of w windows
+//! together are w·ε-differentially private. For words and vectors, ε counts per unit of distance. A
+//! ledger is for one unit, because promises for different units do not add up. A bag of n words
+//! costs n·ε ([`Cost`]).
 //!
 //! A copy of an older file brings spent budget back, unless the platform has a *monotonic counter*:
-//! one that is raised but never goes back. A [`Storage`] that has one passes it on. A file that was
-//! set back, deleted or exchanged then cannot recover spent budget ([`LedgerError::SetBack`]).
+//! one that is raised but never goes back. A [`Storage`] on such a platform implements
+//! [`Storage::counter`] and [`Storage::raise_counter`]. A file that was set back, deleted or
+//! exchanged then cannot recover spent budget ([`LedgerError::SetBack`]).
 //!
 //! [`Ledger::recreate_spent`] replaces a ledger that was lost, damaged or set back, or whose window
 //! is in the future because a clock was wrong. The present window counts as spent.
@@ -312,8 +314,8 @@ impl Record {
             && spent(self) <= spent(newer)
     }
 
-    /// The micro-units that count as spent in `window` if this is the newest record. A record after
-    /// it may be `lost`.
+    /// The micro-units that count as spent in `window` if this is the newest record on storage.
+    /// `lost`: whether a newer record may have been lost.
     fn spent_in(&self, window: u64, lost: bool) -> Result<u64, LedgerError> {
         let ledger = self.window.get();
         if window < ledger {

@@ -403,33 +403,40 @@ const COMPOSITIONS: [(char, &str); 53] = [
         フブヘベホボワヷヰヸヱヹヲヺヽヾ"), ('\u{309a}', "はぱひぴふぷへぺほぽハパヒピフプヘペホポ"),
 ];
 
-const TABLES: ([(u16, u16); COMPOSITIONS.len()], [(u16, u16); 506]) = tables();
-
 /// Second characters, with the index of their first pair in [`PAIRS`].
-static SECONDS: [(u16, u16); COMPOSITIONS.len()] = TABLES.0;
+static SECONDS: [(u16, u16); COMPOSITIONS.len()] = TABLES.seconds;
 
 /// First characters, with the composite.
-static PAIRS: [(u16, u16); 506] = TABLES.1;
+static PAIRS: [(u16, u16); 506] = TABLES.pairs;
 
 /// [`COMPOSITIONS`] in a third of its bytes, computed by the compiler.
-#[allow(clippy::indexing_slicing)] // Checked by the compiler.
-const fn tables() -> ([(u16, u16); COMPOSITIONS.len()], [(u16, u16); 506]) {
-    let (mut seconds, mut pairs) = ([(0, 0); COMPOSITIONS.len()], [(0, 0); 506]);
-    let (mut row, mut pair) = (0, 0);
-    while row < COMPOSITIONS.len() {
-        let (second, text) = COMPOSITIONS[row];
-        seconds[row] = (second as u16, pair as u16);
-        let mut text = text.as_bytes();
-        while !text.is_empty() {
-            let (first, composite);
-            (first, text) = next_code(text);
-            (composite, text) = next_code(text);
-            pairs[pair] = (first, composite);
-            pair += 1;
+const TABLES: Tables = Tables::new();
+
+struct Tables {
+    seconds: [(u16, u16); COMPOSITIONS.len()],
+    pairs: [(u16, u16); 506],
+}
+
+impl Tables {
+    #[allow(clippy::indexing_slicing)] // Checked by the compiler.
+    const fn new() -> Self {
+        let (mut seconds, mut pairs) = ([(0, 0); COMPOSITIONS.len()], [(0, 0); 506]);
+        let (mut row, mut pair) = (0, 0);
+        while row < COMPOSITIONS.len() {
+            let (second, text) = COMPOSITIONS[row];
+            seconds[row] = (second as u16, pair as u16);
+            let mut text = text.as_bytes();
+            while !text.is_empty() {
+                let (first, composite);
+                (first, text) = next_code(text);
+                (composite, text) = next_code(text);
+                pairs[pair] = (first, composite);
+                pair += 1;
+            }
+            row += 1;
         }
-        row += 1;
+        Self { seconds, pairs }
     }
-    (seconds, pairs)
 }
 
 /// The code of the first character of `text`, and the text after it.

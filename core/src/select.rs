@@ -268,7 +268,7 @@ fn part_of(candidates: usize, part: usize) -> Range<usize> {
 pub struct SliceLevels<'a> {
     /// One level per candidate.
     pub levels: &'a [u8],
-    /// All levels are below this; larger ones count as `bound − 1`.
+    /// Levels at or above the bound count as `bound − 1`.
     pub bound: usize,
 }
 

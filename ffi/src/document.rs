@@ -134,7 +134,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
     })
 }
 
-/// Adds one sentence by its text. The pack needs a lexicon, or features without an encoder.
+/// Adds one sentence by its text. The pack must have a lexicon, or features and no neural encoder.
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
 /// sentence without a known word counts as the zero vector.
@@ -357,9 +357,9 @@ pub unsafe extern "C" fn undertone_document_release(
 /// of all texts of that person. Choose the kind of release without looking at the text or its
 /// length.
 ///
-/// The release favours the candidates with the highest scores over all sentences, the more the
-/// larger epsilon is. If the pack recognises nothing in the text, `undertone_pack_nothing_known`
-/// takes the place of the best candidate.
+/// The release favours the candidate whose scores, added over all sentences, are the highest. The
+/// larger epsilon is, the more it does so. If the pack recognises nothing in the text,
+/// `undertone_pack_nothing_known` takes the place of the best candidate.
 ///
 /// Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
 /// sentences. Programs that observe the lines of the processor's cache are out of scope.
@@ -403,7 +403,7 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
 /// reads the order of the geometry.
 ///
-/// Leaks: as for `undertone_document_release_whole_text`, whose arguments these are.
+/// Leaks and arguments: as for `undertone_document_release_whole_text`.
 ///
 /// Statuses: those of `undertone_document_release_whole_text`.
 ///

@@ -17,8 +17,8 @@ pub(crate) fn refusal(error: EpsilonError) -> Refusal {
     })
 }
 
-/// Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
-/// rounding down.
+/// Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, rounded down
+/// to a whole one, without any other error.
 ///
 /// `text`: `len` bytes. `out_epsilon_micro`: receives 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
 ///

@@ -67,9 +67,9 @@ fn cost(epsilon_micro: u32, word_count: u32) -> Result<Cost, Refusal> {
 
 /// Functions of the app that read and write a ledger's file, and raise the platform's monotonic
 /// counter if it has one. Each receives `context` as its first argument, and returns 0 for success
-/// or another number for failure. It must return normally: no `longjmp`, no exception. These
-/// functions and the entropy function must not use the same ledger, because a nested call would get
-/// a second grant for one payment.
+/// or another number for failure. It must return normally: no `longjmp`, no exception. Neither
+/// these functions nor the entropy function may call a function of this library on the same ledger,
+/// because the nested call would get a second grant for one payment.
 ///
 /// `lock` and `unlock` are NULL if nothing else can use the file. `lock` locks the file by the rule
 /// in ffi/README.md. If the ledger is in use, `lock` does not wait but returns a number other than
@@ -220,7 +220,7 @@ impl Storage for AppStorage {
 /// such as the days since 1970. A window far in the future locks the ledger until that window
 /// comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
 /// `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
-/// micro-units, even if the ledger can be read but refuses. The budget left is private if an
+/// micro-units, also if the ledger can be read but refuses. The budget left is private if an
 /// epsilon was chosen by looking at a text.
 ///
 /// ffi/README.md has a table of the statuses and what an app does about them. After
@@ -319,8 +319,8 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
 /// whole budget. So no budget is restored, provided that the clock is now right.
 ///
 /// The app locks the file and overwrites it with the image. If the file is missing, the app creates
-/// it as for `undertone_ledger_create_image`. This function raises the counter of `storage`, if
-/// there is one, so that older files are refused. It calls no other function of `storage`.
+/// it as for `undertone_ledger_create_image`. If `storage` has a counter, this function reads and
+/// raises it, so that older files are refused. It neither locks, reads nor writes the file.
 ///
 /// `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
 /// `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
@@ -447,7 +447,8 @@ pub unsafe extern "C" fn undertone_ledger_open(
 }
 
 /// Reserves an epsilon in a window. The handle counts it as spent from now on, even if the
-/// reservation is not used. If this fails, nothing was reserved.
+/// reservation is not used. Unless the status is `UNDERTONE_STATUS_OK` or
+/// `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, nothing was reserved.
 ///
 /// `epsilon_micro`, `word_count`, `window`: as for `undertone_ledger_spend`. `image`: the
 /// `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes for the record

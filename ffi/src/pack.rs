@@ -111,8 +111,8 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
     })
 }
 
-/// Returns the number of levels of the scores, 2 to 160; candidates below the last level count as
-/// if they were on it. With fewer levels, a sentence release protects the whole text better
+/// Returns the number of levels of the scores, 2 to 160; candidates worse than the last level count
+/// as if they were on it. With fewer levels, a sentence release protects the whole text better
 /// (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety

@@ -268,11 +268,11 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 }
 
 /// Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
-/// removes all words.
+/// empties the bag.
 ///
-/// Guarantee: metric privacy. Let b and b' be bags of `word_count` words, after words were drawn.
-/// The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(WMD(b, b')
-/// + q)), where WMD is the word mover's distance and q the step from
+/// Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
+/// The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
+/// b'))), where WMD is the word mover's distance and q the step from
 /// `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
 /// word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
 /// guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
@@ -282,7 +282,7 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// of which must be chosen without looking at the text. The work is the same for all words, except
 /// for the addresses that are read. A bag without words counts as the fallback word.
 ///
-/// `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance.
+/// `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
 /// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
 /// a `UNDERTONE_WORD_METHOD_` number. `entropy`: called once with `context`, for 32 bytes, after
 /// all arguments were checked; it must not use the bag. `out`: `out_capacity` bytes;

@@ -588,7 +588,7 @@ mod tests {
         // A folder with content has taken the name in the meantime.
         fs::create_dir_all(path.join("inside")).unwrap();
         let error = file.commit().unwrap_err();
-        assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::Folder { .. }), "{error}");
         assert!(error.to_string().contains("a.pack"), "{error}");
         assert_eq!(names(folder.path()), ["a.pack"]);
     }
