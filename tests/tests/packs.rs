@@ -46,7 +46,7 @@ fn released(name: &str) -> (usize, usize) {
 
 #[test]
 fn both_release_and_decode() {
-    let page = read("README.md");
+    let page = read("RESULTS.md");
     for (name, topics) in [("assistant.en", 10), ("topics.12", 7)] {
         assert_eq!(released(name), (topics, topics));
         assert!(page.contains(&format!("| `{name}` | {topics} topics")));
@@ -89,7 +89,7 @@ fn measured(name: &str) -> BTreeMap<String, f64> {
 
 #[test]
 fn their_page_has_what_was_measured() {
-    let page = read("README.md");
+    let page = read("RESULTS.md");
     for (row, file, languages) in [
         (
             "| `assistant.en` | 4,500 utterances |",
@@ -97,7 +97,7 @@ fn their_page_has_what_was_measured() {
             1,
         ),
         (
-            "| the same | 20 % of the longer words misspelt |",
+            "| `assistant.en` | 20 % of the longer words misspelt |",
             "assistant.en.misspelt.txt",
             1,
         ),
@@ -115,6 +115,6 @@ fn their_page_has_what_was_measured() {
         let cells =
             ["1", "3", "5", "10", "none"].map(|epsilon| format!(" {:.1} |", found[epsilon]));
         let wanted = format!("{row}{}\n", cells.concat());
-        assert!(page.contains(&wanted), "README.md lacks {wanted}");
+        assert!(page.contains(&wanted), "RESULTS.md lacks {wanted}");
     }
 }

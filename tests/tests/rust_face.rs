@@ -110,7 +110,7 @@ fn empty_text() {
 
 #[test]
 fn long_text() {
-    assert_eq!(scores().push_sentence(&"x".repeat(1 << 20)), Ok(()));
+    assert_eq!(scores().push_sentence("x".repeat(1 << 20)), Ok(()));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 use undertone_core::lexicon::words;
 
 #[path = "../../core/src/script.rs"]
-mod script;
+mod tables;
 
 /// Scripts without spaces between words.
 const UNSPACED: [Script; 15] = [
@@ -43,7 +43,7 @@ fn marks_are_those_of_unicode() {
     for c in '\0'..=char::MAX {
         let mark = GeneralCategoryGroup::Mark.contains(categories.get(c));
         let joiner = matches!(c, '\u{200c}' | '\u{200d}');
-        assert_eq!(script::is_mark(c), mark || joiner, "{c:?}");
+        assert_eq!(tables::is_mark(c), mark || joiner, "{c:?}");
     }
 }
 
@@ -56,10 +56,10 @@ fn letters_of_unspaced_scripts_are_those_of_unicode() {
         let category = categories.get(c);
         let letter = matches!(category, LetterNumber | ModifierLetter | OtherLetter);
         let unspaced = UNSPACED.iter().any(|own| scripts.has_script(c, *own));
-        assert_eq!(script::is_unspaced(c), letter && unspaced, "{c:?}");
+        assert_eq!(tables::is_unspaced(c), letter && unspaced, "{c:?}");
     }
     // Tone marks that Bopomofo shares with other scripts.
-    assert!(('\0'..'\u{300}').all(|c| !script::is_unspaced(c)));
+    assert!(('\0'..'\u{300}').all(|c| !tables::is_unspaced(c)));
 }
 
 /// Unicode counts these marks, which are commas: of Burmese, of Balinese (two) and of Javanese.
@@ -75,7 +75,7 @@ fn what_ends_sentences_has_the_property() {
     let terminal = CodePointSetData::new::<SentenceTerminal>();
     for c in '\u{80}'..=char::MAX {
         let expected = terminal.contains(c) && !COMMAS.contains(c) || OWN.contains(c);
-        assert_eq!(script::ends_sentences(c), expected, "{c:?}");
+        assert_eq!(tables::ends_sentences(c), expected, "{c:?}");
     }
 }
 
@@ -86,14 +86,14 @@ fn ignorable_characters_have_the_property() {
     let others = "\u{200b}\u{200c}\u{200d}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{17b4}\u{17b5}";
     for c in '\0'..=char::MAX {
         let expected = ignorable.contains(c) && !others.contains(c);
-        assert_eq!(script::is_ignorable(c), expected, "{c:?}");
+        assert_eq!(tables::is_ignorable(c), expected, "{c:?}");
     }
 }
 
 /// Returns whether words may contain this character: a lower-case letter or a mark of the Basic
 /// Multilingual Plane.
 fn is_of_words(c: char) -> bool {
-    c <= '\u{ffff}' && c.to_lowercase().eq([c]) && (c.is_alphanumeric() || script::is_mark(c))
+    c <= '\u{ffff}' && c.to_lowercase().eq([c]) && (c.is_alphanumeric() || tables::is_mark(c))
 }
 
 /// Ideographs with two code points: each stands for one of the same shape.
@@ -109,7 +109,7 @@ fn composition_is_that_of_unicode() {
     let mut composites = 0;
     for c in ('\0'..=char::MAX).filter(|c| is_of_words(*c)) {
         let class = classes.get_u8(c);
-        let found = script::combining_class(c);
+        let found = tables::combining_class(c);
         assert!(found == class || (found, class) == (255, 0), "{c:?}");
         let expected = match decompositions.decompose(c) {
             Decomposed::Singleton(first) => Some((first, None)),
@@ -118,29 +118,29 @@ fn composition_is_that_of_unicode() {
         };
         let expected = expected.filter(|_| !is_compatibility_ideograph(c));
         if !('가'..='힣').contains(&c) {
-            assert_eq!(script::decomposed(c), expected, "{c:?}");
+            assert_eq!(tables::decomposed(c), expected, "{c:?}");
         }
         let Some((first, second)) = expected else {
-            assert_eq!(script::never_composed(c), None, "{c:?}");
+            assert_eq!(tables::never_composed(c), None, "{c:?}");
             continue;
         };
         let composed = second.and_then(|second| compositions.compose(first, second));
         let second = second.unwrap_or('\0');
-        assert_eq!(script::composed(first, second), composed, "{c:?}");
+        assert_eq!(tables::composed(first, second), composed, "{c:?}");
         assert_eq!(
-            script::never_composed(c).is_none(),
+            tables::never_composed(c).is_none(),
             composed == Some(c),
             "{c:?}"
         );
         // The second character of a decomposition never decomposes, and those that compose are
         // listed.
-        assert_eq!(script::decomposed(second), None, "{c:?}");
-        let joins = script::combining_class(second) > 0 || script::is_trailing_jamo(second);
+        assert_eq!(tables::decomposed(second), None, "{c:?}");
+        let joins = tables::combining_class(second) > 0 || tables::is_trailing_jamo(second);
         assert!(joins || composed.is_none(), "{c:?}");
         composites += 1;
     }
     assert!(composites > 11_000, "{composites}");
-    assert_eq!(script::composed('i', '\u{307}'), Some('i'));
+    assert_eq!(tables::composed('i', '\u{307}'), Some('i'));
 }
 
 /// The words of a text, its normal forms, and equal texts in other bytes.
@@ -162,7 +162,7 @@ fn words_are_the_same_in_all_normal_forms() {
     };
     let plane = ('\0'..='\u{ffff}').filter(|c| !is_compatibility_ideograph(*c));
     let characters: Vec<char> = plane
-        .filter(|c| c.is_alphanumeric() || script::is_mark(*c))
+        .filter(|c| c.is_alphanumeric() || tables::is_mark(*c))
         .collect();
     for c in &characters {
         check(&format!("{c}"));
@@ -173,7 +173,7 @@ fn words_are_the_same_in_all_normal_forms() {
     let marks: Vec<char> = characters
         .iter()
         .copied()
-        .filter(|c| script::is_mark(*c))
+        .filter(|c| tables::is_mark(*c))
         .collect();
     let mut state = 1u32;
     let mut draw = |characters: &[char]| {

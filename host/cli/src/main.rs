@@ -112,7 +112,7 @@ enum Command {
 #[derive(Subcommand)]
 enum Plan {
     /// Compute the precision of estimates by number of devices, and the reverse.
-    Devices(devices::Arguments),
+    Devices(Box<devices::Arguments>),
     /// Add up what releases cost a user by day, month and year.
     Budget(budget::Arguments),
 }

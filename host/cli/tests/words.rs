@@ -347,7 +347,7 @@ fn what_cannot_be_obfuscated_is_refused() {
     refuse(
         folder,
         &change("w.pack", "g.pack"),
-        &["g.pack", "no lexicon", "undertone vocabulary"],
+        &["g.pack", "no lexicon", "undertone lexicon import"],
     );
 }
 

@@ -88,9 +88,9 @@ fn check_page(mut header: &[u8]) -> Result<(), String> {
         return Err(format!("its pages are encrypted; {DECRYPT}"));
     }
     let mut next = |number: i64| {
-        match header.split_off_first()? {
-            &I32_FIELD => {}
-            &LONG_I32_FIELD if zigzag(&mut header)? == number => {}
+        match *header.split_off_first()? {
+            I32_FIELD => {}
+            LONG_I32_FIELD if zigzag(&mut header)? == number => {}
             _ => return None,
         }
         zigzag(&mut header)
