@@ -330,8 +330,8 @@ struct Batch<'b, 'a> {
     pending: usize,
     /// The number of features found in the table.
     found: u32,
-    /// Whether runs of characters are hashed together, and single characters, which occur often, are
-    /// counted and looked up at the end.
+    /// Whether runs of characters are hashed together, and single characters, which occur often,
+    /// are counted and looked up at the end.
     is_short: bool,
     /// The last characters of the runs to hash next.
     ends: Ends,

@@ -393,8 +393,8 @@ impl<'a> Lexicon<'a> {
     }
 
     /// Writes the vector of one sentence to the first coordinates of `out`. `convert` gets each
-    /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent), because a buffer for
-    /// integers would take another KiB of stack.
+    /// coordinate as an integer, in units of 2^[`exponent`](Lexicon::exponent), because a buffer
+    /// for integers would take another KiB of stack.
     // `inline(never)`: callers with other buffers would need the stack for both.
     #[inline(never)]
     fn mean<T>(
@@ -583,8 +583,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    /// Words and texts that share their first bytes, some of them prefixes of others, with fewer and
-    /// more bytes than a `usize`.
+    /// Words and texts that share their first bytes, some of them prefixes of others, with fewer
+    /// and more bytes than a `usize`.
     #[test]
     fn searches_find_what_is_there() {
         let mut rng = PublicRng::new(6);

@@ -93,7 +93,7 @@ pub fn word(text: &str) -> Option<Word> {
 ///
 /// The entry is in lower case and composed. If the piece continues a word, [`CONTINUATION`]
 /// precedes it, unless it starts with a letter of a script without spaces between words. `None` if
-/// no text has such a piece, because it is empty, too long, or has a character that is not a
+/// no text has such a piece: it is empty, above [`MAX_WORD_BYTES`], or has a character that is not a
 /// letter, digit or mark.
 ///
 /// # Shapes

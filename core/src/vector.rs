@@ -297,8 +297,8 @@ impl<'a> VectorMechanism<'a> {
         Ok(needed)
     }
 
-    /// Draws the coordinates of a release into `out`, which is a part of the release: another buffer
-    /// would take 4 KiB of stack.
+    /// Draws the coordinates of a release into `out`, which is a part of the release: another
+    /// buffer would take 4 KiB of stack.
     pub(crate) fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
         &self,
         embedding: &[f32],
