@@ -12,9 +12,9 @@
  * monotonic counter, set read_counter and raise_counter of the storage. Their context is the
  * undertone_posix_ledger.
  *
- * The lock follows the rule in ffi/README.md, so programs in all languages exclude each other. Two
- * threads of a program also exclude each other, whether or not they share an
- * undertone_posix_ledger: one of them gets UNDERTONE_STATUS_LEDGER_IN_USE.
+ * The lock follows the rule in ffi/README.md, so a program that uses this header excludes programs
+ * in every other language. Two threads of a program also exclude each other, whether or not they
+ * share an undertone_posix_ledger: one of them gets UNDERTONE_STATUS_LEDGER_IN_USE.
  */
 
 #ifndef UNDERTONE_POSIX_H
@@ -257,9 +257,9 @@ static inline int undertone_posix_open_locked(undertone_posix_ledger *file)
     int error, descriptor = undertone_posix_open(file->path, O_RDWR);
     if (descriptor < 0) return -1;
     if (undertone_posix_lock_file(descriptor, 0) == 0) {
-        /* Look for NAME.lock only now: it is made before the ledger. */
+        /* Look for NAME.lock only now, because a program that makes a ledger makes NAME.lock first. */
         if (undertone_posix_settle(file, NULL) == 0) return descriptor;
-        /* The errno must not mean that another program has the lock. */
+        /* Replace an errno that would mean that another program has the lock. */
         errno = undertone_posix_is_locked(file->error) ? EIO : file->error;
     }
     error = errno;
@@ -356,7 +356,8 @@ static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32
 /* Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a
  * clock was wrong (undertone_ledger_recreate_spent). The present `window` counts as spent. A person
  * or a rule of the app should decide this. `storage`: the storage of `file`, with its counter if it
- * has one. If this fails, the file may be left in a state that is refused; call it again. */
+ * has one. If this function fails, the file may be left in a state that is refused; call the
+ * function again. */
 static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
                                                      int32_t unit, uint64_t budget_micro, uint64_t window,
                                                      undertone_entropy_fn entropy, void *context)
@@ -383,8 +384,8 @@ static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *fil
     }
     status = undertone_ledger_recreate_spent(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
     if (status == UNDERTONE_STATUS_OK) {
-        /* In place, so that programs that have opened the file see the new ledger. After a power
-         * cut the file is refused. */
+        /* Overwrite the file in place, so that programs that already have it open see the new ledger.
+         * If the power is cut meanwhile, the file may be refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
         if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) undertone_posix_failed(file, errno);
         else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;

@@ -685,7 +685,8 @@ impl Ledger {
     /// [`LedgerError::Length`]; [`LedgerError::Changed`] if the file is not as this ledger left it;
     /// [`LedgerError::SetBack`] if the counter belongs to another file;
     /// [`LedgerError::FromFuture`]; [`LedgerError::Exhausted`] if less is left;
-    /// [`LedgerError::WornOut`] after 2⁶⁴ reservations. Nothing was reserved.
+    /// [`LedgerError::WornOut`] after 2⁶⁴ reservations. After any of these errors, nothing was
+    /// reserved.
     ///
     /// # Cost
     /// Up to two blocks of SHA-256.

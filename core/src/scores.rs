@@ -22,9 +22,9 @@
 //!
 //! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
 //! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because 255
-//! sentences of 255 make 65 025, which fits 16 bits. Finite randomness costs something once per
-//! selection, not once per unit step. The cost is less than the gap from ρ^Q to e^(ε/2) and from
-//! ρ^2Q to e^ε.
+//! sentences with scores of at most 255 add up to 65 025, which fits 16 bits. Finite randomness
+//! costs something once per selection, not once per unit step. The cost is less than the gap from
+//! ρ^Q to e^(ε/2) and from ρ^2Q to e^ε.
 //!
 //! Sums are capped only when levels are read. Capping them after each sentence would break the
 //! proof, because the effect of one sentence would depend on the others.
@@ -72,11 +72,12 @@ pub use crate::state::SUMS_PER_ROW;
 use crate::state::{Layout, ScoreTables, VALUES_PER_ROW};
 use crate::whole_text::whole_text_epsilon;
 
-/// The largest L: levels are below it. Candidates further from the best count as just as far.
+/// The largest L: levels are below it. A candidate that is L − 1 or more below the best has level L
+/// − 1.
 pub const LEVELS: usize = 160;
 
-/// Sentences scored together, so that each block of weights is read from memory once for all. A
-/// Cortex-M4 has no cache.
+/// Sentences scored together, so that each block of weights is read from memory once for all these
+/// sentences. A Cortex-M4 has no cache.
 pub(crate) const TOGETHER: usize = if cfg!(undertone_kernels = "dsp") {
     1
 } else if cfg!(undertone_kernels = "x86") {

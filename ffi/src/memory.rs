@@ -20,8 +20,8 @@ use crate::grant::{Callback, UndertoneEntropyFn};
 use crate::interface::*;
 use crate::status::Refusal;
 
-/// The values of the arguments that are described, or a return with the status of the first that is
-/// wrong.
+/// Evaluates to the values of the described arguments, or returns from the function with the status
+/// of the first check that fails.
 ///
 /// The word `unsafe` stands for the promise in the `# Safety` section of the function that uses it:
 /// each pointer is null or correct for its description, and during the call nobody else writes
@@ -207,7 +207,8 @@ pub(crate) struct Out<T>(pub(crate) *mut T);
 /// A value that the call writes unless its pointer is null.
 pub(crate) struct Optional<T>(pub(crate) *mut T);
 
-/// Checked memory for one value. It is a pointer, because an entropy function may run meanwhile.
+/// Checked memory for one value. It is a pointer and not a reference, because an entropy function
+/// of the app may run while it exists.
 pub(crate) struct Place<'a, T>(*mut T, PhantomData<&'a mut T>);
 
 impl<T> Place<'_, T> {
@@ -279,7 +280,7 @@ impl<'a, T: 'a> Argument<'a> for Buffer<T> {
 }
 
 impl<'a, T> Writer<'a, T> {
-    /// Refuses a buffer for fewer than `needed` values, and then writes `needed`.
+    /// Refuses a buffer for fewer than `needed` values; the number written is then `needed`.
     pub(crate) fn for_at_least(self, needed: usize) -> Result<Self, Refusal> {
         if self.capacity < needed {
             self.written.write(needed);
