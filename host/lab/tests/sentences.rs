@@ -299,7 +299,7 @@ fn bad_task_files_are_refused() {
         ),
         (
             r#"{"name": "t", "train": "folder.jsonl"}"#,
-            &["`folder.jsonl`", "directory"],
+            &["`folder.jsonl`", "is a folder"],
         ),
         (
             r#"{"name": "t", "train": "cut.jsonl"}"#,
