@@ -302,7 +302,7 @@ def test_files_appear_whole_or_not_at_all(pack: ut.Pack, tmp_path: Path, ending:
     releases[:1].save(link)
     assert link.is_symlink() and bytes(ut.read_releases(path)) == bytes(releases[:1]) and path.stat().st_mode & 0o777 == 0o640
     (tmp_path / f"folder.{ending}").mkdir()
-    with pytest.raises(ut.ArgumentError, match="no regular file"):
+    with pytest.raises(ut.ArgumentError, match="is a folder"):
         releases.save(tmp_path / f"folder.{ending}")
     with pytest.raises(FileNotFoundError):
         releases.save(tmp_path / "missing" / path.name)
