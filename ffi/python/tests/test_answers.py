@@ -90,8 +90,10 @@ def test_counts_are_those_of_files(built: ut.Built, releases: ut.Releases, tmp_p
 def test_files_are_read(built: ut.Built, releases: ut.Releases, tmp_path: Path) -> None:
     few = releases[:5]
     few.save(tmp_path / "few.jsonl")
-    read = ut.read_releases(tmp_path / "few.jsonl", ["day", "nth", "other"])
-    assert bytes(read) == bytes(few) and read.columns["nth"] == [0, 1, 2, 3, 4] and read.columns["other"] == [None] * 5
+    read = ut.read_releases(tmp_path / "few.jsonl", ["day", "nth"])
+    assert bytes(read) == bytes(few) and read.columns["nth"] == [0, 1, 2, 3, 4]
+    with pytest.raises(ut.UndertoneError, match="no field `other`, only day, nth, release"):
+        ut.read_releases(tmp_path / "few.jsonl", ["day", "other"])
     with open(tmp_path / "few.jsonl", "a", encoding="utf-8") as file:
         file.write('{"release": "00"}\nno json\n{}\n')
     (tmp_path / "few.raw").write_bytes(bytes(few) + bytes(24) + b"rest")
