@@ -46,7 +46,7 @@ fn released(name: &str) -> (usize, usize) {
 
 #[test]
 fn both_release_and_decode() {
-    let page = read("RESULTS.md");
+    let page = read("README.md");
     for (name, topics) in [("assistant.en", 10), ("topics.12", 7)] {
         assert_eq!(released(name), (topics, topics));
         assert!(page.contains(&format!("| `{name}` | {topics} topics")));
