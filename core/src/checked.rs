@@ -23,6 +23,15 @@ pub(crate) fn part_mut<T>(slice: &mut [T], range: impl SliceIndex<[T], Output = 
     found.unwrap_or_default()
 }
 
+/// The parts of `slice` before `middle` and from it on. A `middle` outside `slice` is a bug, as for
+/// [`part`].
+#[inline(always)]
+#[track_caller]
+pub(crate) fn split_mut<T>(slice: &mut [T], middle: usize) -> (&mut [T], &mut [T]) {
+    debug_assert!(middle <= slice.len(), "a split outside the slice");
+    slice.split_at_mut(cmp::min(middle, slice.len()))
+}
+
 /// The size of chunks: `length`, or 1 instead of 0, of which slices have no chunks. Tells the
 /// compiler what parsing has made sure of; without it a panic would remain.
 #[inline(always)]
@@ -38,8 +47,9 @@ mod tests {
     fn parts_inside_are_found() {
         let mut numbers = [1, 2, 3];
         assert_eq!(part(&numbers, 1..), [2, 3]);
-        assert_eq!(part(&numbers, 3..), []);
+        assert!(part(&numbers, 3..).is_empty());
         part_mut(&mut numbers, ..2).fill(0);
+        assert_eq!(split_mut(&mut numbers, 2).1, [3]);
         assert_eq!(numbers, [0, 0, 3]);
     }
 

@@ -39,5 +39,8 @@ mod theorem;
 mod whole_text;
 mod words;
 
-// `laplace` compiles a file of `undertone-core`, which imports this from its own crate.
+// `laplace` compiles a file of `undertone-core`, which imports these from its own crate.
+#[allow(dead_code)]
+#[path = "../../core/src/checked.rs"]
+mod checked;
 use undertone_core::rng;

@@ -17,6 +17,8 @@ use rand_core::Rng;
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
+use crate::checked::{part, part_mut, split_mut};
+
 /// Box–Muller pairs drawn at a time.
 const PAIRS: usize = 32;
 
@@ -96,7 +98,7 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         products.zeroize();
         let bits = count.div_ceil(32) + 6;
         self.draw(bits, rng);
-        let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
+        let zeroes = zeroes_before_one(part(&self.words, ..bits), count as u32);
         let (g, w) = split(product);
         // A product of 1 is split into 2·½, so the sum may be slightly negative.
         (f64::from(zeroes) * LN_2 + minus_ln(g, w)).max(0.0)
@@ -108,15 +110,15 @@ impl<T: Fn(&[u64], &mut [f64], &mut [f64])> Sampler<T> {
         #[allow(clippy::disallowed_methods, reason = "a public number")]
         let pairs = pairs.clamp(1, PAIRS);
         self.draw(3 * pairs, rng);
-        let words = self.words.get(..3 * pairs).unwrap_or_default();
-        let radii = self.radii.get_mut(..pairs).unwrap_or_default();
+        let words = part(&self.words, ..3 * pairs);
+        let radii = part_mut(&mut self.radii, ..pairs);
         (self.transform)(words, radii, &mut self.gaussians);
-        self.gaussians.get(..2 * pairs).unwrap_or_default()
+        part(&self.gaussians, ..2 * pairs)
     }
 
     /// The next words, little-endian in the stream.
     fn draw<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) {
-        let words = self.words.get_mut(..count).unwrap_or_default();
+        let words = part_mut(&mut self.words, ..count);
         rng.fill_bytes(words.as_mut_bytes());
         for word in words {
             *word = u64::from_le(*word);
@@ -154,8 +156,8 @@ pub(crate) fn box_muller_by(
         *radius *= 2.0;
     }
     square_roots(radii);
-    let angles = words.get(2 * pairs..).unwrap_or_default();
-    let (first, second) = gaussians.split_at_mut_checked(pairs).unwrap_or_default();
+    let angles = part(words, 2 * pairs..);
+    let (first, second) = split_mut(gaussians, pairs);
     let radii = radii.iter().zip(angles);
     for ((radius, angle), (first, second)) in radii.zip(first.iter_mut().zip(second)) {
         let (x, y) = direction(*angle);
@@ -171,8 +173,8 @@ pub(crate) fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
 /// [`fill_exponentials`] with the instructions of the function that calls it.
 #[inline(always)]
 pub(crate) fn fill_exponentials_here(words: &[u64], count: usize, out: &mut [f64]) {
-    let (high, low) = words.split_at_checked(count).unwrap_or_default();
-    for ((high, low), out) in high.iter().zip(low).zip(out) {
+    let low = part(words, count..);
+    for ((high, low), out) in words.iter().zip(low).zip(out.iter_mut().take(count)) {
         *out = exponential(*high, *low);
     }
 }

@@ -91,6 +91,7 @@ use rand_core::Rng;
 use thiserror::Error;
 use zeroize::Zeroize;
 
+use crate::checked::part_mut;
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::select::Ratio;
@@ -292,7 +293,7 @@ impl Laplace {
         for out in out.chunks_mut(BATCH) {
             let gaussians = sampler.pairs(out.len().div_ceil(2), rng);
             backend.round_products(factor, gaussians, &mut noise);
-            let noise = noise.get_mut(..out.len()).unwrap_or_default();
+            let noise = part_mut(&mut noise, ..out.len());
             coordinates.add_to(noise);
             for (out, sum) in out.iter_mut().zip(noise) {
                 *out = round_to_grid(*sum).into();

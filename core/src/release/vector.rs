@@ -2,6 +2,7 @@ use zerocopy::little_endian::{I32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::document::{Header, ReleaseFormatError};
+use crate::checked::split_mut;
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 
@@ -107,7 +108,7 @@ impl<'a> VectorRelease<'a> {
             sensitivity: U64::new(laplace.sensitivity().units()),
             exponent: I32::new(laplace.grid_exponent()),
         };
-        let (fixed, coordinates) = out.split_at_mut_checked(FIXED_BYTES).unwrap_or_default();
+        let (fixed, coordinates) = split_mut(out, FIXED_BYTES);
         let bytes = header.as_bytes().iter().chain(grid.as_bytes());
         for (to, from) in fixed.iter_mut().zip(bytes) {
             *to = *from;
