@@ -9,6 +9,7 @@ use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
 use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
@@ -20,7 +21,7 @@ use undertone::text::{WordFilter, end_of_sentences, message_body, read_word_list
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use crate::files::read_pack;
+use crate::files::{print, read_pack};
 use crate::paths::Paths;
 
 /// For `value_parser`: a whole number from 0 on.
@@ -200,6 +201,63 @@ impl FieldArgs {
                 }
             }
         })
+    }
+}
+
+/// The forms of an answer besides text.
+#[derive(Args)]
+pub struct AnswerArgs {
+    /// Print all numbers, as JSON.
+    #[arg(long)]
+    json: bool,
+    #[arg(long, value_name = "FILE", hide = true)]
+    json_file: Option<PathBuf>,
+    /// Write a page for people: one HTML file that needs no other.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl AnswerArgs {
+    /// Adds the files to write.
+    pub fn paths(&self, paths: Paths) -> Paths {
+        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
+        outputs
+            .into_iter()
+            .fold(paths, |all, (option, path)| match path {
+                None => all,
+                Some(path) => all.output(option, path),
+            })
+    }
+
+    /// Refuses files that cannot be written, before the work.
+    pub fn check(&self) -> Result<()> {
+        let mut files = [&self.json_file, &self.html].into_iter().flatten();
+        files.try_for_each(AtomicFile::check)
+    }
+
+    /// Writes the files. All are on the disk before one of them gets its name.
+    pub fn write(
+        &self,
+        json: impl FnOnce() -> String,
+        html: impl FnOnce() -> Result<String>,
+    ) -> Result<()> {
+        let mut settled = Vec::new();
+        if let Some(path) = &self.json_file {
+            settled.push(AtomicFile::settled(path, json().as_bytes())?);
+        }
+        if let Some(path) = &self.html {
+            settled.push(AtomicFile::settled(path, html()?.as_bytes())?);
+        }
+        settled.into_iter().try_for_each(AtomicFile::commit)
+    }
+
+    /// Prints the answer, as JSON or as text.
+    pub fn print(
+        &self,
+        json: impl FnOnce() -> String,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
+        print(&if self.json { json() } else { text() })
     }
 }
 

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use undertone::error::Result;
-use undertone::files::atomic::AtomicFile;
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::plan::MOST_DEVICES;
 use undertone_estimate::planning::{Asked, Plan};
 
+use crate::args::AnswerArgs;
 use crate::budget;
-use crate::files::print;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
@@ -42,14 +41,8 @@ pub(crate) struct Arguments {
     /// Compare lengths of texts: devices release the first N sentences of each text of --corpus.
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Vec<u16>,
-    /// Print all numbers, as JSON.
-    #[arg(long)]
-    json: bool,
-    #[arg(long, value_name = "FILE", hide = true)]
-    json_file: Option<PathBuf>,
-    /// Write a page for people: one HTML file that needs no other.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    answer: AnswerArgs,
 }
 
 fn devices(text: &str) -> std::result::Result<u64, String> {
@@ -71,21 +64,12 @@ fn within(text: &str) -> std::result::Result<f64, String> {
 impl Arguments {
     fn paths(&self) -> Paths {
         let paths = Paths::default().input("--candidates", &self.candidates);
-        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
-        let named = outputs
-            .into_iter()
-            .filter_map(|(option, path)| Some((option, path.as_ref()?)));
-        named.fold(self.question.paths(paths), |all, (option, path)| {
-            all.output(option, path)
-        })
+        self.answer.paths(self.question.paths(paths))
     }
 
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
-        // Before the work.
-        for path in [&self.json_file, &self.html].into_iter().flatten() {
-            AtomicFile::check(path)?;
-        }
+        self.answer.check()?;
         let candidates = Candidates::read(&self.candidates)?;
         let asked = Asked {
             epsilon: self.epsilon.clone(),
@@ -96,22 +80,8 @@ impl Arguments {
             question: self.question.is_asked(),
         };
         let plan = Plan::new(&asked, &candidates, &self.texts(&candidates)?)?;
-        // All are on the disk before one of them gets its name.
-        let mut settled = Vec::new();
-        if let Some(path) = &self.json_file {
-            settled.push(AtomicFile::settled(path, plan.json().as_bytes())?);
-        }
-        if let Some(path) = &self.html {
-            settled.push(AtomicFile::settled(path, plan.html()?.as_bytes())?);
-        }
-        for file in settled {
-            file.commit()?;
-        }
-        if self.json {
-            print(&plan.json())
-        } else {
-            print(&plan.text())
-        }
+        self.answer.write(|| plan.json(), || plan.html())?;
+        self.answer.print(|| plan.json(), || plan.text())
     }
 
     /// The public texts, by the number of sentences that are released of each.

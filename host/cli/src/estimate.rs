@@ -4,15 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use undertone::error::Result;
-use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
 use undertone_estimate::answer::{Answer, Compare, Source, expected};
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
-use crate::args::whole;
+use crate::args::{AnswerArgs, whole};
 use crate::count::{ReleaseArgs, count};
-use crate::files::print;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
@@ -42,14 +40,8 @@ pub(crate) struct Arguments {
     /// have.
     #[arg(long, value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Option<u16>,
-    /// Print all numbers, as JSON.
-    #[arg(long)]
-    json: bool,
-    #[arg(long, value_name = "FILE", hide = true)]
-    json_file: Option<PathBuf>,
-    /// Write a page for people: one HTML file that needs no other.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    answer: AnswerArgs,
 }
 
 pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
@@ -67,23 +59,13 @@ impl Arguments {
             .releases
             .paths()
             .inputs("--candidates", &self.candidates);
-        let outputs = [("--json", &self.json_file), ("--html", &self.html)];
-        let paths = self.question.paths(paths);
-        outputs
-            .into_iter()
-            .fold(paths, |all, (option, path)| match path {
-                None => all,
-                Some(path) => all.output(option, path),
-            })
+        self.answer.paths(self.question.paths(paths))
     }
 
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
         let inputs = self.releases.inputs()?;
-        // Before the work.
-        for path in [&self.json_file, &self.html].into_iter().flatten() {
-            AtomicFile::check(path)?;
-        }
+        self.answer.check()?;
         let mut sources = self.sources()?;
         let counted = count(self.releases.counter(expected(&sources))?, inputs)?;
         if counted.counts.is_empty() {
@@ -109,20 +91,8 @@ impl Arguments {
             compare,
             self.question.is_asked(),
         )?;
-        // All are on the disk before one of them gets its name.
-        let mut settled = Vec::new();
-        if let Some(path) = &self.json_file {
-            settled.push(AtomicFile::settled(path, answer.json().as_bytes())?);
-        }
-        if let Some(path) = &self.html {
-            settled.push(AtomicFile::settled(
-                path,
-                answer.html(self.top)?.as_bytes(),
-            )?);
-        }
-        for file in settled {
-            file.commit()?;
-        }
+        self.answer
+            .write(|| answer.json(), || answer.html(self.top))?;
         if counted.rejected.total() > 0 {
             note!(
                 "{} rejected{}",
@@ -130,11 +100,8 @@ impl Arguments {
                 counted.rejected.summary()
             );
         }
-        if self.json {
-            print(&answer.json())
-        } else {
-            print(&answer.text(self.top))
-        }
+        self.answer
+            .print(|| answer.json(), || answer.text(self.top))
     }
 
     fn sources(&self) -> Result<Vec<Source>> {

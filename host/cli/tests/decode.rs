@@ -38,6 +38,22 @@ fn prepared() -> TempDir {
 }
 
 const NEW: &str = "new.candidates.safetensors";
+
+/// Releases texts from standard input to standard output.
+const RELEASE: [&str; 9] = [
+    "privatize",
+    "--pack",
+    "new.pack",
+    "--epsilon",
+    "9",
+    "--in",
+    "-",
+    "--out",
+    "-",
+];
+
+/// Decodes releases of the same pack from standard input to standard output.
+const DECODE: [&str; 7] = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
 const OLD: &str = "old.candidates.safetensors";
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -383,22 +399,10 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
 fn names_with_half_a_surrogate_pair_are_copied() {
     let folder = prepared();
     let folder = folder.path();
-    let release = [
-        "privatize",
-        "--pack",
-        "new.pack",
-        "--epsilon",
-        "9",
-        "--in",
-        "-",
-        "--out",
-        "-",
-    ];
     let text = br#"{"text":"My doctor called.","id":1,"\ud83d":"\ud83d"}"#;
-    let released = String::from_utf8(fed(folder, &release, text).stdout).unwrap();
+    let released = String::from_utf8(fed(folder, &RELEASE, text).stdout).unwrap();
     let given = released.replacen('{', r#"{"\ud800":NaN,"a\udc00":1,"a\u0062":2,"#, 1);
-    let decode = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
-    let decoded = String::from_utf8(fed(folder, &decode, given.as_bytes()).stdout).unwrap();
+    let decoded = String::from_utf8(fed(folder, &DECODE, given.as_bytes()).stdout).unwrap();
     let start = r#"{"\ud800":null,"a\udc00":1,"a\u0062":2,"id":1,"#;
     assert!(decoded.starts_with(start), "{decoded}");
 }
@@ -408,21 +412,9 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     let folder = prepared();
     let folder = folder.path();
     let private = fs::read(folder.join("private.jsonl")).unwrap();
-    let release = [
-        "privatize",
-        "--pack",
-        "new.pack",
-        "--epsilon",
-        "9",
-        "--in",
-        "-",
-        "--out",
-        "-",
-    ];
-    let decode = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
     let before = names(folder);
     for input in [&private[..], &gzip(&private)] {
-        let released = fed(folder, &release, input);
+        let released = fed(folder, &RELEASE, input);
         assert!(
             released.status.success(),
             "{}",
@@ -430,7 +422,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
         );
         assert_eq!(lines(&released.stdout).len(), 3);
         for releases in [released.stdout.clone(), gzip(&released.stdout)] {
-            let decoded = fed(folder, &decode, &releases);
+            let decoded = fed(folder, &DECODE, &releases);
             assert!(decoded.status.success());
             let decoded = lines(&decoded.stdout);
             assert_eq!(decoded[0]["id"], 17);
@@ -438,7 +430,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
         }
     }
     // To a file.
-    let into = [&release[..8], &["into.jsonl"]].concat();
+    let into = [&RELEASE[..8], &["into.jsonl"]].concat();
     assert!(fed(folder, &into, &private).status.success());
     assert_eq!(
         lines(&fs::read(folder.join("into.jsonl")).unwrap()).len(),
@@ -448,10 +440,10 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     assert_eq!(names(folder), before);
     // A broken line at the end, and nothing is released.
     let broken = [&private[..], b"{\"text\": secret"].concat();
-    let output = fed(folder, &release, &broken);
+    let output = fed(folder, &RELEASE, &broken);
     refused(
         &output,
-        &release,
+        &RELEASE,
         &["`standard input` line 4", "not one JSON object"],
     );
     assert!(output.stdout.is_empty());
