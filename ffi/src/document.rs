@@ -403,7 +403,7 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
 /// reads the order of the geometry.
 ///
-/// Leaks and arguments: as for `undertone_document_release_whole_text`.
+/// Leaks: as for `undertone_document_release_whole_text`, as are the arguments.
 ///
 /// Statuses: those of `undertone_document_release_whole_text`.
 ///
