@@ -265,11 +265,9 @@ const NOTES: &str = "# Constant work
 Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test all constant_work::`.
 
 Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path repeats one call over documents of
-different content: zeroes, constants, random numbers of all sizes, 1e38, NaN, infinities, subnormal numbers, one-hot
-vectors, arbitrary bits, one sentence repeated, sentences that cancel. Other paths vary the random bytes, the number of
-sentences, or the words. The spread, the difference between the most and the fewest instructions of a path, must be 0.
-Where a cell has two numbers, the work depends on the part of a large table that the public outcome lies in.
-`tests/constant_table.py` condenses the printed table. On a Cortex-M4: `tests/cortex-m/run.sh`.
+different content, random bytes, words or numbers of sentences. The spread, the difference between the most and the
+fewest instructions of a path, must be 0. Where a cell has two numbers, the work depends on the pack, or on the part of
+a large table that the public outcome lies in. On a Cortex-M4: `tests/cortex-m/run.sh`.
 ";
 
 /// The library with the portable kernels only.
