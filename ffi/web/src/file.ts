@@ -1,10 +1,10 @@
-// Ledgers in Node are files. Node cannot lock a file, so the program flock locks our descriptor.
-// The lock belongs to the open file: it stays when flock ends, until the file is closed or this
+// Ledgers in Node are files. Node cannot lock a file, so a program in Perl locks our descriptor. Its
+// locks belong to the open file: they stay when the program ends, until the file is closed or this
 // process ends.
 
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
-import { type FileHandle, link, lstat, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { LEDGER_IMAGE_BYTES } from "./numbers.js";
@@ -13,19 +13,32 @@ import { UndertoneError } from "./errors.js";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 
+// flock, and on Linux then F_OFD_SETLK or F_OFD_SETLKW for the whole file, as every language does:
+// Java's record locks and flock do not exclude each other there. Ends with 1 if the file is locked.
+const LOCK = `
+    my ($flock, $fcntl) = @ARGV;
+    sub must { exit($!{EWOULDBLOCK} || $!{EACCES} ? 1 : 2) unless shift }
+    must(open(my $file, "+<&=", 3));
+    must(flock($file, $flock));
+    my $whole = pack("ssx!8qqlx!8", 1, 0, 0, 0, 0);
+    must(fcntl($file, $fcntl, $whole)) if $^O eq "linux";
+`;
+const LOCK_NOW = ["6", "37"];
+const WAIT_AND_LOCK = ["2", "38"];
+
 /** Locks an open file; false if it is locked. `wait`: until it is not. */
-async function flock(file: FileHandle, wait: boolean): Promise<boolean> {
+async function takeLock(file: FileHandle, wait: boolean): Promise<boolean> {
     const status = await new Promise<number | null>((resolve, reject) => {
-        const program = spawn("flock", ["-x", ...(wait ? [] : ["-n"]), "3"], {
+        const program = spawn("perl", ["-e", LOCK, ...(wait ? WAIT_AND_LOCK : LOCK_NOW)], {
             stdio: ["ignore", "ignore", "ignore", file.fd],
         });
-        const missing = "flock does not start: install util-linux, without which no ledger is safe";
+        const missing = "perl does not start: install it, because no ledger is safe without its locks";
         program.on("error", (cause) => reject(new UndertoneError("NO_LOCKS", missing, { cause })));
         program.on("close", resolve);
     });
     if (status === 0) return true;
     if (status === 1 && !wait) return false;
-    throw new UndertoneError("NO_LOCKS", `flock ended with status ${status}: this file system may have no locks`);
+    throw new UndertoneError("NO_LOCKS", `perl ended with status ${status}: this file system may have no locks`);
 }
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
@@ -40,7 +53,7 @@ async function locked(path: string): Promise<FileHandle> {
     }
     try {
         // Until the lock was taken, another file could take the place of this one.
-        if ((await flock(file, false)) && (await isAt(file, path))) {
+        if ((await takeLock(file, false)) && (await isAt(file, path))) {
             // Look for NAME.lock only now: it is made before the ledger. NAME is that of the file,
             // by whichever link it was opened.
             const target = await realpath(path);
@@ -83,12 +96,10 @@ async function sync(path: string): Promise<void> {
  * not at all.
  */
 async function place(path: string, image: Uint8Array): Promise<void> {
-    // A name of our own: Java does not see our lock.
     const partial = `${path}.node.partial`;
     const left = await about(partial);
     if (left && !left.isFile()) throw irregular(partial);
-    // If a process was killed between link and unlink, this is a second name of a ledger: do not
-    // write to it.
+    // Made anew, because what a killed program left may be a second name of another file.
     if (left) await unlink(partial);
     const file = await openRegular(partial, O_CREAT | O_EXCL | O_NOFOLLOW);
     try {
@@ -96,19 +107,8 @@ async function place(path: string, image: Uint8Array): Promise<void> {
     } finally {
         await file.close();
     }
-    try {
-        // Fails if there is a ledger by now, which a rename would replace.
-        await link(partial, path);
-        await unlink(partial);
-    } catch (error) {
-        if (codeOf(error) === "EEXIST") return unlink(partial);
-        if (!NO_LINKS.includes(codeOf(error))) throw error;
-        await rename(partial, path);
-    }
+    await rename(partial, path);
 }
-
-/** Errors of a file system that has no links, or of a process that may make none. */
-const NO_LINKS: readonly unknown[] = ["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
 async function writeAll(file: FileHandle, data: Uint8Array, offset: number): Promise<void> {
     for (let done = 0; done < data.length; ) {
@@ -135,7 +135,7 @@ async function settle(path: string, image: Uint8Array | undefined): Promise<void
     const name = `${path}.lock`;
     const lock = await openRegular(name, O_CREAT | O_NOFOLLOW);
     try {
-        await flock(lock, true);
+        await takeLock(lock, true);
         if (image !== undefined && !(await about(path))) await place(path, image);
         await sync(dirname(path));
         // A program that waits for this lock, or makes a new one, finds the ledger.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
-import promises, { open, readFile, readdir, rename, stat, writeFile } from "node:fs/promises";
+import { link, open, readFile, readdir, rename, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,6 @@ import { golden, inFolder, ran } from "./common.mjs";
 import { keyboardDay } from "./day.mjs";
 
 const { Ledger } = undertone;
-const { link } = promises;
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 test("a day of a keyboard", () =>
@@ -145,43 +144,6 @@ test("begun anew in part", () =>
         }
     }));
 
-/** Opens or makes a ledger while something else is done in place of `fs.link`. */
-async function withLink(file, instead) {
-    let asked = 0;
-    promises.link = (...paths) => {
-        asked++;
-        return instead(...paths);
-    };
-    try {
-        await (await Ledger.openOrCreate(file, "sentence", 7)).close();
-    } finally {
-        promises.link = link;
-    }
-    assert.equal(asked, 1);
-    await assert.rejects(stat(`${file}.node.partial`), { code: "ENOENT" });
-}
-
-// Java does not see our lock on NAME.lock, so it may make the ledger when we have seen that there
-// is none.
-test("a ledger made meanwhile is not replaced", () =>
-    inFolder(async (path) => {
-        await (await Ledger.openOrCreate(path("other"), "sentence", 10)).close();
-        const made = await readFile(path("other"));
-        await withLink(path("ledger"), async (from, to) => {
-            await rename(path("other"), to);
-            return link(from, to);
-        });
-        assert.deepEqual(await readFile(path("ledger")), made);
-    }));
-
-test("a file system without links", () =>
-    inFolder(async (path) => {
-        await withLink(path("ledger"), async () => {
-            throw Object.assign(new Error("no links here"), { code: "EPERM" });
-        });
-        assert.equal((await readFile(path("ledger"))).length, 128);
-    }));
-
 test("what a killed program left beside a ledger is not written to", () =>
     inFolder(async (path) => {
         await (await Ledger.openOrCreate(path("ledger"), "sentence", 10)).close();
@@ -193,21 +155,49 @@ test("what a killed program left beside a ledger is not written to", () =>
         assert.notDeepEqual(await readFile(path("ledger")), made);
     }));
 
-test("another program has the lock", () =>
+// flock, and a record lock as Java takes it (F_SETLK): each alone must exclude us, and we must
+// exclude each. C, C++, Rust, Swift and Python take both.
+const FLOCK = `open(F, "+<", $ARGV[0]) && flock(F, 6) or exit 1;`;
+const RECORD = `my $whole = pack("ssx!8qqlx!8", 1, 0, 0, 0, 0);
+    open(F, "+<", $ARGV[0]) && fcntl(F, 6, $whole) or exit 1;`;
+for (const [name, lock] of Object.entries({ FLOCK, RECORD })) {
+    test(`another program has the lock: ${name}`, () =>
+        inFolder(async (path) => {
+            const file = path("ledger");
+            await (await Ledger.openOrCreate(file, "sentence", 10)).close();
+            const other = spawn("perl", ["-e", `${lock} $| = 1; print "locked"; <STDIN>`, file], {
+                stdio: ["pipe", "pipe", "inherit"],
+            });
+            await new Promise((resolve) => other.stdout.once("data", resolve));
+            await assert.rejects(Ledger.open(file, "sentence"), { code: "LEDGER_IN_USE" });
+            await assert.rejects(Ledger.recreateSpent(file, "sentence", 10), { code: "LEDGER_IN_USE" });
+            other.stdin.end();
+            await new Promise((resolve) => other.on("close", resolve));
+            const ledger = await Ledger.open(file, "sentence");
+            const tryLock = () => spawnSync("perl", ["-e", lock, file]).status;
+            const busy = tryLock();
+            await ledger.close();
+            assert.equal(busy, 1);
+            assert.equal(tryLock(), 0);
+        }));
+}
+
+// A program that makes a ledger holds NAME.lock, and may have made the ledger when it lets go.
+test("a ledger made meanwhile is not replaced", () =>
     inFolder(async (path) => {
         const file = path("ledger");
-        await (await Ledger.openOrCreate(file, "sentence", 10)).close();
-        const other = spawn("flock", ["-x", file, "sh", "-c", "echo; cat"], { stdio: ["pipe", "pipe", "inherit"] });
+        await (await Ledger.openOrCreate(path("other"), "sentence", 10)).close();
+        const made = await readFile(path("other"));
+        await writeFile(`${file}.lock`, "");
+        const other = spawn("perl", ["-e", `${RECORD} $| = 1; print "locked"; <STDIN>`, `${file}.lock`], {
+            stdio: ["pipe", "pipe", "inherit"],
+        });
         await new Promise((resolve) => other.stdout.once("data", resolve));
-        await assert.rejects(Ledger.open(file, "sentence"), { code: "LEDGER_IN_USE" });
-        await assert.rejects(Ledger.recreateSpent(file, "sentence", 10), { code: "LEDGER_IN_USE" });
+        const opening = Ledger.openOrCreate(file, "sentence", 7);
+        await rename(path("other"), file);
         other.stdin.end();
-        await new Promise((resolve) => other.on("close", resolve));
-        const ledger = await Ledger.open(file, "sentence");
-        const busy = spawnSync("flock", ["-n", "-x", file, "true"]).status;
-        await ledger.close();
-        assert.equal(busy, 1);
-        assert.equal(spawnSync("flock", ["-n", "-x", file, "true"]).status, 0);
+        await (await opening).close();
+        assert.deepEqual(await readFile(file), made);
     }));
 
 test("links and pipes are refused", () =>
@@ -219,7 +209,7 @@ test("links and pipes are refused", () =>
         await assert.rejects(Ledger.recreateSpent(path("c"), "sentence", 10), /regular file/);
     }));
 
-test("without flock there is no ledger", () =>
+test("without perl there is no ledger", () =>
     inFolder(async (path) => {
         const before = process.env.PATH;
         process.env.PATH = "/nowhere";

@@ -7,8 +7,6 @@ import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -297,8 +295,7 @@ public final class Ledger implements Closeable {
      */
     private static void settle(Path file, byte[] image) throws IOException {
         Path lock = beside(file, ".lock");
-        // One thread, because a lock belongs to the whole program; and one program, because without
-        // hard links, move() could replace a ledger that another one spent from.
+        // One thread, because a lock belongs to the whole program.
         synchronized (CREATING) {
             try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
@@ -331,8 +328,7 @@ public final class Ledger implements Closeable {
                 partial, EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), ofOwner(partial))) {
             Storage.write(channel, ByteBuffer.wrap(image), 0);
         }
-        link(file, partial);
-        Files.deleteIfExists(partial);
+        Files.move(partial, file);
     }
 
     /** Permissions for one user, because another who may read the ledger could lock it. */
@@ -344,35 +340,6 @@ public final class Ledger implements Closeable {
             PosixFilePermissions.asFileAttribute(
                     EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE))
         };
-    }
-
-    /**
-     * Gives a new file its name, unless a program that does not see our lock, such as Node, made a
-     * ledger.
-     */
-    private static void link(Path file, Path partial) throws IOException {
-        try {
-            Files.createLink(file, partial);
-        } catch (FileAlreadyExistsException made) {
-            return;
-        } catch (UnsupportedOperationException | FileSystemException noLinks) {
-            move(file, partial);
-        }
-    }
-
-    /**
-     * For file systems without hard links. ATOMIC_MOVE would replace a ledger. Windows moves only
-     * to a free name; elsewhere the system looks, then moves, and replaces what Node makes in
-     * between.
-     */
-    private static void move(Path file, Path partial) throws IOException {
-        if (isMissing(file)) {
-            try {
-                Files.move(partial, file);
-            } catch (FileAlreadyExistsException made) {
-                return;
-            }
-        }
     }
 
     /** Refuses links, which lead elsewhere, and pipes, which wait for their other end. */
