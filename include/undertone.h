@@ -1404,11 +1404,11 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
  * Draws the release of one private vector.
  *
  * Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
- * differ by at most a factor of e^(epsilon*D). D counts a distance far below a step of the grid
- * more, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
- * e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee;
- * vectors far apart are told apart almost with certainty. The epsilons of several releases of the
- * same vector add up.
+ * differ by at most a factor of e^(epsilon*D). Rounding adds a distance far below one step of the
+ * grid to D, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
+ * e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee: a
+ * release can distinguish two distant vectors almost with certainty. The epsilons of several
+ * releases of the same vector add up.
  *
  * Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
  * chosen without looking at the vector. On processors that emulate double precision the time of
@@ -1598,8 +1598,8 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * b'))), where WMD is the word mover's distance and q the step from
  * `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
  * word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
- * guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
- * of the same text add up.
+ * guarantee: a release can distinguish two distant bags almost with certainty. The epsilons of
+ * several releases of the same text add up.
  *
  * Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
  * of which must be chosen without looking at the text. The work is the same for all words, except

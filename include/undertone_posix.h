@@ -89,8 +89,8 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     do result = flock(descriptor, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
     while (result != 0 && errno == EINTR);
 #if defined(__linux__)
-    /* Java takes a record lock, which does not exclude flock on Linux. F_OFD_SETLK and F_OFD_SETLKW
-     * are numbers here, because some C libraries do not define the names. */
+    /* Java takes a record lock alone, which does not exclude flock on Linux. F_OFD_SETLK and
+     * F_OFD_SETLKW are numbers here, because some C libraries do not define the names. */
     if (result == 0) {
 #if defined(__ANDROID__) && !defined(__LP64__)
         /* Android's libc passes the structure to the kernel unchanged, which expects offsets of 64
@@ -136,8 +136,7 @@ static inline void undertone_posix_failed(undertone_posix_ledger *file, int erro
     __atomic_store_n(&file->error, error, __ATOMIC_RELAXED);
 }
 
-/* Loads the descriptor; atomic, because another thread may try to lock the file at the same time.
- * */
+/* Loads the descriptor; atomic, because another thread may lock the file at the same time. */
 static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
 {
     return __atomic_load_n(&file->descriptor, __ATOMIC_RELAXED);
@@ -226,8 +225,7 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
     partial.descriptor = -1;
     partial.error = 0;
     if (image == NULL && lstat(lock_name, &there) != 0 && errno == ENOENT) return 0;
-    /* Without the lock, the rename could replace a ledger that another program made and spent from.
-     * */
+    /* Without the lock, the rename could replace a ledger from which another program has spent. */
     lock = undertone_posix_open(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW);
     folder = open(name, O_RDONLY | O_CLOEXEC);
     if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
@@ -322,8 +320,7 @@ static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_l
     return storage;
 }
 
-/* Reads the budget left in a window, in micro-units (undertone_ledger_remaining), from any storage.
- * */
+/* Reads the budget left in a window (undertone_ledger_remaining), from any storage. */
 static inline int32_t undertone_posix_remaining(const undertone_ledger_storage *storage, int32_t unit, uint64_t window,
                                                 uint64_t *out_micro)
 {

@@ -160,11 +160,11 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 /// Draws the release of one private vector.
 ///
 /// Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
-/// differ by at most a factor of e^(epsilon*D). D counts a distance far below a step of the grid
-/// more, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
-/// e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee;
-/// vectors far apart are told apart almost with certainty. The epsilons of several releases of the
-/// same vector add up.
+/// differ by at most a factor of e^(epsilon*D). Rounding adds a distance far below one step of the
+/// grid to D, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
+/// e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee: a
+/// release can distinguish two distant vectors almost with certainty. The epsilons of several
+/// releases of the same vector add up.
 ///
 /// Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
 /// chosen without looking at the vector. On processors that emulate double precision the time of

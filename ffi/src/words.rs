@@ -275,8 +275,8 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// b'))), where WMD is the word mover's distance and q the step from
 /// `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
 /// word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
-/// guarantee; bags far apart are told apart almost with certainty. The epsilons of several releases
-/// of the same text add up.
+/// guarantee: a release can distinguish two distant bags almost with certainty. The epsilons of
+/// several releases of the same text add up.
 ///
 /// Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
 /// of which must be chosen without looking at the text. The work is the same for all words, except

@@ -1,6 +1,6 @@
-// Ledgers in Node are files. Node cannot lock a file, so a program in Perl locks our descriptor. Its
-// locks belong to the open file: they stay when the program ends, until the file is closed or this
-// process ends.
+// Ledgers in Node are files. Node cannot lock a file, so a program in Perl locks our descriptor.
+// The locks belong to the open file: they stay when the program ends, until the file is closed or
+// this process ends.
 
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";

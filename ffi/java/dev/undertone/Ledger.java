@@ -26,9 +26,10 @@ import java.util.Map;
 /**
  * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
  *
- * <p>The file is locked until the ledger is closed, against programs in all languages. A ledger that
- * is collected without being closed stays locked until it is opened again, or the program ends.
- * Nothing else in this program may open the file, because systems drop the lock when it is closed.
+ * <p>The file is locked until the ledger is closed, against programs in all languages. A ledger
+ * that is collected without being closed stays locked until it is opened again, or the program
+ * ends. Nothing else in this program may open the file, because POSIX systems drop the lock when
+ * any descriptor of the file is closed.
  * An interrupt during a call gives a {@link java.nio.channels.ClosedByInterruptException}, and
  * every later call fails: close the ledger, and open it again.
  *
