@@ -58,16 +58,23 @@ fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
         exponent: 0.into(),
         shift: 0.into(),
     };
-    let mut bytes = head.as_bytes().to_vec();
-    for array in [
-        2 * directions,
-        4 * format::BOUNDARIES * directions,
-        directions,
-    ] {
+    let boundaries = 4 * format::BOUNDARIES * directions;
+    let arrays = [2 * directions, boundaries, directions].map(zeroes);
+    Some((format::DEPTH_TAG, section(head.as_bytes(), &arrays)))
+}
+
+fn zeroes(len: usize) -> Vec<u8> {
+    vec![0; len]
+}
+
+/// A section of aligned arrays.
+fn section(head: &[u8], arrays: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = head.to_vec();
+    for array in arrays {
         bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
-        bytes.resize(bytes.len() + array, 0);
+        bytes.extend(array);
     }
-    Some((format::DEPTH_TAG, bytes))
+    bytes
 }
 
 /// A section of votes for embeddings of one coordinate.
@@ -84,13 +91,9 @@ fn scores(candidates: usize, kind: u16) -> Option<([u8; 4], Vec<u8>)> {
         exponent: 0.into(),
         level_count: 0.into(),
     };
-    let mut bytes = head.as_bytes().to_vec();
     let thresholds = if kind == format::SCORES_VOTE { 0 } else { 4 };
-    for array in [2, candidates, 4 * candidates, thresholds] {
-        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
-        bytes.resize(bytes.len() + array, 0);
-    }
-    Some((format::SCORES_TAG, bytes))
+    let arrays = [2, candidates, 4 * candidates, thresholds].map(zeroes);
+    Some((format::SCORES_TAG, section(head.as_bytes(), &arrays)))
 }
 
 /// Scores with one feature without weights.
@@ -107,13 +110,9 @@ fn featured(candidates: usize) -> [([u8; 4], Vec<u8>); 2] {
         shift: 0,
         reserved: 0.into(),
     };
-    let mut bytes = head.as_bytes().to_vec();
     let buckets = [0, 0, 0, 0, 1, 0, 0, 0].to_vec();
-    let arrays = [2, candidates.div_ceil(8), 4, 0, 2 * candidates].map(|len| vec![0; len]);
-    for array in [buckets].into_iter().chain(arrays) {
-        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
-        bytes.extend(array);
-    }
+    let arrays = [2, candidates.div_ceil(8), 4, 0, 2 * candidates].map(zeroes);
+    let bytes = section(head.as_bytes(), &[&[buckets][..], &arrays].concat());
     let scores = scores(candidates, format::SCORES_FEATURES);
     [scores.expect("a section"), (format::FEATURES_TAG, bytes)]
 }
@@ -132,39 +131,33 @@ impl<const N: usize> Memory<N> {
     }
 }
 
+/// Calls an init function with memory, its length and a place for the handle.
+fn init<const N: usize, H>(
+    memory: &mut Memory<N>,
+    call: impl FnOnce(*mut c_void, usize, &mut *mut H) -> i32,
+) -> (i32, *mut H) {
+    let mut handle = ptr::null_mut();
+    (call(memory.start(), N, &mut handle), handle)
+}
+
 fn init_pack(
     memory: &mut Memory<UNDERTONE_PACK_HANDLE_SIZE>,
     bytes: &[u8],
 ) -> (i32, *mut UndertonePack) {
-    let mut pack = ptr::null_mut();
     // SAFETY: all memory is there, and every test keeps `bytes` longer than the pack.
-    let status = unsafe {
-        undertone_pack_init(
-            memory.start(),
-            UNDERTONE_PACK_HANDLE_SIZE,
-            bytes.as_ptr(),
-            bytes.len(),
-            &mut pack,
-        )
-    };
-    (status, pack)
+    init(memory, |memory, size, pack| unsafe {
+        undertone_pack_init(memory, size, bytes.as_ptr(), bytes.len(), pack)
+    })
 }
 
 fn init_document(
     memory: &mut Memory<UNDERTONE_DOCUMENT_HANDLE_SIZE>,
     pack: *const UndertonePack,
 ) -> (i32, *mut UndertoneDocument) {
-    let mut document = ptr::null_mut();
     // SAFETY: all memory is there; `pack` is what `undertone_pack_init` returned.
-    let status = unsafe {
-        undertone_document_init(
-            memory.start(),
-            UNDERTONE_DOCUMENT_HANDLE_SIZE,
-            pack,
-            &mut document,
-        )
-    };
-    (status, document)
+    init(memory, |memory, size, document| unsafe {
+        undertone_document_init(memory, size, pack, document)
+    })
 }
 
 #[test]
@@ -247,18 +240,14 @@ fn features_and_whole_texts_take_room() {
 /// Of an empty document. A refusal spends nothing.
 fn release_whole_text(document: *mut UndertoneDocument) -> i32 {
     let mut memory: Box<Memory<UNDERTONE_GRANT_HANDLE_SIZE>> = Memory::new();
-    let mut grant = ptr::null_mut();
     let mut out = [0xee; UNDERTONE_RELEASE_BYTES];
     let mut written = 99;
-    // SAFETY: all memory is there; `document` is what `undertone_document_init` returned.
-    let [made, first, second] = unsafe {
-        let made = undertone_grant_init_unrecorded(
-            memory.start(),
-            UNDERTONE_GRANT_HANDLE_SIZE,
-            UNDERTONE_UNIT_WHOLE_TEXT,
-            7,
-            &mut grant,
-        );
+    // SAFETY: all memory is there.
+    let (made, grant) = init(&mut memory, |memory, size, grant| unsafe {
+        undertone_grant_init_unrecorded(memory, size, UNDERTONE_UNIT_WHOLE_TEXT, 7, grant)
+    });
+    // SAFETY: `document` and `grant` are what the init functions returned; the outputs exist.
+    let [first, second] = unsafe {
         let mut release = || {
             undertone_document_release_whole_text(
                 document,
@@ -270,7 +259,7 @@ fn release_whole_text(document: *mut UndertoneDocument) -> i32 {
                 &mut written,
             )
         };
-        [made, release(), release()]
+        [release(), release()]
     };
     assert_eq!(made, UNDERTONE_STATUS_OK);
     if first == UNDERTONE_STATUS_OK {
@@ -355,22 +344,22 @@ extern "C" fn entropy(_: *mut c_void, out: *mut u8, len: usize) -> i32 {
 #[test]
 fn ledgers_of_other_versions_and_at_their_end_are_refused() {
     let mut memory: Box<Memory<UNDERTONE_LEDGER_HANDLE_SIZE>> = Memory::new();
-    let mut ledger = ptr::null_mut();
     let mut open = |image: &[u8]| {
+        let (unit, bytes, len) = (UNDERTONE_UNIT_VECTOR, image.as_ptr(), image.len());
+        let context = ptr::null_mut();
         // SAFETY: all memory is there; the function fills what it is given.
-        let status = unsafe {
+        init(&mut memory, |memory, size, ledger| unsafe {
             undertone_ledger_open(
-                memory.start(),
-                UNDERTONE_LEDGER_HANDLE_SIZE,
-                UNDERTONE_UNIT_VECTOR,
-                image.as_ptr(),
-                image.len(),
+                memory,
+                size,
+                unit,
+                bytes,
+                len,
                 Some(entropy),
-                ptr::null_mut(),
-                &mut ledger,
+                context,
+                ledger,
             )
-        };
-        (status, ledger)
+        })
     };
     for version in [1, 3] {
         let (status, none) = open(&[record(version, 1), record(2, 0)].concat());
