@@ -300,7 +300,8 @@ impl Record {
                 Ok((self.spent.get() <= self.budget.get()).then_some(unit))
             }
             _ => Err(LedgerError::Version {
-                found: u16::from_le_bytes([self.version, self.unit]),
+                found: self.version,
+                unit: self.unit,
             }),
         }
     }
@@ -961,12 +962,15 @@ pub enum LedgerError {
     NotALedger,
     /// A record has a version that this library does not read.
     #[error(
-        "the ledger has version {found}, this library reads version {VERSION}; \
-         use a newer library"
+        "the ledger has version {found} and unit {unit}, this library reads version {VERSION} \
+         with units 1 to {}; use a newer library",
+        Unit::ALL.len()
     )]
     Version {
-        /// The version and the unit of the record, as one number.
-        found: u16,
+        /// The version of the record.
+        found: u8,
+        /// The number of the record's privacy unit.
+        unit: u8,
     },
     /// No record is intact.
     #[error("no record of the ledger is intact, so {RECREATE}")]

@@ -296,7 +296,7 @@ impl Levels for SliceLevels<'_> {
     }
 }
 
-/// All candidates of one level.
+/// The counts of the candidates of one level.
 // Aligned to words, so that a copy takes few instructions if unaligned ones are slow.
 #[derive(Clone, Copy, Default)]
 #[repr(align(4))]

@@ -363,12 +363,12 @@ impl<'a> Scanner<'a> {
                 pauses = true;
             } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
                 (piece.resume, ends) = self.stop(token, at, piece.has_word);
+                piece.has_word |= self.has_letter(at, piece.resume);
                 piece.end = piece.resume;
             } else if let Some(after) = self.emoticon(at, token.start) {
-                // :P has a letter.
-                let emoticon = part(self.text, at..after);
-                piece.has_word |= emoticon.iter().any(u8::is_ascii_alphanumeric);
                 piece.resume = self.closers(after);
+                // :P has a letter.
+                piece.has_word |= self.has_letter(at, piece.resume);
                 ends = piece.has_word && self.starts_sentence(piece.resume);
                 // A stop after it ends no abbreviation.
                 token = Token::new(piece.resume, piece.has_word);
@@ -389,6 +389,20 @@ impl<'a> Scanner<'a> {
             }
         }
         piece
+    }
+
+    /// Whether a letter or digit starts in `at..end`. A stop and an emoticon take the marks after
+    /// them, and some marks are letters, such as the vowel sign U+09BE.
+    fn has_letter(&mut self, mut at: usize, end: usize) -> bool {
+        while at < end
+            && let Some((c, length)) = self.char(at)
+        {
+            if is_letter_or_digit(c) {
+                return true;
+            }
+            at += length;
+        }
+        false
     }
 
     /// The start of the line that contains `place`, or a place so far before that the line is too

@@ -51,7 +51,7 @@ use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
-use crate::text::words_lossy;
+use crate::text::Words;
 use crate::unit::Unit;
 
 pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
@@ -495,7 +495,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// # Cost
     /// Linear in the text, times log of the number of words in the vocabulary.
     pub fn push_text(&mut self, text: &[u8]) {
-        for word in words_lossy(text) {
+        for word in Words::new(text) {
             self.add(word);
         }
     }

@@ -290,6 +290,18 @@ fn orthonormal_rows_have_a_sensitivity_of_about_one() {
     }
 }
 
+#[test]
+fn sensitivities_have_limits_and_are_written_rounded_up() {
+    let above_one = Sensitivity::from_units((1 << 32) + 1);
+    assert_eq!(above_one.expect("inside").to_string(), "1.000001");
+    assert_eq!(Sensitivity::ONE.to_string(), "1.000000");
+    assert_eq!(Sensitivity::MAX.to_string(), "4096.000000");
+    assert_eq!(Sensitivity::MIN.to_string(), "0.000245");
+    for units in [0, (1 << 20) - 1, (1 << 44) + 1, u64::MAX] {
+        assert_eq!(Sensitivity::from_units(units), None, "{units}");
+    }
+}
+
 /// The largest possible sums.
 #[test]
 fn no_sensitivity_overflows() {

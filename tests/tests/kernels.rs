@@ -3,7 +3,7 @@
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat::force_backend;
-use undertone_core::kernels::Backend;
+use undertone_core::kernels::{Backend, BackendUnavailable};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
@@ -266,4 +266,36 @@ fn scores_are_the_same_on_every_backend() {
             assert_eq!(levels, parts.naive_levels(&sentences));
         }
     }
+}
+
+#[test]
+fn available_backends_have_names() {
+    let best = Backend::best();
+    assert_eq!(Backend::available().next(), Some(best));
+    assert_eq!(Backend::available().last(), Some(Backend::PORTABLE));
+    for backend in Backend::available() {
+        assert_eq!(Backend::named(backend.name()), Ok(backend));
+    }
+    for name in ["", "avx", "AVX2", "portable ", "neon", "avx2", "avx512"] {
+        let there = Backend::available().any(|backend| backend.name() == name);
+        assert_eq!(Backend::named(name).is_ok(), there, "{name}");
+    }
+    let message = format!("{BackendUnavailable}");
+    assert!(message.ends_with(" portable"), "{message}");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_best_backend_uses_all_instructions() {
+    if cfg!(undertone_backend = "portable") {
+        assert_eq!(Backend::best(), Backend::PORTABLE);
+        return;
+    }
+    macro_rules! has {
+        ($($feature:tt)*) => { true $(&& std::is_x86_feature_detected!($feature))* };
+    }
+    let avx512 = has!("avx512bw" "avx512dq" "avx512vbmi" "avx512vnni" "avx512bitalg" "gfni"
+        "avx512vbmi2" "avx512vpopcntdq");
+    assert_eq!(Backend::named("avx512").is_ok(), avx512);
+    assert_eq!(Backend::named("avx2").is_ok(), has!("avx2"));
 }

@@ -479,10 +479,13 @@ fn other_files_are_refused() {
     assert_eq!(ledger.remaining(1), Ok(0));
 
     // Unknown versions and units.
-    for found in [0, 1, 2, 3, 0x101, 0x502, u16::MAX] {
+    for [found, unit] in [[0, 0], [1, 0], [2, 0], [3, 0], [1, 1], [2, 5], [255, 255]] {
         let mut newer = record(1, 6, 1, 10, 4);
-        newer[6..8].copy_from_slice(&found.to_le_bytes());
-        let version = Some(LedgerError::Version { found });
+        newer[6..8].copy_from_slice(&[found, unit]);
+        let version = LedgerError::Version { found, unit };
+        let text = format!("version {found} and unit {unit}, this library reads version 2");
+        assert!(version.to_string().contains(&text), "{version}");
+        let version = Some(version);
         // A torn record does not count as one of another version.
         assert_eq!(open(&image(a, newer)).remaining(1), Ok(0));
         for file in [image(a, sealed(newer)), image(sealed(newer), [0; 64])] {

@@ -378,3 +378,28 @@ fn the_candidate_is_found_in_every_part_of_a_list() {
         }
     }
 }
+
+#[test]
+fn below_is_exact_at_the_corners() {
+    let max = u64::MAX;
+    for (words, n, expected) in [
+        ([0, 0], 1 << 64, 0),
+        ([max, max], 1 << 64, max),
+        ([max, max], u128::MAX, max),
+        ([max, max], 3, 2),
+        ([max, max], 1, 0),
+        ([max, max], 0, 0),
+        ([1 << 63, 0], 3, 1),
+        ([1 << 63, 0], 2, 1),
+        ([(1 << 63) - 1, max], 2, 0),
+        // The low word decides: 2^128/3 lies between these two.
+        ([max / 3, max / 3], 3, 0),
+        ([max / 3, max / 3 + 1], 3, 1),
+    ] {
+        assert_eq!(
+            below(&mut FixedWords(&words), n),
+            expected,
+            "{words:?} below {n}"
+        );
+    }
+}

@@ -210,6 +210,20 @@ fn every_letter_and_digit_speaks() {
     }
 }
 
+/// Some combining marks are letters, such as the vowel sign U+09BE. A text with one is not lost, even
+/// if the mark follows a stop or an emoticon, which takes the marks after it.
+#[test]
+fn marks_that_are_letters_speak() {
+    for mark in ["\u{9be}", "\u{5c1}", "\u{345}"] {
+        for before in [".", ". ", "!\"", "。", "😀", ":)", ":)\"", "\u{301}"] {
+            let text = format!("{before}{mark}");
+            assert_eq!(next(text.as_bytes(), 0), Some(0..text.len()), "{text:?}");
+            let longer = text.clone() + "\n\nMore. It";
+            assert_eq!(next_finished(longer.as_bytes(), 0), Some(0..text.len()));
+        }
+    }
+}
+
 proptest! {
     // In a debug build a thousand take 15 seconds.
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 400 } else { 4000 }))]

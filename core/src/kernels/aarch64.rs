@@ -7,7 +7,9 @@ use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
 use super::inputs::{Length, Sums, Tossing};
-use super::lookup::{self, EXPANSIONS, FEW_KEYS, Table, add_row, few_bits, last_weights, mask};
+use super::lookup::{
+    self, FEW_KEYS, Table, add_row, eight_weights, expansion, few_bits, last_weights, mask,
+};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use crate::checked::chunk_size;
@@ -128,12 +130,8 @@ fn expand(used: u32, weights: &[i8]) -> (int8x8_t, int8x8_t, int8x8_t, int8x8_t)
         }
     };
     let eight = |byte: u8, start: u8| -> int8x8_t {
-        let weights = weights.get(start.into()..).and_then(<[i8]>::first_chunk);
-        let weights: [i8; 8] = weights.copied().unwrap_or_default();
-        // The table has one entry for each byte.
-        let places = EXPANSIONS.get(usize::from(byte));
-        let places: [u8; 8] = places.copied().unwrap_or_default();
-        vtbl1_s8(transmute!(weights), transmute!(places))
+        let weights = eight_weights(weights, start.into());
+        vtbl1_s8(transmute!(weights), transmute!(expansion(byte)))
     };
     let counts: [u8; 8] = transmute!(vcnt_u8(transmute!(u64::from(used))));
     let [first, second, third, ..] = counts;

@@ -7,12 +7,12 @@ use zerocopy::transmute;
 
 use super::inputs::{Length, Sums, Tossing};
 use super::limits::WIDTH;
-use super::lookup::{EXPANSIONS, FEW_KEYS, Table, few_bits, last_weights};
+use super::lookup::{FEW_KEYS, Table, eight_weights, expansion, few_bits, last_weights};
 use super::portable::{self, smallest_product};
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use super::x86::bits;
 use crate::barrier::wipe;
-use crate::checked::chunk_size;
+use crate::checked::{chunk_size, part};
 use crate::fixed::bucket_input;
 use crate::laplace::fixed::FixedPoint;
 use crate::laplace::gaussian::{self, fill_exponentials_here};
@@ -79,8 +79,7 @@ pub(super) fn add_features(
                 let expanded = _mm256_cvtepi8_epi32(expand(*used, eight));
                 let more = _mm256_mullo_epi32(expanded, times);
                 *sums = transmute!(_mm256_add_epi32(transmute!(*sums), more));
-                let rest = weights.get(used.count_ones() as usize..);
-                weights = rest.unwrap_or_default();
+                weights = part(weights, used.count_ones() as usize..);
             }
         },
     )
@@ -126,10 +125,7 @@ fn expand_words(used: u32, weights: &[i8]) -> (__m256i, __m256i) {
         }
     };
     let [a, b, c, d] = used.to_le_bytes();
-    let eight = |byte: u8, start: u32| {
-        let weights = weights.get(start as usize..).and_then(<[i8]>::first_chunk);
-        expand(byte, weights.copied().unwrap_or_default())
-    };
+    let eight = |byte: u8, start: u32| expand(byte, eight_weights(weights, start as usize));
     let first = a.count_ones();
     let second = first + b.count_ones();
     let third = second + c.count_ones();
@@ -144,12 +140,7 @@ fn expand_words(used: u32, weights: &[i8]) -> (__m256i, __m256i) {
 #[target_feature(enable = "avx2")]
 fn expand(used: u8, weights: [i8; 8]) -> __m128i {
     let weights = _mm_cvtsi64_si128(transmute!(weights));
-    // The table has one entry for each byte.
-    let places = EXPANSIONS
-        .get(usize::from(used))
-        .copied()
-        .unwrap_or_default();
-    let places = _mm_cvtsi64_si128(transmute!(places));
+    let places = _mm_cvtsi64_si128(transmute!(expansion(used)));
     _mm_shuffle_epi8(weights, places)
 }
 

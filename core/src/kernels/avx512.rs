@@ -15,7 +15,7 @@ use super::portable;
 use super::runs::{Ends, FINISH, GRAM, PLACES, RUNS, STEP};
 use super::x86::bits as seldom_counted_bits;
 use crate::barrier::wipe;
-use crate::checked::{chunk_size, part_mut};
+use crate::checked::{chunk_size, part, part_mut};
 use crate::laplace::gaussian::{self, fill_exponentials_here};
 use crate::pack::format::BOUNDARIES;
 
@@ -60,7 +60,7 @@ pub(super) fn add_features(
             for (start, sums) in (0..bytes).step_by(4).zip(sums.as_chunks_mut().0) {
                 let used = word(bitmap, start, cmp::min(bytes, start + 4)) as u32;
                 add_words(sums, expand(used, left, times));
-                left = left.get(used.count_ones() as usize..).unwrap_or_default();
+                left = part(left, used.count_ones() as usize..);
             }
         },
     )
@@ -200,9 +200,12 @@ fn add_tiles<const N: usize>(
 /// The sentences, `S` of them; the first one replaces missing ones.
 #[inline(always)]
 fn all<'a, const N: usize, const S: usize>(sentences: &[&'a [i16]]) -> [&'a [[i16; 32]; N]; S] {
-    let chunks = |x: &'a [i16]| x.as_chunks().0.first_chunk().unwrap_or(&[[0; 32]; N]);
-    let first = sentences.first().copied().unwrap_or_default();
-    array::from_fn(|number| chunks(sentences.get(number).copied().unwrap_or(first)))
+    array::from_fn(|number| {
+        let sentence = sentences.get(number).or(sentences.first());
+        let chunks = sentence.and_then(|x| x.as_chunks().0.first_chunk());
+        debug_assert!(chunks.is_some(), "a sentence of fewer coordinates");
+        chunks.unwrap_or(&[[0; 32]; N])
+    })
 }
 
 /// 32·`N` entries from `start` on of the first `R` rows. The first row replaces missing ones.
@@ -424,11 +427,9 @@ fn eight_reached(boundaries: &[I32; BOUNDARIES], inputs: __m512i) -> __m512i {
     };
     let three = |place, a, b, c, by| more(more(more(place, a, by), b, by), c, by);
     // Three boundaries each time, so that few comparisons wait for others.
-    let one = |number: usize| {
-        let boundary = boundaries.get(number).copied().unwrap_or_default();
-        _mm512_set1_epi32(boundary.get())
-    };
-    let place = three(_mm512_setzero_si512(), one(63), one(127), one(191), 4);
+    let all = |boundary: I32| _mm512_set1_epi32(boundary.get());
+    let [a, b, c] = [boundaries[63], boundaries[127], boundaries[191]].map(all);
+    let place = three(_mm512_setzero_si512(), a, b, c, 4);
     let after = |more| {
         let place = _mm512_add_epi32(place, _mm512_set1_epi32(more));
         _mm512_permutexvar_epi32(place, sixteenth)

@@ -244,7 +244,7 @@ pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
 /// 0.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 #[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
-pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
+static EXPANSIONS: [[u8; 8]; 256] = {
     let mut places = [[128; 8]; 256];
     let mut byte = 0;
     while byte < places.len() {
@@ -262,10 +262,30 @@ pub(super) static EXPANSIONS: [[u8; 8]; 256] = {
     places
 };
 
+/// The entry of [`EXPANSIONS`] for a byte.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "the table has an entry for each byte"
+)]
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+pub(super) fn expansion(byte: u8) -> [u8; 8] {
+    EXPANSIONS[usize::from(byte)]
+}
+
+/// Eight weights from `start` on, of few. A `start` beyond the last eight is a bug.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+pub(super) fn eight_weights(weights: &[i8; 32], start: usize) -> [i8; 8] {
+    let eight = weights.get(start..).and_then(<[i8]>::first_chunk);
+    debug_assert!(eight.is_some(), "weights of more than 32 candidates");
+    *eight.unwrap_or(&[0; 8])
+}
+
 /// Eight bytes from `start`, with zeroes from `end` on.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let rest = bytes.get(start..).unwrap_or_default();
+    let rest = part(bytes, start..);
     let count = cmp::min(end.saturating_sub(start), 8);
     match rest.first_chunk() {
         // Reads all eight and masks the rest, because the length of a loop is unpredictable.

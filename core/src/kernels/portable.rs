@@ -10,9 +10,7 @@ use super::limits::WIDTH;
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use super::runs::{Ends, GRAM, PLACES, RUNS, finish, step};
 use crate::barrier::{opaque, wipe};
-#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
-use crate::checked;
-use crate::checked::chunk_size;
+use crate::checked::{chunk_size, part, part_mut};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 #[cfg(not(undertone_kernels = "dsp"))]
 use crate::integers::lane_min;
@@ -115,10 +113,10 @@ pub(super) fn add_products(
 ) {
     // Not zipped with the rows of sums, which would leave a division that can panic.
     for (number, row) in matrix.chunks_exact(chunk_size(width)).enumerate() {
-        let sums = sums.get_mut(number * room..).unwrap_or_default();
-        let row = row.get(start..).unwrap_or_default();
+        let sums = part_mut(sums, number * room..);
+        let row = part(row, start..);
         for (sum, x) in sums.iter_mut().zip(sentences) {
-            *sum += dot(row.get(..x.len()).unwrap_or_default(), x);
+            *sum += dot(part(row, ..x.len()), x);
         }
     }
 }
@@ -151,7 +149,7 @@ pub(super) fn in_fours<const N: usize>(
                 _ => continue,
             };
             for ((sentence, products), x) in (first..).zip(products).zip(pair) {
-                let sums = sums.get_mut(sentence..).unwrap_or_default();
+                let sums = part_mut(sums, sentence..);
                 for (sum, product) in sums.iter_mut().step_by(chunk_size(room)).zip(products) {
                     *sum += product;
                 }
@@ -176,9 +174,9 @@ pub(super) fn rows_of<T, const R: usize>(
     start: usize,
     length: usize,
 ) -> [&[T]; R] {
-    let matrix = matrix.get(start..).unwrap_or_default();
+    let matrix = part(matrix, start..);
     let row = |number: usize| matrix.get(number * width..number * width + length);
-    let first = row(0).unwrap_or_default();
+    let first = part(matrix, ..length);
     core::array::from_fn(|number| row(number).unwrap_or(first))
 }
 
@@ -278,8 +276,8 @@ pub(super) fn in_step<'w, 'r, const N: usize, W, R>(
     read: &'r [R],
 ) -> ((&'w mut [[W; N]], &'w mut [W]), (&'r [[R; N]], &'r [R])) {
     let both = core::cmp::min(written.len(), read.len());
-    let written = checked::part_mut(written, ..both);
-    let read = checked::part(read, ..both);
+    let written = part_mut(written, ..both);
+    let read = part(read, ..both);
     (written.as_chunks_mut(), read.as_chunks())
 }
 
@@ -299,7 +297,7 @@ pub(super) fn in_chunks<const N: usize>(
     if rest.is_empty() {
         return;
     }
-    let depths = checked::part_mut(depths, chunks.len() * N..);
+    let depths = part_mut(depths, chunks.len() * N..);
     let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
     for ((to, from), (code, public)) in last_depths
         .iter_mut()

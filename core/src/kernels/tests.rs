@@ -8,8 +8,7 @@ use zerocopy::little_endian::{I16, I32};
 
 use super::runs::{Ends, GRAM, RUNS, finish, step};
 use super::{
-    BLOCK, Backend, BackendUnavailable, Boundaries, GROUP, Length, SPAN, Sums, VECTORS, WIDTH,
-    fits, portable,
+    BLOCK, Backend, Boundaries, GROUP, Length, SPAN, Sums, VECTORS, WIDTH, fits, portable,
 };
 use crate::laplace::{Laplace, Sensitivity};
 use crate::pack::format::BOUNDARIES;
@@ -84,38 +83,6 @@ fn coordinates(rng: &mut PublicRng, len: usize) -> Vec<i16> {
 
 fn slices(sentences: &[Vec<i16>]) -> Vec<&[i16]> {
     sentences.iter().map(|x| &x[..]).collect()
-}
-
-#[test]
-fn available_backends_have_names() {
-    let best = Backend::best();
-    assert_eq!(Backend::available().next(), Some(best));
-    assert_eq!(Backend::available().last(), Some(Backend::PORTABLE));
-    for backend in Backend::available() {
-        assert_eq!(Backend::named(backend.name()), Ok(backend));
-    }
-    for name in ["", "avx", "AVX2", "portable ", "neon", "avx2", "avx512"] {
-        let there = Backend::available().any(|backend| backend.name() == name);
-        assert_eq!(Backend::named(name).is_ok(), there, "{name}");
-    }
-    let message = std::format!("{BackendUnavailable}");
-    assert!(message.ends_with(" portable"), "{message}");
-}
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn the_best_backend_uses_all_instructions() {
-    if cfg!(undertone_backend = "portable") {
-        assert_eq!(Backend::best(), Backend::PORTABLE);
-        return;
-    }
-    macro_rules! has {
-        ($($feature:tt)*) => { true $(&& std::is_x86_feature_detected!($feature))* };
-    }
-    let avx512 = has!("avx512bw" "avx512dq" "avx512vbmi" "avx512vnni" "avx512bitalg" "gfni"
-        "avx512vbmi2" "avx512vpopcntdq");
-    assert_eq!(Backend::named("avx512").is_ok(), avx512);
-    assert_eq!(Backend::named("avx2").is_ok(), has!("avx2"));
 }
 
 /// Words of any length, whose runs are hashed as they are written.

@@ -71,20 +71,3 @@ pub(super) fn grid_exponent(
     }
     exponent
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sensitivities_have_limits_and_are_written_rounded_up() {
-        use std::string::ToString;
-        assert_eq!(Sensitivity::ONE.to_string(), "1.000000");
-        assert_eq!(Sensitivity((1 << 32) + 1).to_string(), "1.000001");
-        assert_eq!(Sensitivity::MAX.to_string(), "4096.000000");
-        assert_eq!(Sensitivity::MIN.to_string(), "0.000245");
-        for units in [0, (1 << 20) - 1, (1 << 44) + 1, u64::MAX] {
-            assert_eq!(Sensitivity::from_units(units), None, "{units}");
-        }
-    }
-}
