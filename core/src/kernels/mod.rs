@@ -345,7 +345,8 @@ impl Backend {
         sums: &mut [i64],
         room: usize,
     ) {
-        let within = cmp::min(WIDTH, width.saturating_sub(start));
+        let start = cmp::min(start, width);
+        let within = cmp::min(WIDTH, width - start);
         let mut group = [Default::default(); GROUP];
         for (x, sentence) in group.iter_mut().zip(sentences) {
             *x = sentence.get(..within).unwrap_or(sentence);
