@@ -1,6 +1,7 @@
-//! A ledger on a real disk: two processes, a process that is killed, and the command line.
+//! A ledger on a real disk: two processes, a killed process, and the command line.
 //!
-//! Chance: false alarm none, miss none. Kills come at any time, and those of `killed_processes…` after 108 grants at least.
+//! Chance: false alarm none, miss none. Kills come at any time; the kills of `killed_processes…`
+//! come after at least 108 grants in total.
 
 mod common;
 
@@ -19,10 +20,10 @@ use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::LedgerError;
 use undertone_core::unit::Unit;
 
-/// Names the ledger of [`spends_until_it_is_killed`].
+/// Environment variable with the path of the ledger of [`spends_until_it_is_killed`].
 const LEDGER: &str = "UNDERTONE_TEST_LEDGER";
 
-/// One test at a time: between fork and exec, a process that is being started holds the locks of this one.
+/// Runs one test at a time: between fork and exec, a child process holds the locks of this one.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -33,8 +34,8 @@ fn epsilon(text: &str) -> Epsilon {
     text.parse().expect("an epsilon")
 }
 
-/// Not a test but what [`child`] starts: says that the ledger is open, then spends micro-units and says so
-/// after each.
+/// Body of the process that [`child`] starts, not a test: prints that the ledger is open, then
+/// spends micro-units and prints a line for each grant.
 #[test]
 fn spends_until_it_is_killed() {
     let Some(path) = std::env::var_os(LEDGER) else {
@@ -52,7 +53,7 @@ fn spends_until_it_is_killed() {
     }
 }
 
-/// This program, as a process of its own.
+/// Starts this program as a child process.
 fn child(path: &Path) -> Child {
     Command::new(std::env::current_exe().expect("a program"))
         .args(["--exact", "spends_until_it_is_killed", "--nocapture"])
@@ -63,7 +64,8 @@ fn child(path: &Path) -> Child {
         .expect("the program runs")
 }
 
-/// Kills the child after so many lines and so long, and returns how many micro-units it said were granted.
+/// Kills the child after `lines` lines and then `pause`. Returns the micro-units that it reported
+/// as granted.
 fn kill_after(mut child: Child, lines: usize, pause: Duration) -> u64 {
     let mut reader = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
@@ -74,10 +76,9 @@ fn kill_after(mut child: Child, lines: usize, pause: Duration) -> u64 {
         text += &line;
     }
     thread::sleep(pause);
-    // SIGKILL.
     child.kill().expect("it runs");
     child.wait().expect("it is gone");
-    // What it had said before.
+    // Lines that the child wrote before the kill.
     for line in reader.lines() {
         text += &line.expect("text");
         text.push('\n');
@@ -92,7 +93,7 @@ fn killed_processes_leave_a_ledger_that_knows_every_grant() {
     let path = folder.path().join("a.ledger");
     let mut said = 0;
     for round in 0..20 {
-        // Sometimes before it is open, sometimes later.
+        // Some kills come before the ledger is open, others later.
         let lines = [0, 0, 1, 2, 7, 30][round % 6];
         let pause = Duration::from_micros(300 * (round as u64 % 11));
         said += kill_after(child(&path), lines, pause);
@@ -100,7 +101,7 @@ fn killed_processes_leave_a_ledger_that_knows_every_grant() {
             .expect("a whole ledger");
         let spent = u64::from(Epsilon::MAX.micro()) - ledger.remaining(1).expect("this window");
         assert!(spent >= said, "{spent} known, {said} granted");
-        // The one that was being written when the process was killed, each time.
+        // Each kill may add the one grant that was being written.
         assert!(
             spent <= said + round as u64 + 1,
             "{spent} known, {said} granted"
@@ -130,7 +131,7 @@ fn one_process_at_a_time() {
         error.to_string().contains("in use by another process"),
         "{error}"
     );
-    // The lock goes with the process, however it ends.
+    // The system frees the lock when the process ends, for whatever reason.
     drop(reader);
     first.kill().unwrap();
     first.wait().unwrap();
@@ -144,7 +145,8 @@ fn one_process_at_a_time() {
     LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).expect("unlocked");
 }
 
-/// Many at once where no ledger is: one file is made, and all who got in spend of it.
+/// Processes that create the same ledger at once: one file is made, and all that open it spend from
+/// it.
 #[test]
 fn ledgers_made_at_once_are_one() {
     let _alone = alone();
@@ -219,7 +221,7 @@ fn files_that_are_no_ledger_stay_as_they_are() {
         Err(Cause::Io { .. })
     ));
 
-    // Changed under its hands, as no process can that asks for the lock.
+    // The file changes while it is open and locked, by a program that ignores the lock.
     fs::write(&path, &good).unwrap();
     let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap();
     let mut changed = good.clone();
@@ -248,7 +250,7 @@ fn lines(path: &Path) -> usize {
     fs::read_to_string(path).unwrap().lines().count()
 }
 
-/// Arguments of a run with a ledger.
+/// Arguments of `privatize`, with a ledger if there is a budget.
 fn run<'a>(budget: Option<&'a str>, epsilon: &'a str) -> Vec<&'a str> {
     let mut arguments = vec![
         "privatize",
@@ -270,11 +272,11 @@ fn run<'a>(budget: Option<&'a str>, epsilon: &'a str) -> Vec<&'a str> {
 #[test]
 fn privatize_spends_a_budget_for_each_day() {
     let _alone = alone();
-    // Midnight makes a new window, in which the first three would be released again.
+    // Midnight starts a new window, which would release the first three documents again.
     within_a_day(a_budget_for_each_day);
 }
 
-/// What the command says of a ledger of 3.5, of which 3 is spent on this day.
+/// Checks what `ledger` prints for a budget of 3.5 of which 3 is spent on this day.
 fn shows_what_is_left(folder: &Path, day: u64) {
     let before = fs::read(folder.join("day.ledger")).unwrap();
     let shown = succeed(folder, &["ledger", "day.ledger"]);
@@ -319,7 +321,7 @@ fn a_budget_for_each_day(day: u64) {
         folder,
         &["pack", "--corpus", "texts.tsv", "--out", "a.pack"],
     );
-    // Each needs the other.
+    // `--ledger` and `--budget` require each other.
     let alone = run(None, "1");
     refused(&undertone(folder, &alone), &alone, &["--budget"]);
     let alone = [&run(None, "1")[..9], &["--budget", "3"]].concat();
@@ -338,7 +340,7 @@ fn a_budget_for_each_day(day: u64) {
     let output = undertone(folder, &arguments);
     refused(&output, &arguments, &parts);
     assert_eq!(output.status.code(), Some(4), "the budget is used up");
-    // What was paid for is where the user looks for it, and the next run goes on from a file of its own.
+    // Paid releases are in the output, and the next run resumes from a partial file of its own.
     assert_eq!(lines(&folder.join("r.jsonl")), 3);
     let partial = common::partial(folder, "r.jsonl").expect("three lines");
     assert_eq!(lines(&partial), 3);
@@ -351,7 +353,7 @@ fn a_budget_for_each_day(day: u64) {
     refused(&output, &arguments, &parts);
     assert_eq!(output.status.code(), Some(4));
     assert_eq!(lines(&folder.join("r.jsonl")), 3);
-    // No day is enough.
+    // One document costs more than the budget of any day.
     let never = run(Some("0.5"), "1");
     let output = undertone(folder, &never);
     refused(
@@ -376,12 +378,13 @@ fn a_budget_for_each_day(day: u64) {
         &["in use by another process"],
     );
     drop(held);
-    // Another promise has another ledger.
+    // A ledger is for one unit of privacy; another unit requires another ledger.
     let sentence = [&arguments[..], &["--rule", "permute-and-flip"]].concat();
     let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
     refused(&undertone(folder, &sentence), &sentence, &parts);
     shows_what_is_left(folder, day);
-    // What was paid for is not removed for another run; where it is out of the way, all is released anew.
+    // Paid releases are never deleted for another run. Once the user moves them away, all documents
+    // are released anew.
     let smaller = run(Some("3.5"), "0.1");
     let name = partial.file_name().unwrap().to_str().unwrap();
     refuse(folder, &smaller, &[name, "move the file away"]);
@@ -400,7 +403,7 @@ fn a_budget_for_each_day(day: u64) {
     assert_eq!(ledger.remaining(day).unwrap(), 0);
 }
 
-/// What a smaller --limit takes was paid for, and what it leaves, too.
+/// The releases inside a smaller --limit were paid for, and so were those beyond it.
 #[test]
 fn a_smaller_limit_spends_nothing() {
     let _alone = alone();
@@ -496,7 +499,7 @@ fn is_recreated(day: u64) {
         assert_eq!(ledger.remaining(day).unwrap(), 0);
         assert_eq!(ledger.remaining(day + 1).unwrap(), 10_000_000);
     };
-    // One that is lost, emptied, cut, damaged, or as it was.
+    // A ledger that is lost, empty, cut, damaged or whole.
     is_spent();
     let whole = fs::read(&path).unwrap();
     let mut damaged = whole.clone();
@@ -514,7 +517,7 @@ fn is_recreated(day: u64) {
         }
         is_spent();
     }
-    // What is no ledger is not overwritten, however long it is.
+    // A file that is no ledger is never overwritten, whatever its length.
     for bytes in [
         &b"soup\nsalt\n"[..],
         &[7; 128],
@@ -540,7 +543,7 @@ fn is_recreated(day: u64) {
     );
     let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
     assert!(open.to_string().contains("these are 5000"), "{open}");
-    // A clock that was ahead left a ledger of a later day, which refuses today and can be recreated.
+    // A clock that was ahead left a ledger of a later day: it refuses today and can be recreated.
     fs::remove_file(&path).unwrap();
     let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
     let _grant = later.spend(epsilon("10"), day + 3).unwrap();
@@ -551,7 +554,7 @@ fn is_recreated(day: u64) {
     is_spent();
     let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();
     assert!(!notes.contains("was of day"), "{notes}");
-    // Pipes are refused, not waited for.
+    // Pipes are refused; opening one would wait for ever.
     #[cfg(unix)]
     {
         fs::remove_file(&path).unwrap();
@@ -599,7 +602,7 @@ fn bags_of_a_budget(day: u64) {
     assert_eq!(bags("1.4", 3).status.code(), Some(1), "a bag costs 1.5");
     assert!(!folder.join("day.ledger").exists());
     for _ in 0..2 {
-        // Three bags of 1.5, and then the same three.
+        // The budget pays for three bags of 1.5; the second run prints the same three.
         assert_eq!(bags("5", 3).status.code(), Some(4));
         assert_eq!(lines(&folder.join("b.jsonl")), 3);
     }

@@ -1,10 +1,11 @@
 //! Memory that does not grow with the corpus.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all memory:: -- --nocapture` prints the table at 1, 10
-//! and 100 times a corpus; without it at 1 and 10 times a small one.
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all memory:: -- --nocapture`
+//! prints the table at 1, 10 and 100 times a corpus. Without the variable the test runs at 1 and 10
+//! times a small corpus.
 //!
-//! Chance: false alarm none, miss none. Peaks vary by less than 1 MiB from run to run. Limits are 9 MiB away and more, and
-//! what grows takes 100 MiB.
+//! Chance: false alarm none, miss none. Peaks vary by less than 1 MiB from run to run. Limits are
+//! at least 9 MiB away, and a growing command takes 100 MiB more.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -17,22 +18,23 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::demo;
 
-/// What a command may take more for ten times the corpus, in KiB: threads and allocators are not the same
-/// each time, and of each document some bytes stay.
+/// Growth allowed for ten times the corpus, in KiB: threads and allocators vary from run to run,
+/// and each document leaves a few bytes.
 const SLACK: u64 = 12 << 10;
 
-/// What k-means takes besides, in KiB: two copies of the means of at most 32,768 documents, of 128 coordinates.
+/// Additional memory of k-means, in KiB: two copies of the means of at most 32,768 documents, of
+/// 128 coordinates each.
 const SAMPLE: u64 = (2 * 32_768 * 128 * 4) >> 10;
 
-/// Runs a command and prints its peak memory in KiB, as the kernel tells the process that waits for it. Calling
-/// wait4 takes unsafe code in Rust.
+/// Python program that runs a command and prints its peak memory in KiB from `wait4`, which would
+/// require unsafe code in Rust.
 const PEAK: &str = "import os, sys
 child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(child, 0)
 print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status) & 255)";
 
-/// Whether it succeeded, and its peak memory in KiB.
+/// Runs a command. Returns whether it succeeded, and its peak memory in KiB.
 fn peak(folder: &Path, arguments: &[&str]) -> (bool, u64) {
     let output = Command::new("python3")
         .args(["-c", PEAK, env!("CARGO_BIN_EXE_undertone")])
@@ -59,7 +61,7 @@ fn can_measure() -> bool {
     can
 }
 
-/// The demo's documents, over and over with new ids.
+/// Writes the demo's documents repeatedly, with new ids.
 fn write_corpus(path: &Path, documents: usize) {
     let texts = demo::corpus(1);
     let mut file = BufWriter::new(File::create(path).unwrap());
@@ -160,7 +162,7 @@ fn memory_does_not_grow_with_the_corpus() {
     }
 }
 
-/// A few times the longest line that is read, whatever the line is.
+/// Memory is at most a few times the longest accepted line, whatever the length of the line.
 #[test]
 fn memory_does_not_grow_with_a_line() {
     if !can_measure() {
@@ -172,7 +174,7 @@ fn memory_does_not_grow_with_a_line() {
     succeed(folder, &["pack", "--corpus", "c.jsonl", "--out", "a.pack"]);
     let mut member = GzEncoder::new(Vec::new(), Compression::best());
     member.write_all(&vec![b'x'; 16 << 20]).unwrap();
-    // Ten GB.
+    // Decompresses to 10 GB.
     fs::write(
         folder.join("bomb.tsv.gz"),
         member.finish().unwrap().repeat(640),

@@ -1,5 +1,5 @@
-//! Libraries that are not ONNX Runtime, or too old. A program of its own, because a process loads one
-//! library for good, and here none may be loaded.
+//! Libraries that are not ONNX Runtime, or are too old. A test program of its own, because a
+//! process loads one library for good, and none may be loaded here.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn library(folder: &Path, name: &str, source: &str) -> PathBuf {
     library
 }
 
-/// A library that has ONNX Runtime's entry point and says it is `version`, but has no functions.
+/// A library with ONNX Runtime's entry point that reports `version`, but has no functions.
 fn pretender(folder: &Path, name: &str, version: &str) -> PathBuf {
     let source = r#"
         #[repr(C)]
@@ -58,7 +58,7 @@ fn says_what_is_wrong_with_a_library_and_what_is_wanted() {
         (text, "text.so"),
         (library(folder, "other.so", "//! Empty."), "OrtGetApiBase"),
         (pretender(folder, "old.so", "1.16.3"), "1.16.3"),
-        // Last: `ort` keeps a library whose version it accepted.
+        // This case is last because `ort` keeps a library whose version it accepted.
         (pretender(folder, "new.so", "1.99.0"), "does not behave"),
     ];
     for (path, reason) in cases {
@@ -87,7 +87,7 @@ fn says_what_is_wrong_with_a_library_and_what_is_wanted() {
 
 #[test]
 fn the_option_goes_before_the_variable_and_an_empty_path_counts_as_absent() {
-    // Variables are set for a child process: this program, running this test.
+    // Environment variables are set for a child process, which is this program with this test.
     const CHILD: &str = "UNDERTONE_TEST_CHILD";
     if let Some(expected) = env::var_os(CHILD) {
         let by_variable = match expected.to_str().unwrap() {

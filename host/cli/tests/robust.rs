@@ -1,11 +1,12 @@
-//! Interruptions: processes that are killed, disks that are full, outputs that cannot be written, corpora
-//! with bad lines. Everything through the command line, as a user has it.
+//! Interruptions through the command line: killed processes, full disks, outputs that cannot be
+//! written, corpora with bad lines.
 //!
-//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all robust:: -- --nocapture` kills hundreds of times;
-//! without it a few times. Where and when to kill is drawn from the seed 1, in the long form from the clock, or from
-//! `UNDERTONE_SEED`.
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone-cli --test all robust:: -- --nocapture`
+//! kills hundreds of times; without the variable a few times. The seed draws where and when to
+//! kill: it is `UNDERTONE_SEED`, or else 1, or the clock in the long form.
 //!
-//! Chance: false alarm none, miss none. A run that is killed at any moment, or never, must end as if undisturbed.
+//! Chance: false alarm none, miss none. A run that is killed at any moment, or never, must end as
+//! if undisturbed.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::unit::Unit;
 
-/// Says where and when to kill.
+/// Draws where and when to kill.
 struct Dice(PublicRng);
 
 impl Dice {
@@ -53,11 +54,11 @@ impl Dice {
 }
 
 const DOCUMENTS: usize = 60;
-/// Of `--budget 900`.
+/// `--budget 900` in micro-units.
 const LEDGER_BUDGET: u64 = 900_000_000;
 const EPSILON: u64 = 2_000_000;
 
-/// Inputs for all commands. The neural encoder knows two words.
+/// Inputs of all commands. The vocabulary of the neural encoder has two words.
 fn inputs() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -114,7 +115,8 @@ fn private_run(out: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A command that ends with its output, all its outputs, and whether they are the same each time.
+/// A command whose last argument is its output, with all its outputs. `fixed`: they are the same
+/// bytes each time.
 struct Job {
     name: &'static str,
     arguments: Vec<&'static str>,
@@ -237,7 +239,7 @@ impl Job {
             .collect()
     }
 
-    /// Undisturbed: the outputs, and how long it takes.
+    /// Runs the job without a kill. Returns its outputs and the time it took.
     fn undisturbed(&self, folder: &Path) -> (Files, Duration) {
         let start = Instant::now();
         succeed(folder, &self.arguments);
@@ -265,7 +267,7 @@ impl Job {
             .unwrap()
     }
 
-    /// The whole lines of released text that an interruption left.
+    /// Whole lines of releases that an interruption left.
     fn left(&self, folder: &Path) -> Vec<u8> {
         let left = partial(folder, "o.jsonl").map(|path| fs::read(path).unwrap());
         let mut left = left.unwrap_or_default();
@@ -277,7 +279,7 @@ impl Job {
         left
     }
 
-    /// After a kill: each output is as it was, or as it is to be.
+    /// Checks after a kill that each output is either the old one or the complete new one.
     fn check_killed(&self, folder: &Path, before: &Files, expected: &Files) {
         for (path, bytes) in self.read(folder) {
             if path.ends_with("day.ledger") {
@@ -297,7 +299,8 @@ impl Job {
         }
     }
 
-    /// After the rerun: the outputs are those of an undisturbed run, and nothing else is there.
+    /// Checks after the rerun that the outputs are those of an undisturbed run, without any other
+    /// file.
     fn check_done(&self, folder: &Path, inputs: &[PathBuf], expected: &Files, left: &[u8]) {
         let files = self.read(folder);
         if self.fixed {
@@ -318,7 +321,7 @@ impl Job {
     }
 }
 
-/// The number of lines, if each is a release at ε = 2 for the document of its place.
+/// Number of lines, if each is a release at ε = 2 for the document at its position.
 fn releases(bytes: &[u8]) -> Option<usize> {
     let mut count = 0;
     for line in str::from_utf8(bytes).ok()?.split_inclusive('\n') {
@@ -336,8 +339,8 @@ fn releases(bytes: &[u8]) -> Option<usize> {
     Some(count)
 }
 
-/// What the ledger says was spent on this day. It is read without its lock: a child that another test starts would hold
-/// that, too, for the moment before it is another program.
+/// Micro-units that the ledger counts as spent on this day. Reads the file without its lock,
+/// because a child process of another test holds the lock between fork and exec.
 fn spent(folder: &Path, day: u64) -> u64 {
     let path = folder.join("day.ledger");
     if !path.exists() {
@@ -352,8 +355,8 @@ fn count_lines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Interrupts a job so many times, then runs it to its end. `run` says which signal ended it, if one did.
-/// Returns how many did.
+/// Interrupts a job `times` times, then runs it to its end. `run` returns the signal that ended it,
+/// if any. Returns the number of runs that a signal ended.
 fn disturb(
     job: &Job,
     folder: &Path,
@@ -375,7 +378,7 @@ fn disturb(
         hits += usize::from(run().is_some());
         job.check_killed(folder, &before, expected);
         let now = job.left(folder);
-        // What is released stays. If nothing is left, nothing was there, or the run was over.
+        // Released lines stay. None are left if there were none before, or if the run had finished.
         assert!(
             now.starts_with(&left) || now.is_empty(),
             "{}: a release was drawn again",
@@ -387,7 +390,7 @@ fn disturb(
         if job.has_ledger() && utc_day() == day {
             let (paid, lines) = (spent(folder, day), count_lines(&left));
             assert!(paid >= EPSILON * lines, "{paid} paid");
-            // Each kill loses one document at most; all of them are paid for if a run was over.
+            // Each kill loses at most one document. A finished run has paid for all documents.
             let most = (DOCUMENTS * over + hits) as u64 + lines;
             assert!(paid <= EPSILON * most, "{paid} paid for {lines} lines");
         }
@@ -395,7 +398,7 @@ fn disturb(
     succeed(folder, &job.arguments);
     job.check_done(folder, &inputs, expected, &left);
     if job.has_ledger() && utc_day() == day {
-        // An interruption loses what one document cost, at most.
+        // Each interruption loses at most the cost of one document.
         let paid = spent(folder, day);
         let documents = (DOCUMENTS * (over + 1) + hits) as u64;
         assert!(paid >= EPSILON * DOCUMENTS as u64, "{paid} paid");
@@ -415,7 +418,7 @@ fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
         let (expected, mut taken) = job.undisturbed(folder);
         let mut hits = 0;
         for round in 0..rounds {
-            // On a busy machine the first run says little.
+            // On a busy machine the time of the first run is a poor measure.
             if round % 8 == 7 {
                 taken = taken.min(job.undisturbed(folder).1);
             }
@@ -424,7 +427,8 @@ fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
             hits += disturb(&job, folder, &expected, (old, times), || {
                 let mut child = job.spawn(folder);
                 thread::sleep(taken.mul_f64(dice.below(1000) as f64 / 900.0));
-                // SIGINT and SIGTERM end a process as SIGKILL does: nothing catches them.
+                // SIGINT and SIGTERM end the process as SIGKILL does, because no handler catches
+                // them.
                 let signal = ["KILL", "KILL", "INT", "TERM"][dice.below(4) as usize];
                 let id = child.id().to_string();
                 let mut kill = Command::new("kill");
@@ -443,8 +447,8 @@ fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
     }
 }
 
-/// Not by a clock: the system kills the process with the byte that makes a file longer than so many, and
-/// what was written before that byte stays.
+/// Kills at a byte instead of a time: the system kills the process that writes past a length limit,
+/// and the bytes before it stay.
 #[test]
 fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
     let folder = inputs();
@@ -475,7 +479,8 @@ fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
     }
 }
 
-/// The public part of a run, and place and times of its input, name what is left of it.
+/// The name of a partial file is computed from the public arguments of the run, and the path and
+/// times of its input.
 #[test]
 fn what_is_left_is_for_the_same_command_and_the_same_input() {
     within_a_day(what_is_left);
@@ -507,7 +512,7 @@ fn what_is_left(day: u64) {
     };
     interrupt(folder, &own, "o.jsonl", 3000);
     assert!(run(&own));
-    // A larger --limit is no other run: its first documents are the same.
+    // A larger --limit counts as the same run, because its first documents are the same.
     let limited = [&own[..], &["--limit", "40"]].concat();
     let part = interrupt(folder, &limited, "o.jsonl", 3000);
     assert!(run(&own));
@@ -522,7 +527,7 @@ fn what_is_left(day: u64) {
         interrupt(folder, &own, "o.jsonl", 3000);
         assert!(!run(&[&own[..], other].concat()), "{other:?}");
     }
-    // With a ledger nothing is removed: it may be paid for.
+    // A run with a ledger deletes no partial file, because the ledger may have paid for it.
     let paid = [&own[..], &with_ledger].concat();
     succeed(folder, &paid);
     assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
@@ -535,11 +540,11 @@ fn what_is_left(day: u64) {
         refuse_other(&other);
         assert_eq!(spent(folder, day), before, "{part}");
     }
-    // Nor may what a ledger paid for be gone on with without it.
+    // A run without the ledger does not resume a run with it.
     interrupt(folder, &paid, "o.jsonl", 3000);
     assert!(!run(&own));
 
-    // Another text of the same number and id, in a file of the same length.
+    // Changes a text but not its number, id or the length of the file.
     interrupt(folder, &own, "o.jsonl", 3000);
     let text = fs::read_to_string(folder.join("private.tsv")).unwrap();
     fs::write(
@@ -548,12 +553,12 @@ fn what_is_left(day: u64) {
     )
     .unwrap();
     assert!(!run(&own));
-    // Another file under its name.
+    // Replaces the input by another file of the same name.
     interrupt(folder, &own, "o.jsonl", 3000);
     fs::write(folder.join("other.tsv"), &text).unwrap();
     fs::rename(folder.join("other.tsv"), folder.join("private.tsv")).unwrap();
     assert!(!run(&own));
-    // What is kept beside a release while it is made has no word of a text in it.
+    // The partial file has no word of a private text.
     interrupt(folder, &own, "o.jsonl", 3000);
     for path in names(folder) {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -567,7 +572,8 @@ fn what_is_left(day: u64) {
     }
 }
 
-/// Every command that writes refuses a pipe, and one that reads its input twice refuses that: it would wait for ever.
+/// Every command that writes refuses a pipe as output. A command that reads its input twice refuses
+/// a pipe as input: it would wait for ever.
 #[test]
 fn pipes_are_no_outputs_and_are_not_read_twice() {
     let folder = inputs();
@@ -582,7 +588,7 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
     let mut lines: Vec<Vec<&str>> = readers();
     lines.iter_mut().for_each(|line| line.push("pipe.tsv"));
     for line in lines {
-        // These count words in one go, so a pipe does; nobody writes to this one.
+        // These count words in one pass, so they accept a pipe; nothing writes to this one.
         if ["distil", "keywords", "vocabulary"].contains(&line[0]) {
             continue;
         }
@@ -617,7 +623,8 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
     }
 }
 
-/// A link stays, and what it leads to is written, there or not yet; an unfinished run waits beside that.
+/// A link as output stays a link, and its target is written even if it did not exist. The partial
+/// file of an unfinished run is beside the target.
 #[test]
 fn an_output_that_is_a_link_is_written_where_it_leads() {
     let folder = inputs();
@@ -637,7 +644,7 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let lines = fs::read_to_string(folder.join(target)).unwrap();
         assert!(lines.starts_with(&part) && lines.lines().count() == DOCUMENTS);
-        // Whole files, too.
+        // Outputs that are written in one go behave the same.
         succeed(folder, &whole_file());
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let words = fs::read_to_string(folder.join(target)).unwrap();
@@ -651,7 +658,7 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 
-/// As `private_run("o.jsonl")`, in the folder beside it.
+/// `private_run("o.jsonl")`, run from the folder `far`.
 fn private_run_in_far() -> Vec<&'static str> {
     "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv --out ../o.jsonl"
         .split(' ')
@@ -665,7 +672,7 @@ fn whole_file() -> Vec<&'static str> {
         .collect()
 }
 
-/// What only its owner may read stays so, in its unfinished part, too.
+/// Outputs and their partial files keep the permissions of the old output.
 #[test]
 fn an_output_keeps_its_permissions() {
     let folder = inputs();
@@ -686,7 +693,7 @@ fn an_output_keeps_its_permissions() {
     }
 }
 
-/// A command that is ended if it waits.
+/// Runs a command, and kills it if it waits for 600 seconds.
 fn bounded(folder: &Path, arguments: &[&str]) -> Output {
     Command::new("timeout")
         .arg("600")
@@ -698,7 +705,8 @@ fn bounded(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A link or a pipe with the name of unfinished output made a run spin for ever, write where the link leads, or wait.
+/// A link or a pipe with the name of a partial file made a run loop for ever, write to the target
+/// of the link, or wait.
 #[test]
 fn what_is_left_is_a_regular_file() {
     let folder = inputs();
@@ -723,7 +731,7 @@ fn what_is_left_is_a_regular_file() {
         assert!(!absent.exists(), "a dangling link was written through");
     }
     fs::remove_file(&left).unwrap();
-    // Of other runs, and parts of other outputs.
+    // Partial files of other runs and of other outputs.
     symlink(&absent, &other).unwrap();
     pipe(&folder.join(".o.jsonl.7-0.part"));
     succeed(folder, &own);
@@ -737,15 +745,15 @@ fn send(signal: &str, child: &Child) {
     assert!(status.unwrap().success());
 }
 
-/// What the system says a child does: `T` if it is stopped, `Z` if it is over.
+/// State of a child process in /proc: `T` if it is stopped, `Z` if it has ended.
 fn state(child: &Child) -> char {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-    // Behind the name of the program, which stands in parentheses.
+    // The state follows the name of the program, which is in parentheses.
     let (_, rest) = stat.rsplit_once(')').unwrap();
     rest.trim_start().chars().next().unwrap()
 }
 
-/// Whether a process has locked the file whose name ends so.
+/// Whether a process holds a lock on the file whose name ends with `end`.
 fn is_locked(folder: &Path, end: &str) -> bool {
     let there = names(folder);
     let found = there
@@ -757,7 +765,8 @@ fn is_locked(folder: &Path, end: &str) -> bool {
         .is_some_and(|file| locks.contains(&format!(":{} 0 EOF", file.ino())))
 }
 
-/// Two at once for one output: the second one is told, or the last one wins; never are they mixed.
+/// Two runs at once for one output: the second is refused, or the last one wins. Outputs are never
+/// mixed.
 #[test]
 fn two_runs_for_one_output_are_not_mixed() {
     let folder = inputs();
@@ -785,11 +794,11 @@ fn two_runs_for_one_output_are_not_mixed() {
             };
             if held && child.try_wait().unwrap().is_none() {
                 send("STOP", &child);
-                // Stopped before it was over?
+                // The signal takes effect after a moment.
                 while !matches!(state(&child), 'T' | 'Z') {
                     thread::sleep(Duration::from_millis(1));
                 }
-                // And not before it had locked its part.
+                // The child is stopped, and it has locked its partial file.
                 if is_locked(folder, beside) {
                     break (child, held);
                 }
@@ -819,7 +828,7 @@ fn two_runs_for_one_output_are_not_mixed() {
     }
 }
 
-/// Whether this system lets us mount: only then can a disk be full or read-only.
+/// Whether the tests may mount file systems, which full and read-only disks require.
 fn can_mount() -> bool {
     let mount = "mount -t tmpfs -o size=64k none /mnt";
     let status = Command::new("unshare")
@@ -833,7 +842,7 @@ fn can_mount() -> bool {
     can
 }
 
-/// Runs a command with `disk` as a read-only disk.
+/// Runs a command with a read-only file system at `disk`.
 fn mounted_read_only(folder: &Path, arguments: &[&str]) -> Output {
     let script = "mount -t tmpfs -o ro none disk && exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -843,7 +852,7 @@ fn mounted_read_only(folder: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Writes to a disk with 0, 1, 2 ... free pages, and again once there is room.
+/// Writes to a disk with 0, 1, 2 … free pages, and again after space is freed.
 #[test]
 fn a_full_disk_is_an_error_that_leaves_the_old_output() {
     if !can_mount() {
@@ -874,12 +883,12 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
             .sum();
-        // Enough for one of two outputs, too.
+        // One of the limits is enough for one of two outputs.
         let last = expected
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
             .max();
-        // Words that are drawn anew take some pages less, but not half of them.
+        // Drawn releases differ in length by a few pages, but by less than half.
         let room = if job.fixed { pages - 1 } else { pages / 2 };
         let mut failed = 0;
         for free in if soak() {
@@ -922,7 +931,8 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
                     assert_eq!(old, b"old\n", "{}: `{output}` of a full disk", job.name);
                 }
             }
-            // With room, the same command gives what it always does, and leaves nothing else.
+            // With enough space, the same command writes its usual outputs and leaves no other
+            // file.
             let done = folder.join("result/done");
             let there: Vec<PathBuf> = names(&done);
             assert_eq!(there.len(), job.outputs.len(), "{}: {there:?}", job.name);
@@ -938,7 +948,7 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
     }
 }
 
-/// As a full disk, without mounting: the system lets no file be longer, and says so.
+/// A full disk without mounting: the system limits the length of files and reports an error.
 #[test]
 fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
     let folder = inputs();
@@ -973,7 +983,8 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
                 job.name
             );
         }
-        // Whoever reads the old output reads it to its end: the new one takes its place and is not written into it.
+        // A reader of the old output can read it to its end: the new file replaces it and is not
+        // written into it.
         let readers: Vec<File> = job
             .outputs
             .iter()
@@ -1016,7 +1027,7 @@ fn places_that_cannot_be_written_are_named() {
             refuse(folder, &[rest, &[out.as_str()]].concat(), &parts);
         }
     }
-    // A lock that another user may not take, and a folder that is not ours.
+    // A lock file of another user, and a folder of another user.
     fs::create_dir(folder.join("locked")).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
@@ -1057,14 +1068,14 @@ fn places_that_cannot_be_written_are_named() {
     }
 }
 
-/// Audits write several files into a folder, which belong together.
+/// An audit writes several files into a folder; they are replaced together.
 #[test]
 fn a_report_is_replaced_as_a_whole() {
     let folder = inputs();
     let folder = folder.path();
     let audit = "audit a.pack --mechanism encoder --epsilon 1 --neighbours 100 --out";
     let audit: Vec<&str> = audit.split(' ').collect();
-    // Known before the work.
+    // Refused before the audit starts.
     for (out, part) in [
         ("vectors.txt", "File exists"),
         ("vectors.txt/o", "Not a directory"),
@@ -1091,7 +1102,7 @@ fn a_report_is_replaced_as_a_whole() {
     for file in &files {
         fs::write(file, "old").unwrap();
     }
-    // Room for no file, and for the smaller one.
+    // Limits too small for any file, and enough for the smaller file only.
     let smaller = *sizes.iter().min().unwrap();
     for bytes in [10, smaller + 1] {
         for killed in [false, true] {
@@ -1133,7 +1144,7 @@ fn a_report_is_replaced_as_a_whole() {
 fn nobody_listens() {
     let folder = inputs();
     let folder = folder.path();
-    // More than a pipe holds.
+    // More than the buffer of a pipe.
     let candidate = |number| Candidate {
         id: format!("candidate {number}"),
         label: None,
@@ -1183,7 +1194,7 @@ fn nobody_listens() {
         &["standard output", "No space left"],
     );
 
-    // Notes to nobody: the work is done.
+    // With nobody to read its notes, the command still completes.
     for job in jobs() {
         let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
             .args(&job.arguments)
@@ -1206,7 +1217,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Commands that read a corpus, without it.
+/// Commands that read a corpus, without the name of the corpus.
 fn readers() -> Vec<Vec<&'static str>> {
     [
         "encode --out o.st --corpus",
@@ -1222,8 +1233,8 @@ fn readers() -> Vec<Vec<&'static str>> {
     .to_vec()
 }
 
-/// Every command that reads documents refuses the same lines, by number, without quoting them, before
-/// anything is released.
+/// Every command that reads documents refuses the same lines by number, without quoting them,
+/// before it releases anything.
 #[test]
 fn bad_lines_are_refused_by_number_and_never_quoted() {
     let folder = inputs();
@@ -1268,11 +1279,11 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
         ("100 MB", &long, "longer than 16777216 bytes; split it"),
     ];
     for (what, line, message) in bad {
-        // A good line before and after it.
+        // There is a good line before and after the bad one.
         let bytes = [good.as_bytes(), b"\r\n", line, b"\n", good.as_bytes()].concat();
         fs::write(folder.join("bad.jsonl"), &bytes).unwrap();
         for reader in readers() {
-            // Once is enough for what takes long.
+            // Slow cases run with two commands only.
             if what == "100 MB" && reader[0] != "privatize" && reader[0] != "encode" && !soak() {
                 continue;
             }
@@ -1282,7 +1293,7 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
             assert!(!String::from_utf8_lossy(&said).contains("secret"), "{what}");
         }
     }
-    // Ten GB of one line in ten MB, and a file that is cut off.
+    // 10 GB in one line, compressed to 10 MB; then a file that is cut off.
     let member = gzip(&vec![b'x'; 16 << 20]);
     fs::write(folder.join("bad.tsv.gz"), member.repeat(640)).unwrap();
     refuse(
@@ -1324,7 +1335,7 @@ fn odd_lines_that_are_documents_are_read() {
         fs::remove_file(folder.join(out)).unwrap();
         for input in ["empty.jsonl", "blank.jsonl"] {
             let arguments = [&reader[..], &[input]].concat();
-            // No documents make an empty file, but no pack.
+            // Without documents these commands write an empty file; a pack cannot be made.
             match reader[0] {
                 "encode" | "privatize" | "obfuscate" | "vocabulary" => {
                     succeed(folder, &arguments);
@@ -1344,7 +1355,7 @@ fn other_files_with_bad_lines_are_refused_by_number() {
     let long = vec![b'x'; 100 << 20];
     let line = |bytes: &[u8]| [b"\xef\xbb\xbf".as_slice(), bytes].concat();
     let releases = fs::read(folder.join("releases.jsonl")).unwrap();
-    // A byte order mark, carriage returns and blank lines are no harm.
+    // A byte order mark, carriage returns and blank lines are ignored.
     let text = String::from_utf8(releases.clone())
         .unwrap()
         .replace('\n', "\r\n\r\n");
@@ -1375,7 +1386,7 @@ fn other_files_with_bad_lines_are_refused_by_number() {
             &decode("bad.jsonl", "bad.out"),
             &["`bad.jsonl`", "the first on line 1", part],
         );
-        // It does not stop the others.
+        // A bad line does not stop the good ones.
         fs::write(folder.join("bad.jsonl"), [&releases[..], bytes].concat()).unwrap();
         succeed(folder, &decode("bad.jsonl", "good.out"));
         assert!(read("good.out") == read("lf.out"));
@@ -1390,7 +1401,7 @@ fn other_files_with_bad_lines_are_refused_by_number() {
     ]
     .map(|line| line.split(' ').collect())
     .to_vec();
-    // Word vectors count such words instead.
+    // Readers of word vectors skip and count lines that are not UTF-8.
     let lists = &readers[2..];
     for (readers, bytes, part) in [
         (&readers[..], &long[..], "line 2: longer than 65536 bytes"),
@@ -1407,7 +1418,7 @@ fn other_files_with_bad_lines_are_refused_by_number() {
     }
 }
 
-/// Whatever is given for a pack, candidates or a text.
+/// Wrong files given as a pack, as candidates or as a text.
 #[test]
 fn other_files_are_refused_by_name() {
     let folder = inputs();
@@ -1452,7 +1463,7 @@ fn other_files_are_refused_by_name() {
             );
         }
     }
-    // A text may be anything.
+    // Any file can be a text.
     let line = "So it is. ".repeat(10 << 20);
     fs::write(folder.join("long"), line).unwrap();
     fs::write(folder.join("page"), "<html>The clinic called.</html>").unwrap();
