@@ -1,6 +1,7 @@
-//! `undertone audit` as a user runs it, without a device.
+//! `undertone audit` on the command line, without a built device.
 //!
-//! Chance: false alarm none, miss none. A device is waited for, for two minutes; those here have no entropy.
+//! Chance: false alarm none, miss none. The command waits two minutes for a device; the devices
+//! here are scripts without randomness.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,7 +16,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
     command
         .current_dir(folder)
-        // No device is found.
+        // No device is on this path.
         .env("PATH", folder)
         .args(arguments);
     command
@@ -85,15 +86,15 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     let csv = fs::read_to_string(out.join("checks.csv")).unwrap();
     let header = "mechanism,check,epsilon,method,claimed,measured,tried,passed,detail";
     assert_eq!(csv.lines().next(), Some(header));
-    // 4 of the encoder; tables, 2 of draws and 3 losses at 2 ε by 2 rules; 3 of levels; 3 of whole texts and of points at
-    // 2 ε.
+    // 4 checks of the encoder. 6 for each of 2 rules and 2 ε: the table, 2 of draws and 3 of
+    // losses. 3 of levels. 3 of whole texts and 3 of points for each of 2 ε.
     assert_eq!(csv.lines().count(), 1 + 4 + 6 * 4 + 3 + 2 * 3 * 2);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("replaced sentences, exact"));
     assert!(page.contains("the whole text is exchanged"));
     common::check_page(&page);
 
-    // Again, and nothing but the time is another: everything is drawn from the seed.
+    // A second run repeats all checks exactly, because the seed determines every draw.
     assert_eq!(audit(folder.path(), &arguments).status.code(), Some(0));
     assert_eq!(fs::read_to_string(out.join("checks.csv")).unwrap(), csv);
 }
@@ -105,7 +106,8 @@ fn what_cannot_be_audited_is_refused() {
     fs::write(here.join("text.pack"), "not a pack, only text").unwrap();
     fs::write(here.join("file"), "").unwrap();
     fs::create_dir_all(here.join("taken/report.html/inside")).unwrap();
-    // Broken packs, outputs and devices: 1; arguments that clap refuses: 2. Never 3, which says that a check failed.
+    // Broken packs, outputs and devices: 1. Arguments that clap refuses: 2. Never 3, the status of
+    // a failed check.
     for (status, arguments, parts) in [
         (
             1,
@@ -170,8 +172,8 @@ fn what_cannot_be_audited_is_refused() {
     }
 }
 
-/// A device that is a shell script. Another process writes it: while this one had it open to write, a child that
-/// another test starts would have, too, and nothing can be executed that somebody writes.
+/// A shell script as the device. Another process writes it: if this process had it open, a child of
+/// another test would inherit the file, and no file that is open for writing can be executed.
 fn device(folder: &Path, text: &str) {
     let candidates = succeed(folder, &["candidates", "demo.candidates.safetensors"]);
     let id = candidates
@@ -206,7 +208,7 @@ fn the_exit_status_tells_the_outcome() {
     assert_eq!(audit(here, &absent).status.code(), Some(1));
     assert_eq!(audit(here, &["demo.pack"]).status.code(), Some(2));
 
-    // Every coordinate of its vectors is 0: there is no noise.
+    // All coordinates of its vectors are 0, so there is no noise.
     device(
         here,
         r#"HELLO
@@ -242,7 +244,7 @@ done"#,
 #[test]
 fn people_are_told_that_a_silent_device_is_waited_for() {
     let folder = prepared();
-    // It ends with its input.
+    // The device ends at the end of its input.
     device(folder.path(), "HELLO\nwhile read -r line; do :; done");
     let arguments = [
         "audit",

@@ -1,6 +1,6 @@
 //! The command line, run as a user runs it.
 //!
-//! Chance: false alarm 10⁻¹², miss none. `text_becomes…` says why, and `of_messages…`.
+//! Chance: false alarm 10⁻¹², miss none. Comments in `text_becomes…` and `of_messages…` derive it.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -31,7 +31,7 @@ fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) 
     ]
 }
 
-/// A public and a private corpus, and a pack of the public one.
+/// Writes a public and a private corpus, and makes a pack of the public one.
 fn prepared() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let topics = [
@@ -146,8 +146,8 @@ fn text_becomes_releases_that_the_server_reads() {
         &["a.pack", "not a candidates file"],
     );
 
-    // Each run draws new releases. No probability is above e^0.01/4, so two runs give the same 30 releases with a
-    // probability below 10⁻¹⁷.
+    // Each run draws new releases. No outcome has a probability above e^0.01/4, so two runs give
+    // the same 30 releases with a probability below 10⁻¹⁷.
     let private = privatize("a.pack", "0.01", "private.tsv", "r.jsonl");
     succeed(folder, &private);
     let first = fs::read(folder.join("r.jsonl")).unwrap();
@@ -165,7 +165,8 @@ fn the_program_says_its_own_name() {
     );
 }
 
-/// A smaller --limit takes the first of the releases that are there: none is drawn again, and none is lost.
+/// A smaller --limit copies the first releases of the earlier run: none is drawn again, and none is
+/// lost.
 #[test]
 fn a_smaller_limit_takes_the_first_of_what_was_released() {
     let folder = prepared();
@@ -234,7 +235,7 @@ fn interrupted_releases_go_on_and_others_start_over() {
     assert_eq!(resumed.lines().count(), 30);
     assert_eq!(common::partial(folder, "r.jsonl"), None);
 
-    // Releases under another epsilon are not mixed in.
+    // Releases with another epsilon are not resumed.
     common::interrupt(folder, &ten, "r.jsonl", 1000);
     assert!(run("5").contains("starting over"));
     assert_eq!(common::partial(folder, "r.jsonl"), None);
@@ -279,7 +280,7 @@ fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
     succeed(folder, &to("undisturbed.pack"));
 
     let partial = folder.join("killed.pack.embeddings.partial");
-    // A record has 1560 bytes, of which there are 200.
+    // The file has 200 records of 1560 bytes.
     let status = limited(folder, 150_000, &to("killed.pack")).status();
     assert_eq!(status.unwrap().signal(), Some(SIGXFSZ));
     assert!(!folder.join("killed.pack").exists() && partial.exists());
@@ -290,12 +291,12 @@ fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
         output.status.success() && shown.contains("resuming: "),
         "{shown}"
     );
-    // Its speed is that of what it did itself.
+    // The speed counts only the sentences that this run encoded.
     assert!(shown.contains(" sentences; this run encoded "), "{shown}");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(read("killed.pack") == read("undisturbed.pack"));
     assert!(read("killed.candidates.safetensors") == read("undisturbed.candidates.safetensors"));
-    // The two outputs of each run, the corpus, and nothing else.
+    // The two outputs of each run and the corpus are the only files.
     assert_eq!(names(folder).len(), 5, "{:?}", names(folder));
 }
 
@@ -335,7 +336,7 @@ fn candidates_are_labels_clusters_or_documents() {
             &["--clusters", "5"],
             "scores      5 candidates",
         ),
-        // Nine different documents: there is nothing to make more clusters of.
+        // Nine different documents make at most nine clusters.
         ("unlabelled.jsonl", &[], "scores      9 candidates"),
         (
             "unlabelled.jsonl",
@@ -370,7 +371,7 @@ fn candidates_are_labels_clusters_or_documents() {
         let release = privatize("b.pack", "1", "private.tsv", "r.jsonl");
         let by_sentence = ["--rule", "permute-and-flip"];
         if how.contains(&"depth") {
-            // The promise is never weakened by itself.
+            // A run never chooses a weaker promise by default.
             refuse(
                 folder,
                 &release,
@@ -456,7 +457,7 @@ fn encode_writes_what_other_software_reads() {
     let offsets = tensors.tensor("offsets").unwrap();
     assert_eq!(offsets.shape(), [31]);
     let sentences = u64::from_le_bytes(offsets.data()[30 * 8..].try_into().unwrap());
-    // Ten documents each of 8, 9 and 10 sentences.
+    // There are ten documents each of 8, 9 and 10 sentences.
     assert_eq!(sentences, 270);
     assert_eq!(tensors.tensor("embeddings").unwrap().shape()[0], 270);
 }
@@ -559,7 +560,7 @@ fn wrong_encoders_are_refused_by_name() {
         refuse(folder, &arguments, parts);
     };
     with("no-such-folder", &["no-such-folder", "model.onnx"]);
-    // Its "blue" is infinite, which no program can compute with.
+    // The vector of "blue" has an infinite coordinate, which is an error.
     let tiny = write_encoder(folder, "tiny", &Model::default(), &fitting_tokenizer());
     fs::write(folder.join("blue.tsv"), "a\tRed red.\nb\tGreen blue.\n").unwrap();
     let encoder = tiny.to_str().unwrap();
@@ -575,7 +576,7 @@ fn wrong_encoders_are_refused_by_name() {
     let output = undertone(folder, &encode);
     refused(&output, &encode, &["NaN or infinity for sentence 1"]);
     assert!(!folder.join("e").exists());
-    // A lexicon of 16 coordinates.
+    // The lexicon of this pack has 16 coordinates.
     with(&golden_pack(), &["16 coordinates"]);
     fs::write(folder.join("text.pack"), "not a pack").unwrap();
     with("text.pack", &["text.pack", "not a usable pack"]);
@@ -636,7 +637,7 @@ fn releases_that_do_not_belong_are_refused_by_line() {
     );
 }
 
-/// Labels that some documents lack, or that are all the same, are no accident to pass over.
+/// Labels that are missing in some documents, or are all the same, are an error.
 #[test]
 fn labels_that_cannot_be_candidates_are_refused_by_line() {
     let folder = prepared();
@@ -697,7 +698,7 @@ fn labels_that_cannot_be_candidates_are_refused_by_line() {
     }
 }
 
-/// A device sums the scores of 12,800 candidates: a pack of more would be of no use.
+/// A device can sum the scores of at most 12,800 candidates, so a larger pack is of no use.
 #[test]
 fn packs_that_no_device_can_use_are_refused_before_the_work() {
     let folder = prepared();
@@ -705,7 +706,7 @@ fn packs_that_no_device_can_use_are_refused_before_the_work() {
     let lines: String = (0..=12_800).map(|n| format!("{n}\tSoup.\n")).collect();
     fs::write(folder.join("many.tsv"), &lines).unwrap();
     let pack = ["pack", "--corpus", "many.tsv", "--out", "b.pack"];
-    // The model would be asked for sentences that it does not know.
+    // Refused before the corpus is encoded.
     refuse(
         folder,
         &pack,
@@ -722,7 +723,7 @@ fn packs_that_no_device_can_use_are_refused_before_the_work() {
     );
 }
 
-/// The labels of another pack would be counted for those of this one.
+/// Labels of another pack are not taken for those of this one.
 #[test]
 fn a_pack_is_measured_with_its_own_candidates() {
     let folder = prepared();
@@ -750,7 +751,7 @@ fn a_pack_is_measured_with_its_own_candidates() {
     );
 }
 
-/// A number below the range is a number, and what is wrong with it is said.
+/// A number below the range is refused with the range, and not as an unknown option.
 #[test]
 fn negative_numbers_are_refused_by_their_range() {
     let folder = prepared();
@@ -786,7 +787,7 @@ fn negative_numbers_are_refused_by_their_range() {
     }
 }
 
-/// A mistyped name must not pass for a corpus without labels.
+/// A mistyped name of a field must not count as a corpus without labels.
 #[test]
 fn fields_that_no_document_has_are_refused() {
     let folder = prepared();
@@ -835,7 +836,7 @@ fn files_in_the_wrong_place_are_named_for_what_they_are() {
     }
 }
 
-/// What an option is for must be there, or somebody believes that it did something.
+/// An option without effect is an error, so that nobody relies on it.
 #[test]
 fn options_without_a_use_are_refused() {
     let folder = prepared();
@@ -893,7 +894,7 @@ fn lists_are_typed_with_commas_or_spaces() {
     }
 }
 
-/// Heads and recoders of the laboratory, or of any other program.
+/// Heads and recoders come from files of the laboratory or of any other program.
 #[test]
 fn heads_and_recoders_come_from_files() {
     let folder = prepared();
@@ -991,7 +992,7 @@ fn sizes_outside_their_range_are_refused() {
     }
 }
 
-/// A pack that is larger than was asked for would be noticed on the device.
+/// A pack is never larger than --size.
 #[test]
 fn packs_keep_to_their_size() {
     let folder = prepared();
@@ -1001,7 +1002,7 @@ fn packs_keep_to_their_size() {
             "--size 1500 --heads features",
             "no feature can be in the pack",
         ),
-        // Nothing is left of what would have been encoded, either.
+        // A size that leaves nothing for features is refused with the same message.
         ("--size 1 --heads features", "no feature can be in the pack"),
         (
             "--size 0",
@@ -1018,7 +1019,8 @@ fn packs_keep_to_their_size() {
     }
 }
 
-/// Every text stands there twice, and its words say nothing of its label: who has seen its double knows it all the same.
+/// Every text is in the corpus twice, and its words do not depend on its label, so only a copy of a
+/// held-out text in the training part can predict its label.
 #[test]
 fn documents_with_one_id_are_held_out_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -1057,7 +1059,7 @@ fn documents_with_one_id_are_held_out_together() {
 fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     let folder = prepared();
     let folder = folder.path();
-    // Where a rename would put a file in the place of something else.
+    // A rename would replace what is at these paths by a file.
     let socket = folder.join("socket");
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     for out in ["no-folder/b.pack", ".", "socket"] {
@@ -1148,12 +1150,12 @@ fn of_messages_only_the_author_s_words_count() {
         let line: serde_json::Value = serde_json::from_str(decoded.trim()).unwrap();
         line["label"].clone()
     };
-    // Another topic has a probability of 2⁻⁴⁷ at most: the rule serves no larger ε than 33.3.
+    // Another topic has a probability of at most 2⁻⁴⁷: the rule limits ε to 33.3.
     assert_eq!(label(&[]), "1", "football");
     assert_eq!(label(&["--messages"]), "0", "soup");
 }
 
-/// A large epsilon is served as a smaller one, and the run prints the smaller one.
+/// A rule limits epsilon, and the run prints the ε after the limit.
 #[test]
 fn a_run_prints_what_is_served() {
     let folder = prepared();
@@ -1179,7 +1181,8 @@ fn a_run_prints_what_is_served() {
     }
 }
 
-/// A pack whose table of quality rates releases by the sentence always right, and by the whole text never.
+/// A pack whose table of quality rates releases by the sentence as always right, and by the whole
+/// text as never right.
 fn hostile_pack() -> Vec<u8> {
     let ready = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs/assistant.en.pack");
     let mut pack = fs::read(ready).unwrap();
@@ -1189,7 +1192,7 @@ fn hostile_pack() -> Vec<u8> {
     let entry = entries.find(|at| pack[*at..at + 4] == *b"QUAL").unwrap();
     let section = number(&pack, entry + 8);
     let [epsilons, lengths] = [number(&pack, section), number(&pack, section + 4)];
-    // Arrays start at multiples of 64 bytes: the head, the epsilons, the lengths, the accuracies.
+    // The head, the epsilons, the lengths and the accuracies start at multiples of 64 bytes.
     let after = |start: usize, bytes: usize| start + bytes.next_multiple_of(64);
     let accuracies = after(after(after(section, 16), 4 * epsilons), 4 * lengths);
     let unit = 2 * epsilons * lengths;
@@ -1204,7 +1207,7 @@ fn hostile_pack() -> Vec<u8> {
     pack
 }
 
-/// Whoever made the pack chooses what is asked, and not what is protected.
+/// The author of a pack chooses the candidates, but not the unit of privacy.
 #[test]
 fn a_pack_does_not_choose_the_unit_of_privacy() {
     let folder = tempfile::tempdir().unwrap();
@@ -1230,7 +1233,7 @@ fn a_pack_does_not_choose_the_unit_of_privacy() {
     assert_eq!(release.mechanism(), Mechanism::WholeText);
 }
 
-/// At an epsilon that leaves next to nothing to chance: a miss has a probability below 2⁻⁴⁴.
+/// At this epsilon another topic than the best has a probability below 2⁻⁴⁴.
 #[test]
 fn ready_packs_know_what_texts_are_about() {
     let packs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs");

@@ -1,6 +1,6 @@
-//! `undertone count`: every form of releases, slices, forged records, and files that merge.
+//! `undertone count`: every form of releases, slices, forged records, and counts that merge.
 //!
-//! Chance: false alarm none, miss none. Releases are counted, whatever they say.
+//! Chance: false alarm none, miss none. The counts do not depend on the outcomes of releases.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 type Record = [u8; 24];
 
-/// A release: ε in micro-units, outcome and the last byte of the pack.
+/// A release: `micro` is ε in micro-units, and `pack` is the last byte of the pack's id.
 fn record(mechanism: u8, micro: u32, outcome: u32, pack: u8) -> Record {
     let mut record = *b"UTR\x01\0\x02\0\0\0\0\0\0\0\0\0\0apack\0\0\0";
     record[4] = mechanism;
@@ -66,7 +66,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Counts these inputs, and returns the counts as CSV and what was said.
+/// Counts these inputs. Returns the counts as CSV, and the messages.
 fn count(folder: &Path, arguments: &[&str]) -> (String, String) {
     let output = undertone(
         folder,
@@ -79,7 +79,7 @@ fn count(folder: &Path, arguments: &[&str]) -> (String, String) {
     (counts, said)
 }
 
-/// What the counts should be, by the fields of each record.
+/// Expected counts by the fields of each record, as CSV.
 fn expected(records: &[Record], header: &str, slice: impl Fn(usize) -> String) -> String {
     let mut counts = std::collections::BTreeMap::new();
     for (i, record) in records.iter().enumerate() {
@@ -110,7 +110,7 @@ fn prepared() -> (TempDir, Vec<Record>) {
     fs::write(path.join("a.raw.gz"), gzip(&raw(&records))).unwrap();
     fs::write(path.join("a.jsonl"), lines(&records)).unwrap();
     fs::write(path.join("a.jsonl.gz"), gzip(lines(&records).as_bytes())).unwrap();
-    // By content, whatever the name says.
+    // The content decides the form, whatever the ending of the name.
     fs::write(path.join("zipped.bin"), gzip(&raw(&records))).unwrap();
     (folder, records)
 }
@@ -155,7 +155,7 @@ fn every_form_gives_the_same_counts() {
         lines(&records).as_bytes(),
     );
     assert!(output.status.success(), "JSON lines by default");
-    // Counts of counts, in both forms and by each other.
+    // Counts can be counted again, in either form.
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
     succeed(folder, &["count", "--in", "c.parquet", "--out", "c.csv"]);
     assert!(fs::read_to_string(folder.join("c.csv")).unwrap() == all);
@@ -165,7 +165,7 @@ fn every_form_gives_the_same_counts() {
         read("c.parquet") == read("d.parquet"),
         "the same counts are the same bytes"
     );
-    // All at once.
+    // Releases and counts together.
     let twice = [&records[..], &records].concat();
     let all = expected(&twice, "", |_| String::new());
     assert!(count(folder, &["a.jsonl", "c.parquet"]).0 == all);
@@ -184,7 +184,8 @@ fn slices_are_fields_and_columns() {
     let sliced = ["a.jsonl", "--by", "of.version", "--by", "day"];
     assert!(count(folder, &sliced).0 == both);
 
-    // Counts keep their slices, can be sliced by fewer, and other inputs follow them.
+    // Counts keep their slices, can be counted by fewer of them, and give their slices to other
+    // inputs.
     let write = [&["count", "--out", "both.parquet", "--in"], &sliced[..]].concat();
     succeed(folder, &write);
     assert!(count(folder, &["both.parquet"]).0 == both);
@@ -218,7 +219,7 @@ fn slices_are_fields_and_columns() {
         &["`day`", "twice"],
     );
 
-    // What is no value is a reject.
+    // Values other than strings, whole numbers and truth values are rejected.
     let release = hex::encode(records[0]);
     let values = ["\"x\"", "7", "true", "null", "[]", "1.5", "{}"];
     let mut text: String = values
@@ -248,7 +249,8 @@ fn slices_are_fields_and_columns() {
     }
 }
 
-/// What comes through a pipe is nowhere else, so it is set aside even if the slice is mistyped.
+/// Lines from a pipe are in no other file, so all are set aside if the field of a slice is
+/// mistyped.
 #[test]
 fn a_mistyped_slice_is_named_and_loses_nothing() {
     let (folder, records) = prepared();
@@ -316,7 +318,7 @@ fn rejects_are_set_aside_and_never_stop() {
     wanted += &object(&records[0][..23]);
     wanted += "junk\n{\"release\":\"zz\"}\n";
     assert_eq!(aside, wanted);
-    // From a stream, too.
+    // A stream gives the same rejects.
     let stream = [
         "count",
         "--in",
@@ -332,7 +334,7 @@ fn rejects_are_set_aside_and_never_stop() {
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
-    // Nothing at all is an error, and nothing is written but what was rejected.
+    // No countable release is an error, and only the rejects are written.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
     let none = [
         "count",
@@ -353,7 +355,7 @@ fn rejects_are_set_aside_and_never_stop() {
     assert!(!folder.join("x.csv").exists());
     let rejected = fs::read_to_string(folder.join("y")).unwrap();
     assert_eq!(rejected.lines().count(), bad.len());
-    // An empty input is none.
+    // An empty input is no error.
     for name in ["empty.raw", "empty.jsonl"] {
         fs::write(folder.join(name), "").unwrap();
         assert_eq!(count(folder, &[name]).0.lines().count(), 1);
@@ -365,7 +367,7 @@ fn rejects_are_set_aside_and_never_stop() {
     assert_eq!(count(folder, &["empty.parquet"]).0.lines().count(), 1);
 }
 
-/// Many chunks, so that several threads reject; what is set aside is in the order of the input all the same.
+/// Several threads reject in many chunks, but the rejects are in the order of the input.
 #[test]
 fn threads_keep_the_order_of_rejects() {
     let folder = tempfile::tempdir().unwrap();
@@ -397,7 +399,7 @@ fn threads_keep_the_order_of_rejects() {
         .collect();
     assert!(aside == wanted);
 
-    // As lines, with one that is too long to be held, and a last one without an end.
+    // The same as lines: one exceeds the limit of a line, and the last one has no line end.
     let long = format!("{}\n", "x".repeat(3 << 20));
     let line = |(i, record)| match i {
         100_000 => long.clone(),
@@ -468,7 +470,7 @@ fn only_releases_of_named_packs_and_epsilons() {
         ] {
             assert!(said.contains(part), "no {part:?} in {said}");
         }
-        // Counts that were made without naming packs.
+        // Counts that were made without the candidates.
         succeed(folder, &["count", "--in", "a.raw", "--out", "all.parquet"]);
         let (counts, said) = count(
             folder,
@@ -524,7 +526,7 @@ fn files_are_not_mixed_up() {
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
     refused(&["no.parquet", "--out", "x.csv"], &["no.parquet"]);
     quotes_nothing(folder);
-    // The wrong counts stop: they come from no client.
+    // Bad counts are an error instead of rejects, because they come from no device.
     let good = fs::read_to_string(folder.join("c.csv")).unwrap();
     for (from, to, parts) in [
         ("pack,", "pakc,", &["no column `pack`"][..]),
@@ -559,7 +561,7 @@ fn files_are_not_mixed_up() {
     assert!(!names(folder).iter().any(|path| path.ends_with("x.csv")));
 }
 
-/// A CSV of private texts without a line of names, and a text in a file of counts.
+/// A CSV of private texts without a header, and a text in a file of counts, are not quoted.
 fn quotes_nothing(folder: &Path) {
     let header = "pack,mechanism,rule,epsilon,order,outcome,count";
     let row = ["617061636b000000", "2", "1", "0.5", "0", "3", "7"];
@@ -616,7 +618,7 @@ fn made_up_kinds_and_slices_have_limits() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// However releases are split into files, in whatever order and form, the merged counts are the same.
+    /// Merged counts are the same however releases are split into files, and in any order and form.
     #[test]
     fn counts_of_parts_merge_to_those_of_the_whole(
         parts in prop::collection::vec((prop::collection::vec((0..6u32, 0..40u32), 0..60), 0..4usize), 1..5),
@@ -643,7 +645,7 @@ proptest! {
             }
             inputs.push(name);
         }
-        // Some other order.
+        // The whole is in another order.
         all.sort_by_key(|line| line.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)));
         fs::write(folder.join("all.jsonl"), all.join("\n")).unwrap();
         let whole = count(folder, &["all.jsonl", "--by", "day"]).0;
@@ -654,7 +656,7 @@ proptest! {
     }
 }
 
-/// The release in a line as `privatize` writes it.
+/// Counts the line that `privatize` writes.
 #[test]
 fn what_is_released_is_counted() {
     let folder = tempfile::tempdir().unwrap();

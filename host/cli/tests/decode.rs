@@ -1,6 +1,6 @@
-//! `undertone decode` with what comes from a fleet: broken lines, old packs, streams.
+//! `undertone decode` with the releases of many devices: broken lines, old packs, streams.
 //!
-//! Chance: false alarm none, miss none. Of releases nothing is looked at but their form and number.
+//! Chance: false alarm none, miss none. Of releases only the form and the number are checked.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use undertone_tables::Table;
 
-/// Two packs, releases under each, and private texts.
+/// Makes two packs, releases under each, and private texts.
 fn prepared() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -25,7 +25,7 @@ fn prepared() -> TempDir {
         "{\"text\":\"Boil the potatoes.\", \"lang\" : {\"of\":\"d\\u00e9\"}}\n",
     );
     fs::write(path.join("private.jsonl"), private).unwrap();
-    // By a rule that always names a candidate.
+    // This rule always names a candidate.
     for line in [
         "pack --corpus public.tsv --out new.pack",
         "pack --corpus public.tsv --clusters 3 --out old.pack",
@@ -81,7 +81,7 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         value["release"].as_str().unwrap().to_owned()
     };
     let hexadecimal = release(first);
-    // Another candidate: its number follows epsilon.
+    // Replaces the candidate's number, which follows epsilon.
     let forged = format!("{}ffff0000{}", &hexadecimal[..24], &hexadecimal[32..]);
     let forged = first.replace(&hexadecimal, &forged);
     let long = format!(
@@ -150,7 +150,7 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         "as they were"
     );
 
-    // The right candidates read what was set aside.
+    // The candidates of the old pack decode the lines that were set aside.
     let again = [
         "decode",
         "--candidates",
@@ -166,7 +166,8 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         1
     );
 
-    // Nothing at all: most likely the wrong candidates, and nothing is written but what was rejected.
+    // If no line can be decoded, the candidates are probably the wrong ones: only the rejects are
+    // written.
     fs::write(folder.join("forged.jsonl"), format!("{forged}\n")).unwrap();
     for input in ["old.jsonl", "forged.jsonl"] {
         let none = [
@@ -253,7 +254,7 @@ fn fields_are_kept_as_they_are_written() {
         starts,
         ["{\"id\":17", "{\"id\":1.50e3", "{\"id\":\"line-3\""]
     );
-    // More only if it is asked for, and never the text.
+    // Other fields are copied only on request, and the text never.
     let line =
         "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out more.jsonl --keep lang";
     succeed(folder, &line.split(' ').collect::<Vec<_>>());
@@ -326,7 +327,8 @@ fn fields_are_kept_as_they_are_written() {
     assert_eq!(decoded[1]["embedding"].as_array().unwrap().len(), 128);
 }
 
-/// A field that has a name of ours gets one that no other field has.
+/// A field of the input whose name is that of an output field gets a prefix, repeated until no
+/// other field has the name.
 #[test]
 fn names_of_fields_stay_apart() {
     let folder = prepared();
@@ -355,7 +357,7 @@ fn names_of_fields_stay_apart() {
     }
 }
 
-/// Lines of which none can be decoded may be nowhere else, and are kept all the same.
+/// Lines from a pipe are in no other file, so rejects are kept even if all lines are rejected.
 #[test]
 fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
     let folder = prepared();
@@ -394,7 +396,7 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
     }
 }
 
-/// All fields are copied as they are written, whatever their names.
+/// All fields are copied unchanged, whatever their names.
 #[test]
 fn names_with_half_a_surrogate_pair_are_copied() {
     let folder = prepared();
@@ -429,7 +431,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
             assert_eq!(decoded.len(), 3);
         }
     }
-    // To a file.
+    // The output is a file.
     let into = [&RELEASE[..8], &["into.jsonl"]].concat();
     assert!(fed(folder, &into, &private).status.success());
     assert_eq!(
@@ -438,7 +440,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     );
     fs::remove_file(folder.join("into.jsonl")).unwrap();
     assert_eq!(names(folder), before);
-    // A broken line at the end, and nothing is released.
+    // A broken line at the end prevents all releases.
     let broken = [&private[..], b"{\"text\": secret"].concat();
     let output = fed(folder, &RELEASE, &broken);
     refused(
@@ -448,7 +450,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     );
     assert!(output.stdout.is_empty());
 
-    // By content, whatever the name says.
+    // The content decides whether a file is gzipped, whatever the ending of its name.
     fs::write(folder.join("zipped.jsonl"), gzip(&private)).unwrap();
     let line = "privatize --pack new.pack --epsilon 9 --in zipped.jsonl --out z.jsonl";
     succeed(folder, &line.split(' ').collect::<Vec<_>>());
@@ -456,7 +458,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     fs::write(folder.join("z"), &zipped).unwrap();
     let file = ["decode", "--candidates", NEW, "--in", "z", "--out", "-"];
     assert_eq!(succeed(folder, &file).lines().count(), 3);
-    // One that is cut off is no matter of a line.
+    // A compressed file that is cut off is an error of the file and not of a line.
     fs::write(folder.join("z"), &zipped[..zipped.len() - 9]).unwrap();
     refuse(
         folder,
@@ -485,7 +487,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
 }
 
-/// Batches are decoded on all cores, and yet every line has its place.
+/// All cores decode batches, and the lines stay in order.
 #[test]
 fn lines_of_many_batches_stay_in_order() {
     const LINES: usize = 6000;
@@ -495,7 +497,7 @@ fn lines_of_many_batches_stay_in_order() {
     let old = fs::read_to_string(folder.join("old.jsonl")).unwrap();
     let release = |text: &str| text.split("\"release\":").nth(1).unwrap()[..50].to_owned();
     let (good, other) = (release(&new), release(&old));
-    // Longer than what is read at a time, so it comes in pieces.
+    // Longer than one read, so the line arrives in pieces.
     let long = format!("{{\"id\":\"{}\"}}", "x".repeat(3 << 20));
     let (mut input, mut aside, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..LINES {
@@ -538,7 +540,7 @@ fn lines_of_many_batches_stay_in_order() {
         .collect();
     assert!(found == ids);
     assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
-    // A stream gives lines in parts of any length.
+    // A stream gives parts of any length, which may end inside a line.
     for name in ["bad.jsonl", "d.jsonl"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
@@ -548,7 +550,8 @@ fn lines_of_many_batches_stay_in_order() {
     assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
 }
 
-/// A point stands for many candidates: such lines are set aside, with what to do instead.
+/// A point has no single candidate, so such lines are set aside with a message about what to use
+/// instead.
 #[test]
 fn points_are_set_aside() {
     let folder = prepared();
@@ -585,7 +588,7 @@ fn points_are_set_aside() {
     );
 }
 
-/// The id is written as it is, so it may not be the text, by whatever option that comes about.
+/// The id is copied, so no combination of options may make it the text.
 #[test]
 fn no_option_publishes_the_text() {
     let folder = prepared();
@@ -613,7 +616,7 @@ fn no_option_publishes_the_text() {
     }
 }
 
-/// Options that could have no effect, or say one thing twice, are mistakes.
+/// Options that would have no effect, and options that repeat another, are errors.
 #[test]
 fn fields_that_are_not_there_are_no_options() {
     let folder = prepared();
@@ -672,7 +675,7 @@ fn fields_that_are_not_there_are_no_options() {
         let options: Vec<&str> = options.split(' ').collect();
         succeed(folder, &[&start[..], &options].concat());
     }
-    // Lines of JSON have no list of their fields, so the last of them may have one.
+    // A JSON line lists no fields in advance, so a field is accepted if only the last line has it.
     let options = ["private.jsonl", "--keep", "lang"];
     succeed(folder, &[&start[..], &options].concat());
     for (option, field) in [("--keep", "nope"), ("--id-field", "nom")] {
@@ -682,7 +685,7 @@ fn fields_that_are_not_there_are_no_options() {
     }
 }
 
-/// Only texts are needed: a label that nothing uses may be anything.
+/// Only texts are required: a label that no option uses may have any value.
 #[test]
 fn a_label_that_is_not_used_is_not_read() {
     let folder = prepared();
@@ -698,7 +701,7 @@ fn a_label_that_is_not_used_is_not_read() {
         succeed(folder, &line.split(' ').collect::<Vec<_>>());
         assert_eq!(lines_of(folder, "o.jsonl"), 3);
     }
-    // An id is copied, and is a string or a number; null is none.
+    // An id is copied, so it must be a string or a number; null counts as missing.
     let id = |value: &str| {
         let line = format!("{{\"text\":\"A comet passed.\",\"id\":{value}}}\n");
         fs::write(folder.join("l.jsonl"), line).unwrap();

@@ -1,9 +1,9 @@
-//! Sentence encoders on both engines: small ones that are written down here, and all-MiniLM-L6-v2
-//! where it is at hand.
+//! Sentence encoders on both engines: small ones from `common`, and all-MiniLM-L6-v2 if it is
+//! there.
 //!
-//! ONNX Runtime takes part if `ORT_DYLIB_PATH` names its library. The model is looked for in the
-//! folder that `UNDERTONE_MODELS` names, or in the workspace's surroundings. What is absent is said on
-//! standard error and not checked.
+//! ONNX Runtime takes part if `ORT_DYLIB_PATH` names its library. The model is in the folder
+//! `UNDERTONE_MODELS`, or beside the workspace. A part that is missing is not checked, and standard
+//! error names it.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// The vectors as those of private sentences, and of public ones.
+/// Encodes the sentences as private ones and as public ones.
 fn encode_all_on(threads: usize, encoder: &dyn Encoder, sentences: &[&str]) -> [Vec<f32>; 2] {
     let quiet = Progress::hidden();
     rayon::ThreadPoolBuilder::new()
@@ -55,8 +55,8 @@ fn encode_all_on(threads: usize, encoder: &dyn Encoder, sentences: &[&str]) -> [
         .map(Result::unwrap)
 }
 
-/// T8: the bits of a sentence's vector are the same alone, among others, in a batch of public ones, in any order, on one
-/// or two threads.
+/// The vector of a sentence has the same bits alone, among others, in a batch of public sentences,
+/// in any order, and on one or two threads.
 fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str]) {
     let alone: Vec<_> = sentences
         .iter()
@@ -76,7 +76,7 @@ fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str])
                     );
                 }
             }
-            // Another order each time: backwards, then interleaved.
+            // Changes the order for the next round: backwards, then rotated.
             order.reverse();
             order.rotate_left(sentences.len() / 3);
         }
@@ -100,7 +100,7 @@ fn is_the_mean_of_the_token_vectors() {
         assert_eq!(encode(&encoder, "red green red"), sum.map(|v: f32| v / 5.0));
         assert_eq!(encode(&encoder, ""), [2.0, 0.0, 0.0]);
         assert_eq!(encode(&encoder, "pink"), [13.0 / 3.0, 3.0, 3.0]);
-        // What is not finite is passed on.
+        // A coordinate that is not finite is returned as it is.
         assert_eq!(encode(&encoder, "blue"), [12.0, 4.0 / 3.0, f32::INFINITY]);
         assert_encodes_each_sentence_alone(
             &encoder,
@@ -167,7 +167,7 @@ fn pools_as_the_files_beside_the_model_say() {
             let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
             assert_eq!(encode(&encoder, sentence), expected, "{config}");
             assert_eq!(encoder.dimension(), expected.len());
-            // Packs of another pooling are those of another encoder.
+            // Another pooling is another encoder, so their packs are different.
             assert_eq!(
                 encoder.identity() == plain.identity(),
                 expected == mean,
@@ -256,7 +256,7 @@ fn pools_as_the_files_beside_the_model_say() {
     }
 }
 
-/// sentence-transformers writes `onnx/model.onnx`, and all other files one folder up.
+/// sentence-transformers writes `onnx/model.onnx`, and its other files into the parent folder.
 #[test]
 fn finds_the_files_of_sentence_transformers() {
     let folder = tempfile::tempdir().unwrap();
@@ -348,7 +348,7 @@ fn sums_tokens_in_their_order() {
             let mut ids = encoder.token_ids(sentence).unwrap();
             let vector = bits(&encode(&encoder, sentence));
             assert_eq!(vector, bits(&mean(&ids)));
-            // Sorted, the same tokens have another sum: the order matters here.
+            // The sorted tokens have another sum, because the order of the additions matters.
             ids.sort();
             assert_ne!(vector, bits(&mean(&ids)));
         }
@@ -359,7 +359,7 @@ fn sums_tokens_in_their_order() {
 fn cuts_where_the_tokenizer_says_or_at_512() {
     let folder = tempfile::tempdir().unwrap();
     let long = "red ".repeat(1000);
-    // With this strategy and stride the tokenizers crate fails on a long text when left alone.
+    // With this strategy and stride, the tokenizers crate by itself fails on a long text.
     let cut = r#"{"direction": "Right", "max_length": 4, "strategy": "OnlySecond", "stride": 9}"#;
     for (truncation, tokens) in [("null", 512), (cut, 4)] {
         let tokenizer = tokenizer_json(&["red", "green", "blue"], truncation);
@@ -413,7 +413,7 @@ fn finds_the_token_vectors_by_name_or_as_the_only_output_of_rank_3() {
 fn refuses_models_that_give_no_token_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
-        // A pooled output only: one vector whatever the tokens.
+        // A model with a pooled output only: its vector does not depend on the tokens.
         (
             Model {
                 output: ("sentence_embedding", &[Some(6), Some(3)]),
@@ -422,7 +422,7 @@ fn refuses_models_that_give_no_token_vectors() {
             },
             "sentence_embedding",
         ),
-        // An input that is not there in a sentence encoder, and one that is missing.
+        // An input that no sentence encoder has, and a missing input.
         (
             Model {
                 inputs: &["input_ids", "attention_mask", "pixels"],
@@ -437,7 +437,7 @@ fn refuses_models_that_give_no_token_vectors() {
             },
             "attention_mask",
         ),
-        // The right name, another shape.
+        // An output with the right name but the wrong shape.
         (
             Model {
                 output: ("last_hidden_state", &[Some(6), Some(3)]),
@@ -476,7 +476,7 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
         &fitting_tokenizer(),
     );
     for runtime in runtimes() {
-        // Wrong from the start, cut off, and a number that never ends at the start and further in.
+        // Wrong from the start, cut off, and endless numbers at the start and further on.
         for bytes in [
             &b""[..],
             b"not a model",
@@ -484,7 +484,7 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
             &[0xff; 99],
             &[&whole[..], &[0xff; 99]].concat(),
             &[&whole[..], &[0x2a, 0xff, 0xff]].concat(),
-            // Inside the graph: field 7 of the model, then a tag that never ends.
+            // Field 7 of the model, the graph, and in it a tag that never ends.
             &[&[0x3a, 12][..], &[0xff; 12]].concat(),
         ] {
             fs::write(path.join("model.onnx"), bytes).unwrap();
@@ -507,18 +507,20 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
     assert!(error.to_string().contains("tokenizer.json"), "{error}");
 }
 
-/// An engine would ask for the memory that a string claims to need, and follow types into types until the stack ends.
+/// An engine would allocate the length that a string claims, and would follow nested types until
+/// its stack overflows.
 #[test]
 fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
     let field = |number: u8, inside: &[u8]| {
         [&[number << 3 | 2][..], &varint(inside.len()), inside].concat()
     };
     const GIGABYTE: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0x04];
-    // A dimension with a name, both of a gigabyte, in a shape, in a type.
+    // A type with a shape of one dimension, which claims a gigabyte and has a name that claims a
+    // gigabyte.
     let dimension = [&[0x0a][..], &GIGABYTE, &[0x12], &GIGABYTE, b"d"].concat();
     let claims = field(1, &field(2, &dimension));
 
-    // Sequences of sequences, from the inside out and backwards.
+    // Nested sequences, written from the inside out and then reversed.
     let mut sequences = Vec::new();
     for tag in [0x0a, 0x22].repeat(20_000) {
         let length = varint(sequences.len());
@@ -535,7 +537,7 @@ fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
         &fitting_tokenizer(),
     );
     for of_type in [claims, sequences] {
-        // The type of an input of the graph.
+        // The type is that of an input of the graph.
         let model = field(7, &field(11, &field(2, &of_type)));
         fs::write(path.join("model.onnx"), model).unwrap();
         for runtime in runtimes() {
@@ -545,7 +547,7 @@ fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
     }
 }
 
-/// A number of the format: seven bits a byte, the lowest first.
+/// A number in protocol buffers: seven bits a byte, the lowest first.
 fn varint(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
@@ -644,7 +646,7 @@ fn refuses_a_place_of_the_wrong_length() {
 
 #[test]
 fn errors_do_not_quote_the_sentence() {
-    // A tokenizer without a token for unknown words fails on them.
+    // This tokenizer has no token for unknown words, so it fails on them.
     let folder = tempfile::tempdir().unwrap();
     let tokenizer = fitting_tokenizer().replace(r#""unk_token": "[UNK]""#, r#""unk_token": "[X]""#);
     let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
@@ -690,7 +692,7 @@ fn identity_follows_the_bytes_of_both_files() {
     assert_ne!(first.digest, other_model.digest);
     assert_ne!(other_tokenizer.digest, other_model.digest);
 
-    // By file, the name says which one.
+    // The name of an encoder from a file includes the file.
     let path = folder.path().join("a");
     fs::copy(path.join("model.onnx"), path.join("small.onnx")).unwrap();
     let by_file = OnnxEncoder::open_with(&path.join("small.onnx"), &Runtime::Rten).unwrap();
@@ -700,7 +702,7 @@ fn identity_follows_the_bytes_of_both_files() {
 
 // --- all-MiniLM-L6-v2 -------------------------------------------------------------------------
 
-/// The real model on each engine, opened once for all tests.
+/// All-MiniLM-L6-v2 on each engine, opened once for all tests.
 fn minilm_encoders() -> Option<&'static [OnnxEncoder]> {
     static ENCODERS: OnceLock<Vec<OnnxEncoder>> = OnceLock::new();
     let path = minilm("model.onnx")?;
@@ -766,7 +768,7 @@ fn minilm_matches_the_reference_on_each_engine() {
     }
 }
 
-/// Sentences of several lengths, and the empty one.
+/// Sentences of several lengths, including the empty one.
 fn varied_texts(references: &[Reference]) -> Vec<&str> {
     let texts = references.iter().map(|reference| reference.text.as_str());
     let mut texts: Vec<_> = texts.filter(|text| text.len() < 120).step_by(3).collect();
@@ -794,7 +796,7 @@ fn minilm_int8_encodes_each_sentence_alone() {
         let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
         assert_eq!(encoder.identity().name, "all-MiniLM-L6-v2/model.int8.onnx");
         assert_encodes_each_sentence_alone(&encoder, &varied_texts(&references));
-        // The model's own notes: cosine to the exact vectors 0.98 at least.
+        // The model's documentation states a cosine of at least 0.98 to the exact vectors.
         for reference in references.iter().filter(|r| r.text.len() < 120) {
             let row = encode(&encoder, &reference.text);
             let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };

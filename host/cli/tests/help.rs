@@ -1,8 +1,8 @@
-//! The help of each verb, names of version 0.1, completions and the manual.
+//! The help of each verb, the names of version 0.1, completions and the manual.
 //!
 //! `SNAPSHOTS=overwrite` writes `tests/help/` anew.
 //!
-//! Chance: false alarm none, miss none. Commands are named, not run.
+//! Chance: false alarm none, miss none. No mechanism runs.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use snapbox::{Data, assert_data_eq};
 
 use crate::common::{succeed, undertone};
 
-/// All subcommands, as they are typed.
+/// All subcommands.
 const COMMANDS: [&str; 22] = [
     "",
     "audit",
@@ -63,7 +63,7 @@ fn help_is_as_recorded() {
     }
 }
 
-/// Tasks of a new user: the verb is the only one whose line has the word.
+/// Tasks of a new user: the word is in the line of this verb only.
 #[test]
 fn the_help_names_the_verb_for_a_task() {
     let help = help("");
@@ -134,7 +134,7 @@ fn names_of_the_first_version_are_accepted() {
             "--quiet {former}"
         );
     }
-    // Options before --help are parsed.
+    // Options before --help must be valid.
     for options in [
         "ledger FILE --recreate-spent --unit word --budget 1",
         "plan --epsilon 1 --json FILE",

@@ -1,7 +1,8 @@
-//! Nothing that a private text says reaches the terminal or a file, whether a command succeeds, refuses a line,
-//! or is interrupted.
+//! No part of a private text reaches the terminal or a file, whether a command succeeds, refuses a
+//! line, or is interrupted.
 //!
-//! Chance: false alarm none, miss none. Whatever is drawn, and whenever a run is killed, no private text may be there.
+//! Chance: false alarm none, miss none. No outcome of a draw and no moment of a kill may leave a
+//! private text.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use crate::common::{self, undertone};
 use tempfile::TempDir;
 
-/// Stands in private texts only.
+/// Strings that are in private texts only.
 const MARKERS: [&str; 3] = ["zyxwmarker", "soup of marker", "Ärgermarker"];
 
 const FILES: [&str; 7] = [
@@ -83,7 +84,7 @@ fn assert_clean(folder: &Path, what: &str, output: &Output) {
     }
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // An encoder, which no command writes.
+        // No command writes into the folder of an encoder.
         if path.is_dir() {
             continue;
         }
@@ -94,10 +95,10 @@ fn assert_clean(folder: &Path, what: &str, output: &Output) {
     }
 }
 
-/// The commands that see private texts.
+/// The commands that read private texts.
 fn commands<'a>(input: &'a str, out: &'a str) -> [Vec<&'a str>; 2] {
     let rest = ["--epsilon", "3", "--in", input, "--out", out];
-    // A small vocabulary.
+    // A pack with a small vocabulary.
     let words = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/golden/golden.pack"
@@ -111,7 +112,7 @@ fn commands<'a>(input: &'a str, out: &'a str) -> [Vec<&'a str>; 2] {
 #[test]
 fn no_text_in_output_errors_and_files() {
     let folder = prepared();
-    // The check finds what it looks for.
+    // The check recognises a marker.
     assert!(has_marker(
         &fs::read(folder.path().join("private.jsonl")).unwrap()
     ));
@@ -145,7 +146,7 @@ fn no_text_in_what_wrong_files_and_encoders_say() {
         "no encoder",
         &private(&["--encoder", "nowhere"]),
     );
-    // A file of texts where another is wanted.
+    // A file of texts in place of an encoder.
     assert_clean(
         folder.path(),
         "a text as encoder",
@@ -196,8 +197,9 @@ fn no_text_in_what_wrong_files_and_encoders_say() {
     }
 }
 
-/// Anyone who makes an encoder could ask it whether a text has a word, if that made an error: what the encoder cannot
-/// take is the zero vector. Nor does the run say how many sentences there were.
+/// An error for unknown words would reveal to the author of an encoder whether a text has a word,
+/// so a sentence that the encoder refuses has the zero vector. Nor does the run print the number of
+/// sentences.
 #[test]
 fn no_sentence_makes_a_message() {
     let folder = prepared();
@@ -217,7 +219,7 @@ fn no_sentence_makes_a_message() {
         "n.pack",
     ];
     assert!(undertone(folder, &pack).status.success());
-    // Of a public corpus it is an error.
+    // In a public corpus such a sentence is an error.
     fs::write(folder.join("unknown.tsv"), "a\tred\nb\tsoup of marker\n").unwrap();
     let public = pack.map(|a| if a == "known.tsv" { "unknown.tsv" } else { a });
     let output = undertone(folder, &public);
@@ -243,7 +245,7 @@ fn no_sentence_makes_a_message() {
         let output = undertone(folder, &arguments);
         assert!(output.status.success());
         assert_clean(folder, "an unknown word", &output);
-        // Without its times.
+        // The messages without their times.
         let said = String::from_utf8(output.stderr).unwrap();
         let mut others = said.lines().filter(|line| !line.starts_with("rule: "));
         assert!(!others.any(|line| line.contains("sentence")), "{said}");
@@ -268,7 +270,7 @@ fn no_text_in_what_an_interrupted_run_leaves() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // As soon as there is something.
+        // Whether the partial file has content.
         let partial = |path: &Path| {
             fs::read_dir(path).unwrap().any(|entry| {
                 let entry = entry.unwrap();

@@ -1,4 +1,4 @@
-//! `undertone project`, run as a user runs it.
+//! `undertone project` on the command line.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn a_pack_comes_with_what_it_does_to_distances() {
             units("every_vector"),
             section.sensitivity().unwrap().units()
         );
-        // Both are rounded up.
+        // Both bounds are rounded up.
         assert!(units("vocabulary") <= units("every_vector") + 2);
         let vocabulary = &certificate["vocabulary"];
         assert_eq!(

@@ -1027,7 +1027,7 @@ fn places_that_cannot_be_written_are_named() {
             refuse(folder, &[rest, &[out.as_str()]].concat(), &parts);
         }
     }
-    // A lock file of another user, and a folder of another user.
+    // Another user may not write to the folder of the output.
     fs::create_dir(folder.join("locked")).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("locked"), fs::Permissions::from_mode(0o555)).unwrap();

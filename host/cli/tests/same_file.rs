@@ -1,7 +1,7 @@
-//! No command destroys what it reads: an output that is an input, or another output, is refused before anything is
-//! read, however the two are spelled or linked.
+//! No command destroys its input: an output that is an input or another output is refused before
+//! anything is read, however the two paths are spelled or linked.
 //!
-//! Chance: false alarm none, miss none. Of releases nothing is looked at.
+//! Chance: false alarm none, miss none. No contents of releases are checked.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ fn inputs() -> TempDir {
     folder
 }
 
-/// Commands whose output, `OUT`, is the file that follows.
+/// Commands whose output `OUT` would destroy the file that follows.
 const COMMANDS: [(&str, &str); 30] = [
     (
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
@@ -227,7 +227,7 @@ fn two_outputs_are_two_files() {
         "decode --candidates a.candidates.safetensors --in r.jsonl --out X --rejected neural/../X",
         "demo --save X.candidates.safetensors",
     ] {
-        // A pack and its candidates have different names whatever the pack's is.
+        // The ending of the candidates differs from that of the pack, so this name is no conflict.
         if line.starts_with("demo") {
             succeed(folder, &line.split(' ').collect::<Vec<_>>());
             continue;
@@ -270,7 +270,7 @@ fn standard_streams_serve_where_they_can() {
     }
 }
 
-/// A shell puts a file there with `<` and `>>`, and then `-` is that file.
+/// With `<` and `>>` the shell makes `-` a regular file.
 #[test]
 fn a_stream_that_is_a_file_is_that_file() {
     let folder = inputs();
@@ -338,7 +338,7 @@ fn a_stream_that_is_a_file_is_that_file() {
         refused(&output, &[line], &["would destroy it", "name another file"]);
         assert!(contents(folder) == before, "{line} changed something");
     }
-    // Two files are two files.
+    // Two different files are accepted.
     fs::write(folder.join("o"), "").unwrap();
     let line = "privatize --pack a.pack --epsilon 1 --in - --out -";
     assert!(run(line, Some("p.jsonl"), Some("o")).status.success());

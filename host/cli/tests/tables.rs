@@ -1,7 +1,8 @@
-//! Parquet and CSV in and out: the same as JSON lines.
+//! Parquet and CSV as input and output give the same as JSON lines.
 //!
-//! Chance: false alarm 10⁻¹¹, miss none. 360 releases at ε = 1000 must name the best candidate, and each of the three other
-//! outcomes has a weight of 1 against 2⁴⁸. Of other releases nothing is looked at but their form and number.
+//! Chance: false alarm 10⁻¹¹, miss none. 360 releases at ε = 1000 must name the best candidate;
+//! each of the three other outcomes has a relative weight of 2⁻⁴⁸. Of other releases only the form
+//! and the number are checked.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,7 +17,7 @@ use undertone_tables::{Kind, Table};
 
 const FORMS: [&str; 4] = ["jsonl", "parquet", "csv", "csv.gz"];
 
-/// Where texts are in these files; names with dots are names of columns, or lead into objects.
+/// Fields of the inputs. A name with dots is a column with that name, or a path into JSON objects.
 const FIELDS: [&str; 6] = [
     "--text-field",
     "body.text",
@@ -32,7 +33,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Lines of JSON as a table beside them, by its name.
+/// Writes lines of JSON as a table in the same folder; its ending decides the form.
 fn make(folder: &Path, lines: &str, name: &str, kinds: &[(&'static str, Kind)]) {
     let path = folder.join(name);
     let table = Table::of(&path, kinds).unwrap().expect("a table");
@@ -40,7 +41,7 @@ fn make(folder: &Path, lines: &str, name: &str, kinds: &[(&'static str, Kind)]) 
     table.settled(&mut lines, &path).unwrap().commit().unwrap();
 }
 
-/// A document: in JSON lines with fields inside others, else with names that have dots.
+/// A document twice: a JSON line with nested objects, and one whose names have dots.
 fn document(number: u64, topic: &str, text: &str) -> [String; 2] {
     let country = ["NP", "KE"][(number % 2) as usize];
     let nested = json!({
@@ -138,7 +139,7 @@ fn every_command_reads_a_corpus_in_every_form() {
     same("encode", "safetensors");
     same("keywords", "txt");
     same("measure", "measured");
-    // What takes a question takes it in every form.
+    // `plan --question` reads every form.
     for form in FORMS {
         let plan = run(&format!(
             "plan --candidates t.candidates.safetensors --epsilon 1 --within 0.3 --question c.{form} --pack t.pack"
@@ -148,7 +149,8 @@ fn every_command_reads_a_corpus_in_every_form() {
     same("plan", "plan");
 }
 
-/// Releases of one text in all forms, decoded into all forms, counted: as many of each kind and slice.
+/// Releases of one text from each form, decoded into each form and counted: each result has the
+/// same counts by kind and slice.
 #[test]
 fn releases_go_in_and_out_in_every_form() {
     let folder = prepared();
@@ -209,7 +211,7 @@ fn releases_go_in_and_out_in_every_form() {
     assert_eq!(counted.len(), 2 * 3 * (3 + 3));
     assert_eq!(counted[0].lines().count(), 7);
     assert!(counted.iter().all(|own| *own == counted[0]), "{counted:?}");
-    // Estimates take what `privatize` wrote, in several forms at once.
+    // `estimate` accepts outputs of `privatize` in several forms at once.
     let line = "estimate --candidates t.candidates.safetensors --by app.country --json e.json --in jsonl.r.csv jsonl.r.parquet csv.r.jsonl";
     succeed(path, &line.split(' ').collect::<Vec<_>>());
     let answer: Value = serde_json::from_slice(&fs::read(path.join("e.json")).unwrap()).unwrap();
@@ -239,7 +241,7 @@ fn bags_become_tables() {
     }
 }
 
-/// What does not fit is set aside, and decoded again from there.
+/// Bad rows are set aside in a file.
 #[test]
 fn bad_rows_of_releases_are_set_aside() {
     let folder = prepared();
@@ -260,7 +262,7 @@ fn bad_rows_of_releases_are_set_aside() {
     make(path, "all.jsonl", "all.parquet", &[]);
     make(path, "all.jsonl", "all.csv", &[]);
     let csv = fs::read_to_string(path.join("all.csv")).unwrap();
-    // Windows wrote it, somebody forgot quotation marks, and a name is not UTF-8.
+    // Line ends of Windows, a row without quotation marks, and bytes that are not UTF-8.
     let mut csv = csv.replace('\n', "\r\n").into_bytes();
     csv.splice(0..0, *b"\xef\xbb\xbf");
     csv.extend_from_slice(b"secret, 5,00\r\nsecret\xff,00\r\n");
@@ -298,7 +300,7 @@ fn bad_rows_of_releases_are_set_aside() {
     }
 }
 
-/// A table without releases is none with no release, and one that is cut off is not whole.
+/// A table without a column `release` is an error, and so is a table that is cut off.
 #[test]
 fn releases_in_csv_are_named_and_whole() {
     let folder = prepared();
@@ -350,7 +352,8 @@ fn releases_in_csv_are_named_and_whole() {
     }
 }
 
-/// A bad row of private texts stops everything before anything is released, and says which row it is and nothing else.
+/// A bad row of private texts stops the run before any release. The message has the number of the
+/// row but no text of it.
 #[test]
 fn bad_rows_of_private_texts_release_nothing() {
     let folder = prepared();
@@ -361,7 +364,7 @@ fn bad_rows_of_private_texts_release_nothing() {
         ("7", "line 2: the field \"text\" is not a string"),
     ] {
         fs::write(path.join("p.jsonl"), line("7") + &line(text)).unwrap();
-        // Null is a row without a text; a column of numbers has none in any row.
+        // A null is a row without a text. In a column of numbers every row lacks a text.
         let first = if text == "null" { "\"secret\"" } else { "7" };
         fs::write(path.join("p.jsonl"), line(first) + &line(text)).unwrap();
         make(path, "p.jsonl", "p.parquet", &[]);
@@ -424,7 +427,8 @@ fn bad_rows_of_private_texts_release_nothing() {
         assert!(!said.contains("secret"), "{said}");
         assert!(!path.join("r.csv").exists());
     }
-    // What names the text cannot be kept, by whatever path; and no table is gzipped.
+    // --keep refuses every path that contains the text, and the names of released fields. An output
+    // may not be gzipped.
     for keep in ["body", "body.text", "body.text.x", "text", "id", "release"] {
         let arguments = [
             "privatize",
@@ -459,7 +463,7 @@ fn bad_rows_of_private_texts_release_nothing() {
     );
 }
 
-/// An interrupted run leaves lines of JSON, and goes on with them whatever the output is.
+/// An interrupted run leaves JSON lines and resumes from them, whatever the form of the output.
 #[test]
 fn a_table_is_gone_on_with() {
     let folder = prepared();
@@ -496,7 +500,8 @@ fn a_table_is_gone_on_with() {
     }
 }
 
-/// Once the budget is used up the table has what was released, and the lines wait for the next day.
+/// After the budget is used up, the table has the releases so far, and the partial file remains for
+/// the next day.
 #[test]
 fn a_budget_that_is_used_up_leaves_a_table_and_the_lines() {
     within_a_day(|_| {

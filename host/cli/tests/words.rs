@@ -1,7 +1,8 @@
-//! Vocabularies, keywords and private bags of words: the command line, run as a user runs it.
+//! Vocabularies, keywords and private bags of words on the command line.
 //!
-//! Chance: false alarm 10⁻¹³, miss none. `near_words…` says why; a bag of `only_words…` and of `apostrophes…` is drawn from one word
-//! alone, with others as far away, or at ε = 1000, less often.
+//! Chance: false alarm 10⁻¹³, miss none. A comment in `near_words…` derives it. Bags of
+//! `only_words…` and of `apostrophes…` are drawn from a single word with the others as far away, or
+//! at ε = 1000, which fails less often.
 
 use std::collections::HashSet;
 use std::fs;
@@ -25,7 +26,7 @@ const WORDS: [(&str, f32); 9] = [
     ("moon", 34.0),
 ];
 
-/// A vocabulary, and private texts.
+/// Writes word vectors and private texts, and makes the vocabulary.
 fn prepared() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text: String = WORDS
@@ -139,9 +140,10 @@ fn near_words_are_likelier_and_unknown_texts_are_the_fallback_word() {
     let folder = folder.path();
     succeed(folder, &with(&OBFUSCATE, &["--words", "256"]));
     let released = read(&folder.join("r.jsonl"));
-    // At ε = 10 a word outside its group, 14 away, would have a relative weight of e^-70, but no weight is below 5·2⁻⁶⁴: of six such
-    // words, 1,800 times, one is drawn with a probability below 10⁻¹⁴. A third of the words of a text at least are of the group that
-    // is looked for: none of 256 is with a probability of (2/3)^256, or 10⁻⁴⁵.
+    // At ε = 10 a word outside its group, at distance 14, would have a relative weight of e^-70,
+    // but no weight is below 5·2⁻⁶⁴. One of six such words is drawn in 1,800 draws with a
+    // probability below 10⁻¹⁴. At least a third of the words of each text are of the expected
+    // group: 256 draws without any of them have a probability of (2/3)^256, or 10⁻⁴⁵.
     let group = |number: usize| {
         let words = released[number].2.iter();
         words.map(|word| {
@@ -152,7 +154,7 @@ fn near_words_are_likelier_and_unknown_texts_are_the_fallback_word() {
                 / 3
         })
     };
-    // "needs" and "scored" are not known, and "soup" has the least norm.
+    // "needs" and "scored" are not in the vocabulary, and "soup" has the smallest norm.
     assert!(group(0).all(|group| group == 0));
     assert!(group(1).any(|group| group == 1) && group(1).all(|group| group < 2));
     for number in 2..=5 {
@@ -183,7 +185,7 @@ fn only_words_to_keep_count() {
     };
     assert_eq!(groups(0), [false].into());
     assert_eq!(groups(1), [true].into());
-    // Other stop words than the English ones.
+    // Stop words from a file replace the English ones.
     fs::write(folder.join("stop.txt"), "team scored our a\n").unwrap();
     succeed(folder, &with(&OBFUSCATE, &["--stop-words", "stop.txt"]));
     let released = read(&folder.join("r.jsonl"));
@@ -207,7 +209,7 @@ fn weak_promises_are_called_that() {
             [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
         (printed, notes)
     };
-    // Norms are at most 34.004, so q = 1/2 is the least power of two with 2·34.004 < 256·q.
+    // Norms are at most 34.004, so q = 1/2 is the smallest power of two with 2·34.004 < 256·q.
     let (printed, notes) = run("1");
     assert!(printed.contains("q = 0.5"), "{printed}");
     assert!(
@@ -300,7 +302,7 @@ fn what_cannot_be_obfuscated_is_refused() {
             &["no.pack", "not a usable pack"],
         ),
         (change("w.pack", "absent.pack"), &["absent.pack"]),
-        // A broken line at the end costs no budget: it is found before the first release.
+        // A bad line at the end costs no budget, because it is found before the first release.
         (
             change("p.jsonl", "bad.jsonl"),
             &["bad.jsonl", "line 2", "UTF-8"],
@@ -337,7 +339,7 @@ fn what_cannot_be_obfuscated_is_refused() {
     }
     let laplace = with(&change("10", "0.01"), &["--mechanism", "laplace"]);
     refuse(folder, &laplace, &["0.01", "0.1"]);
-    // A pack without words.
+    // A pack without a lexicon.
     let model = common::Model::default();
     common::write_encoder(folder, "encoder", &model, &common::fitting_tokenizer());
     write("public.tsv", b"a\tred\nb\tgreen\n");
@@ -404,7 +406,7 @@ fn vocabularies_leave_out_what_has_no_use() {
     refuse(folder, &nowhere, &["none/v.pack"]);
 }
 
-/// A word means the same with either apostrophe, wherever it stands.
+/// Both apostrophes are the same character in vectors, lists and texts.
 #[test]
 fn apostrophes_are_read_alike() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! The command line, run as a user runs it. And sentence encoders small enough to write down: a table of token
-//! vectors as an ONNX model, and a tokenizer of whole words. The bytes are written here and not by a library, so that the engines are
-//! checked against the ONNX format itself.
+//! Runs the command line as a user does. Writes small sentence encoders: a table of token vectors
+//! as an ONNX model, and a tokenizer of whole words. No library writes the bytes, so that the
+//! engines are checked against the ONNX format itself.
 
-// Each test program uses a part of this.
+// Each test program uses only some of these functions.
 #![allow(dead_code)]
 
 use std::env;
@@ -17,7 +17,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use undertone::release::ledger::utc_day;
 
-/// The program of the crate whose tests these are.
+/// The command under test: `undertone`, or `undertone-lab` in its own tests.
 pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_undertone") {
     Some(program) => program,
     None => match option_env!("CARGO_BIN_EXE_undertone-lab") {
@@ -26,12 +26,12 @@ pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_undertone") {
     },
 };
 
-/// Whether tests run in full.
+/// Whether tests run in the long form.
 pub(crate) fn soak() -> bool {
     env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
 }
 
-/// What a test draws its cases from: 1, another number in the long form, or what `UNDERTONE_SEED` says. It is printed.
+/// Seed of the drawn cases: `UNDERTONE_SEED`, or else 1, or the clock in the long form. Prints it.
 pub(crate) fn seed() -> u64 {
     let given = env::var("UNDERTONE_SEED").map(|seed| seed.parse().expect("a number"));
     let seed = given.unwrap_or_else(|_| match soak() {
@@ -58,7 +58,7 @@ pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A command with something on its standard input.
+/// Runs a command with `input` on its standard input.
 pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(PROGRAM)
         .current_dir(folder)
@@ -69,7 +69,7 @@ pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
         .spawn()
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
-    // One byte first: a pipe may be slow.
+    // Writes one byte first, as a slow pipe does.
     let (first, rest) = input.split_at(1);
     pipe.write_all(first).unwrap();
     pipe.flush().unwrap();
@@ -79,16 +79,15 @@ pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder
-/// as it was.
+/// Runs a command that must fail with a message that contains all `parts`, without a new file.
 pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let before = names(folder);
     refused(&undertone(folder, arguments), arguments, parts);
     assert_eq!(names(folder), before, "{arguments:?} left something behind");
 }
 
-/// Runs a command that the system kills when a file is to become longer than `bytes`, which is in the middle
-/// of its lines, and returns the whole lines that it leaves beside `out`.
+/// Runs a command that the system kills when a file would exceed `bytes`, which is inside a line.
+/// Returns the whole lines of the partial file of `out`.
 pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usize) -> String {
     let status = limited(folder, bytes, arguments).status().unwrap();
     assert_eq!(status.signal(), Some(SIGXFSZ), "{arguments:?}: {status}");
@@ -100,7 +99,7 @@ pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usi
 
 pub(crate) const SIGXFSZ: i32 = 25;
 
-/// A command that is killed, by SIGXFSZ, once it has written a file of `bytes` and goes on.
+/// A command that SIGXFSZ kills when a file would exceed `bytes`.
 pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Command {
     let mut command = Command::new("prlimit");
     command
@@ -113,7 +112,7 @@ pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Comman
     command
 }
 
-/// The lines that an interrupted run left beside `out`.
+/// Partial file of `out` that an interrupted run left.
 pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
     names(folder).into_iter().find(|path| {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -123,7 +122,7 @@ pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
     })
 }
 
-/// Checks that a command failed, with a message that has all of `parts`.
+/// Checks that a command failed with a message that contains all `parts`.
 pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
     let errors = str::from_utf8(&output.stderr).unwrap();
     assert!(!output.status.success(), "{arguments:?} was accepted");
@@ -136,8 +135,8 @@ pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
     assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
 }
 
-// Chance: false alarm none, miss none. A test that passes at any time of the day passes around midnight, too.
-/// Runs a test that ends on the day on which it starts: if midnight came in between, once more.
+// Chance: false alarm none, miss none. A test that passes within a day also passes around midnight.
+/// Runs a test that must start and end on the same day: once more if midnight came in between.
 pub(crate) fn within_a_day(test: impl Fn(u64)) {
     let day = utc_day();
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| test(day)));
@@ -159,8 +158,8 @@ pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
 
 pub(crate) const DIMENSION: usize = 3;
 
-/// The vectors of the tokens [UNK], [CLS], [SEP], red, green, blue. Beside the large number, f32 has no
-/// odd numbers, so sums with it show their order.
+/// Vectors of the tokens [UNK], [CLS], [SEP], red, green, blue. In f32 there are no odd numbers
+/// near 3e7, so sums show their order.
 pub(crate) const TABLE: [[f32; DIMENSION]; 6] = [
     [9.0, 9.0, 9.0],
     [1.0, 0.0, 0.5],
@@ -170,7 +169,7 @@ pub(crate) const TABLE: [[f32; DIMENSION]; 6] = [
     [32.0, 4.0, f32::INFINITY],
 ];
 
-/// `{[CLS] text [SEP]}` over whole words; `truncation` is that field of the file.
+/// Tokenizer for `{[CLS] text [SEP]}` of whole words. `truncation` is that field of the file.
 pub(crate) fn tokenizer_json(words: &[&str], truncation: &str) -> String {
     let words: Vec<_> = ["[UNK]", "[CLS]", "[SEP]"]
         .iter()
@@ -210,16 +209,16 @@ pub(crate) fn tokenizer_json(words: &[&str], truncation: &str) -> String {
     )
 }
 
-/// A model to write: what of it differs from one test to the next.
+/// Properties of an ONNX model that differ between tests.
 pub(crate) struct Model {
     pub(crate) inputs: &'static [&'static str],
-    /// The declared shape of the inputs.
+    /// Declared shape of the inputs.
     pub(crate) axes: [Option<u64>; 2],
-    /// Name and declared shape; `None` is a dimension without a size.
+    /// Name and declared shape; `None` is a dimension of unknown size.
     pub(crate) output: (&'static str, &'static [Option<u64>]),
-    /// The operator that makes the output, and its inputs; `table` is a constant.
+    /// Operator of the output and its inputs; `table` is a constant.
     pub(crate) operator: (&'static str, &'static [&'static str]),
-    /// The file that holds the table, if not the model's own.
+    /// File with the table, unless the model contains it.
     pub(crate) weights: Option<&'static str>,
 }
 
@@ -332,7 +331,7 @@ impl Message {
     }
 }
 
-/// An encoder in a folder of its own below `folder`.
+/// Writes an encoder into the folder `name` in `folder`.
 pub(crate) fn write_encoder(folder: &Path, name: &str, model: &Model, tokenizer: &str) -> PathBuf {
     let folder = folder.join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -341,12 +340,12 @@ pub(crate) fn write_encoder(folder: &Path, name: &str, model: &Model, tokenizer:
     folder
 }
 
-/// The tokenizer that fits [`TABLE`].
+/// The tokenizer of the tokens of [`TABLE`].
 pub(crate) fn fitting_tokenizer() -> String {
     tokenizer_json(&["red", "green", "blue"], "null")
 }
 
-/// A file of the real model, where it is at hand.
+/// A file of all-MiniLM-L6-v2, if it is there.
 pub(crate) fn minilm(file: &str) -> Option<PathBuf> {
     let models = env::var_os("UNDERTONE_MODELS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"),
@@ -362,8 +361,8 @@ pub(crate) fn minilm(file: &str) -> Option<PathBuf> {
     None
 }
 
-/// Checks what every page of a report must have: tables that scroll by themselves, plots with named axes and few
-/// colours, numbers in one notation, and nothing from elsewhere.
+/// Checks every page of a report: tables that scroll on their own, plots with named axes and few
+/// colours, one notation for numbers, and no external resources.
 pub(crate) fn check_page(page: &str) {
     for outside in ["<script", "<link", "src=", "@import", "url(", "NaN"] {
         assert!(!page.contains(outside), "{outside}");
@@ -425,7 +424,7 @@ pub(crate) fn check_page(page: &str) {
     }
 }
 
-/// The texts of a plot.
+/// The texts of a plot, joined by spaces.
 fn texts_of(svg: &str) -> String {
     let texts = svg.split("<text ").skip(1);
     let texts = texts.filter_map(|text| text.split_once('>')?.1.split('<').next());
