@@ -225,13 +225,13 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     for sentence in input.split(|byte| *byte == b'.').take(3) {
         let result = document.push_sentence(sentence);
         let alone = pack.features().is_some_and(|features| features.is_alone());
-        match pack.lexicon().is_some() || alone {
-            false => assert_eq!(result, Err(DocumentError::NoLexicon)),
-            true if pushed < K => {
-                assert_eq!(result, Ok(()));
-                pushed += 1;
-            }
-            true => assert_eq!(result, Err(DocumentError::Full { limit: K })),
+        if pack.lexicon().is_none() && !alone {
+            assert_eq!(result, Err(DocumentError::NoLexicon));
+        } else if pushed < K {
+            assert_eq!(result, Ok(()));
+            pushed += 1;
+        } else {
+            assert_eq!(result, Err(DocumentError::Full { limit: K }));
         }
     }
     assert_eq!(document.sentence_count(), pushed);

@@ -218,9 +218,10 @@ fn gamma(shape: usize, rng: &mut PublicRng) -> f64 {
 
 /// About the same number of coordinates for each dimension.
 fn draws(dimension: usize, long: bool) -> usize {
-    match long {
-        true => (20_000_000 / dimension).clamp(1_000, 1_000_000),
-        false => (200_000 / dimension).clamp(500, 20_000),
+    if long {
+        (20_000_000 / dimension).clamp(1_000, 1_000_000)
+    } else {
+        (200_000 / dimension).clamp(500, 20_000)
     }
 }
 
@@ -469,9 +470,10 @@ fn errors_name_the_value_and_its_limits() {
 fn root_above(n: u32) -> BigUint {
     let square = BigUint::from(n) << 128u32;
     let root = square.sqrt();
-    match &root * &root == square {
-        true => root,
-        false => root + 1u32,
+    if &root * &root == square {
+        root
+    } else {
+        root + 1u32
     }
 }
 

@@ -465,9 +465,10 @@ fn a_day_of_a_keyboard() {
     step("killed_after");
     assert_eq!(restored(&after).remaining(20_000).ok(), Some(2_000_000));
     step("killed_in_between");
-    let record = match before[..RECORD_BYTES] == after[..RECORD_BYTES] {
-        true => RECORD_BYTES,
-        false => 0,
+    let record = if before[..RECORD_BYTES] == after[..RECORD_BYTES] {
+        RECORD_BYTES
+    } else {
+        0
     };
     let mut torn = before;
     torn[record..record + 40].copy_from_slice(&after[record..record + 40]);

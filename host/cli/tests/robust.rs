@@ -286,9 +286,10 @@ impl Job {
                 continue;
             }
             let old = before.get(&path) == Some(&bytes);
-            let new = match self.fixed {
-                true => expected.get(&path) == Some(&bytes),
-                false => releases(&bytes).is_some_and(|n| n == DOCUMENTS),
+            let new = if self.fixed {
+                expected.get(&path) == Some(&bytes)
+            } else {
+                releases(&bytes).is_some_and(|n| n == DOCUMENTS)
             };
             assert!(
                 old || new,
@@ -722,9 +723,10 @@ fn what_is_left_is_a_regular_file() {
     };
     for linked in [true, false] {
         fs::remove_file(&left).unwrap();
-        match linked {
-            true => symlink(&absent, &left).unwrap(),
-            false => pipe(&left),
+        if linked {
+            symlink(&absent, &left).unwrap();
+        } else {
+            pipe(&left);
         }
         let parts = [".partial`", "not a regular file; remove it"];
         refused(&undertone(folder, &own), &own, &parts);
@@ -938,9 +940,10 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             assert_eq!(there.len(), job.outputs.len(), "{}: {there:?}", job.name);
             for output in job.outputs {
                 let bytes = fs::read(done.join(output)).unwrap();
-                match job.fixed {
-                    true => assert!(bytes == expected[&folder.join(output)], "{}", job.name),
-                    false => assert_eq!(releases(&bytes), Some(DOCUMENTS), "{}", job.name),
+                if job.fixed {
+                    assert!(bytes == expected[&folder.join(output)], "{}", job.name);
+                } else {
+                    assert_eq!(releases(&bytes), Some(DOCUMENTS), "{}", job.name);
                 }
             }
         }

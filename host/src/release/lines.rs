@@ -285,9 +285,10 @@ impl<'a> ReleaseLine<'a> {
         let mut releases = fields.0.iter().filter(|(name, _)| *name == *RELEASE);
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
             let is_unclosed = matches!(&fields.0[..], [(name, _)] if *name == *UNCLOSED);
-            return Err(match is_unclosed {
-                true => BadLine::Unclosed,
-                false => BadLine::NoRelease,
+            return Err(if is_unclosed {
+                BadLine::Unclosed
+            } else {
+                BadLine::NoRelease
             });
         };
         let Text(release) = serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;

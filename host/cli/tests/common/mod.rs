@@ -34,9 +34,12 @@ pub(crate) fn soak() -> bool {
 /// Seed of the drawn cases: `UNDERTONE_SEED`, or else 1, or the clock in the long form. Prints it.
 pub(crate) fn seed() -> u64 {
     let given = env::var("UNDERTONE_SEED").map(|seed| seed.parse().expect("a number"));
-    let seed = given.unwrap_or_else(|_| match soak() {
-        true => UNIX_EPOCH.elapsed().unwrap().as_micros() as u64,
-        false => 1,
+    let seed = given.unwrap_or_else(|_| {
+        if soak() {
+            UNIX_EPOCH.elapsed().unwrap().as_micros() as u64
+        } else {
+            1
+        }
     });
     println!("UNDERTONE_SEED={seed}");
     seed
