@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes bills of materials, in CycloneDX 1.5, for the C library (on all targets, with Java) and for the command, and
-# checks them against the schema and against core/DEPENDENCIES.md.
+# Writes bills of materials, in CycloneDX 1.5, for the C library (on all targets, with Java) and for
+# the command, and checks them against the schema and against core/DEPENDENCIES.md.
 #
 #     tests/sbom.sh FOLDER        writes libundertone.cdx.json and undertone.cdx.json
 #

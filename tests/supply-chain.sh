@@ -28,7 +28,8 @@ EOF
 fi
 
 "$deny" check licenses bans sources
-# with_exception WORKSPACE LICENCE CRATE: a workspace of its own, which links one crate with another licence.
+# with_exception WORKSPACE LICENCE CRATE: checks a separate workspace that links one crate with
+# another licence.
 with_exception() {
     awk -v exception="    { allow = [\"$2\"], crate = \"$3\" }," '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
         $0 == "exceptions = [" { print exception }' deny.toml >"$work/workspace.toml"

@@ -1,8 +1,11 @@
-//! Times a neural encoder on public sentences: `cargo bench -p undertone --bench encode -- MODEL SENTENCES [LIBRARY]`
-//! reads one sentence a line and takes the built-in engine, or ONNX Runtime from LIBRARY. For each line of its standard
-//! input, `alone` or `together`, it encodes all of them one at a time or as a public corpus, on the threads that
-//! `RAYON_NUM_THREADS` says, and prints one line of JSON. `peers.py` beside this file runs it against
-//! sentence-transformers.
+//! Times a neural encoder on public sentences:
+//!
+//! `cargo bench -p undertone --bench encode -- MODEL SENTENCES [LIBRARY]`
+//!
+//! SENTENCES has one sentence a line. The engine is ONNX Runtime from LIBRARY, or else the built-in
+//! one. For each line of standard input, `alone` or `together`, the program encodes all sentences
+//! one at a time or as a public corpus, on `RAYON_NUM_THREADS` threads, and prints one line of
+//! JSON. `peers.py` in this folder compares it with sentence-transformers.
 
 use std::env;
 use std::io;

@@ -1,8 +1,11 @@
-//! Times the way of a text without a neural runtime: `cargo bench -p undertone --bench lexicon` takes
-//! the corpus of the demo, `cargo bench -p undertone --bench lexicon -- CORPUS` another. Prints one line of
-//! JSON: medians over the sentences (`vector`) and over the documents, divided by their sentences, of
-//! splitting the text (`split`) and of `Document::push_text` with the demo's pack (`push`), all in
-//! microseconds a sentence on one thread.
+//! Times encoding a text without a neural encoder:
+//!
+//! `cargo bench -p undertone --bench lexicon [-- CORPUS]`
+//!
+//! The corpus is that of the demo by default. Prints one line of JSON, in microseconds a sentence
+//! on one thread: medians of the vector of a sentence (`vector`), of splitting a document (`split`)
+//! and of `Document::push_text` with the demo's pack (`push`). The last two are times of documents
+//! divided by the numbers of their sentences.
 
 use std::env;
 use std::hint::black_box;

@@ -1,7 +1,11 @@
-//! Times the search for the word nearest to a noisy point: `cargo bench -p undertone --bench nearest -- VECTORS
-//! POINTS DIMENSION VECTOR_EXPONENT GRID_EXPONENT` reads a file of i8 and one of little-endian i32, row-major.
-//! For each line on standard input, the index of a point, it searches once on one thread and prints one line of
-//! JSON. `peers.py` beside this file runs it against faiss.
+//! Times the search for the word nearest to a noisy point:
+//!
+//! `cargo bench -p undertone --bench nearest -- VECTORS POINTS DIMENSION VECTOR_EXPONENT
+//! GRID_EXPONENT`
+//!
+//! VECTORS is a file of i8 and POINTS one of little-endian i32, both row-major. Each line of
+//! standard input is the index of a point, for which the program searches once on one thread and
+//! prints one line of JSON. `peers.py` in this folder compares it with faiss.
 
 use std::env;
 use std::fs;

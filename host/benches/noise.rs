@@ -1,6 +1,9 @@
-//! Times private vectors: `cargo bench -p undertone --bench noise -- DIMENSION EPSILON`. For each line on
-//! standard input, a number of vectors, it releases that many, one at a time, and prints one line of JSON.
-//! `peers.py` beside this file runs it against numpy.
+//! Times private vectors:
+//!
+//! `cargo bench -p undertone --bench noise -- DIMENSION EPSILON`
+//!
+//! Each line of standard input is a number of vectors, which the program releases one at a time
+//! before it prints one line of JSON. `peers.py` in this folder compares it with numpy.
 
 use std::env;
 use std::hint::black_box;

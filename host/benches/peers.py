@@ -110,8 +110,8 @@ def nearest():
 
     faiss.omp_set_num_threads(1)
     program = executable("nearest")
-    # As in word vectors: norms around 6, a spectrum that falls off. Noise of the n-dimensional Laplace
-    # distribution for epsilon, so that at 10 a point is far from every word.
+    # Norms around 6 and a decreasing spectrum, as in word vectors. The noise is n-dimensional
+    # Laplace noise for epsilon, so that at 10 a point is far from every word.
     words, d, queries, grid_exponent = 50_000, 300, 200, -12
     random = np.random.default_rng(0)
     vectors = random.standard_normal((words, d), dtype=np.float32) * np.arange(1, d + 1, dtype=np.float32) ** -0.4
@@ -164,7 +164,8 @@ def train():
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     program = executable("train")
-    # One step of Adam on the recoder: three layers on every sentence, the mean, a linear layer to the classes.
+    # One step of Adam on the recoder: three layers on every sentence, the mean, and a linear layer
+    # to the classes.
     d, classes, batch, sentences = 768, 50, 256, 10
     x = torch.randn(batch, sentences, d)
     y = torch.randint(0, classes, (batch,))
@@ -327,7 +328,8 @@ def noise():
         rng = np.random.default_rng(0)
         x = rng.standard_normal(d, dtype=np.float32)
 
-        # The usual recipe: a radius, and a Gaussian for the direction. Neither the generator nor the sum is safe.
+        # The usual recipe: a radius, and a Gaussian for the direction. Neither the generator nor
+        # the sum is safe for privacy.
         def single():
             z = rng.standard_normal(d, dtype=np.float32)
             radius = np.float32(rng.standard_gamma(d) / epsilon)

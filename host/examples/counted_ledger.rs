@@ -1,9 +1,10 @@
-//! A ledger that the platform counts, so that a copy of an older file brings nothing back.
+//! A ledger with a counter of the platform, so that restoring an older file recovers no budget.
 //!
 //! `cargo run -p undertone --example counted_ledger`
 //!
-//! The counter here is a number in a file of another folder: a **stand-in**, which whoever restores the ledger can restore,
-//! too. A real one is where a backup does not reach: see the README of the folder `ffi`.
+//! The counter here is a **stand-in**: a number in a file of another folder, which can be restored
+//! like the ledger. A real counter is in a place that backups do not include: see the README of the
+//! folder `ffi`.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes the packs of this folder from their public texts, and measures them on test parts that they were not made from.
+# Makes the packs of this folder from public texts and measures them on separate test parts.
 #
 #     host/packs/build.sh DATA FOLDER
 #
-# DATA has CLINC150 and SIB-200 as lines of JSON: clinc150.{train,val,test}.jsonl.gz with "text" and "domain", and
-# sib200.LANGUAGE.{train,dev,test}.jsonl.gz with "text", "label" and an "id" that ends with the sentence's number.
-# FOLDER gets NAME.pack, NAME.candidates.safetensors and NAME.txt, what was measured.
+# DATA has CLINC150 and SIB-200 as JSON lines: clinc150.{train,val,test}.jsonl.gz with "text" and
+# "domain", and sib200.LANGUAGE.{train,dev,test}.jsonl.gz with "text", "label" and an "id" that ends
+# with the number of the sentence. The script writes NAME.pack, NAME.candidates.safetensors and the
+# measurements NAME.txt into FOLDER.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
 data=$(realpath "$1")

@@ -85,10 +85,11 @@ fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
     );
 }
 
-/// Likes food or not: "good" and "not good" are opposites, and "not" alone says nothing.
+/// A teacher whose first coordinate is a judgement of food: "good" and "not good" are opposites,
+/// and "not" alone is neutral.
 struct Taste(EncoderIdentity);
 
-/// What there is to eat, each with a direction of its own.
+/// Foods, each with a coordinate of its own.
 const FOOD: [&str; 6] = ["soup", "bread", "cake", "tea", "rice", "salad"];
 
 impl Encoder for Taste {

@@ -110,7 +110,8 @@ fn a_wrong_list_is_named() {
     assert!(error.to_string().contains("3 rows"), "{error}");
 }
 
-/// Encodes a text as what its letters count: three coordinates, of which the last says little.
+/// Encodes a text as the counts of its letters in three coordinates, of which the last varies
+/// little.
 struct Letters(EncoderIdentity);
 
 impl Encoder for Letters {
@@ -195,7 +196,7 @@ fn lexicons_of_one_space_agree() {
     ];
     let first = matrix(&rows);
     let space = Space::new(&first, 2).unwrap();
-    // The same teacher in another language, of which all vectors are moved and other words are there.
+    // The same teacher in another language: all vectors are moved, and the words are others.
     let moved = rows.map(|row| row.map(|x| x + 5.0));
     let second = matrix(&[moved[3], moved[2], moved[1], moved[0]]);
     let of = |words: &str, rows| {
@@ -221,8 +222,8 @@ fn lexicons_of_one_space_agree() {
     assert!(Space::new(&first, 4).is_err() && Space::new(&first, 0).is_err());
 }
 
-/// Words of two stems and three endings, whose vectors are the sums of those of their parts. Four words are in the
-/// lexicon whole; the others are not, and one is in no list.
+/// Words of two stems and three endings, whose vectors are the sums of the vectors of their parts.
+/// Four words are in the lexicon whole; the others are not, and one is in no list.
 #[test]
 fn affixes_stand_for_the_words_that_are_missing() {
     let (stems, ends) = (["walk", "jump", "talk", "climb"], ["", "ing", "ed", "er"]);
@@ -258,7 +259,7 @@ fn affixes_stand_for_the_words_that_are_missing() {
         words,
         ["##ed", "##er", "##ing", "climb", "jump", "talk", "walk"]
     );
-    // A word that the lexicon does not have is near the sum of its parts, which is what the teacher says.
+    // The vector of a word that the lexicon lacks is near the sum of its parts, as in the teacher.
     let parsed = Pack::parse(&bytes).unwrap();
     let vector = |text: &str| {
         let mut out = [0f32; 7];
@@ -426,7 +427,7 @@ fn tensors_say_which_row_and_how_much() {
     let wanted = [("apple".to_owned(), 16_384), ("pear".to_owned(), u16::MAX)];
     assert_eq!(pieces.entries, wanted);
     assert_eq!(pieces.vectors, [5.0, -6.0, 0.0, 127.0]);
-    // What occurs comes first.
+    // Words of the corpus come first.
     opened.count(&CorpusDocument {
         text: "Pear, Pear".to_owned(),
         ..CorpusDocument::default()

@@ -1,6 +1,6 @@
 /*
- * Bugs between a program and the library: compiled with ffi/audit/device.c, whose calls are renamed to these by
- * -Dundertone_X=planted_Y. An audit of the program must fail.
+ * Bugs between a program and the library. It is compiled with ffi/audit/device.c, whose calls
+ * -Dundertone_X=planted_Y renames to these. An audit of the program must fail.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the cases that a face's tests printed, a line "case NAME" for each, with the lists of this folder. For the faces whose
-# tests are not run by Rust, which has the same in tests/src/faces.rs.
+# Compares the cases that the tests of a face printed, each as a line "case NAME", with the lists of
+# this folder. For faces whose tests run outside Rust; tests/src/faces.rs does the same for Rust.
 #
 #     tests/faces/ran.sh FACE <LOG
 set -eu
@@ -12,7 +12,8 @@ awk -F' *[|] *' -v face="${1:-}" '/^[|] / && ++row > 2 && $2 == face { found = 1
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The last cell of misuse.md names the faces that have a case or, after "not", those that lack it; the day is for all.
+# The last cell of misuse.md names the faces that have a case or, after "not", those that lack it.
+# The cases of the day are for all faces.
 awk -F' *[|] *' -v face="$1" '/^[|] `/ {
     has = $5 == "" || $5 == "all"
     except = sub(/^not /, "", $5)

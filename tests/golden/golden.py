@@ -617,8 +617,8 @@ def continuous_steps(fixed, epsilon_micro, units, grid, words):
 
 def discrete_weights(m, epsilon_micro, units, grid, side):
     """The sums of weights up to each magnitude 0..N, both signs together."""
-    # A: the largest integer up to 2^29 with A 2^-32 <= epsilon h / (Delta sqrt m), bit by bit, of a bound
-    # that is cut to 64 bits first.
+    # A: the largest integer up to 2^29 with A 2^-32 <= epsilon h / (Delta sqrt m), bit by bit, of a
+    # bound that is cut to 64 bits first.
     left, power = units**2 * m * 5**12, grid + 58
     while left >= 2**64:
         left, power = ceiling_quotient(left, 4), power - 1

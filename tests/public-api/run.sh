@@ -8,8 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Builds nothing beyond `cargo doc --workspace --all-features`. Warnings: broken links, public items without
-# documentation.
+# Builds nothing beyond `cargo doc --workspace --all-features`. Broken links and public items
+# without documentation are errors.
 RUSTDOC=$PWD/tests/public-api/rustdoc RUSTDOCFLAGS="-D warnings -Zunstable-options --output-format json" \
     cargo doc --quiet --workspace --no-deps --all-features
 UNDERTONE_RUSTDOC_JSON=${CARGO_TARGET_DIR:-target}/doc

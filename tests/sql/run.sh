@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The recipes of host/estimate/sql against `undertone count`: DuckDB, and Spark with two executor processes.
+# Compares the recipes of host/estimate/sql with `undertone count`: DuckDB, and Spark with two
+# executor processes.
 #
 #     tests/sql/run.sh              DuckDB
 #     tests/sql/run.sh --spark      also Spark: half a gigabyte of packages, and Java

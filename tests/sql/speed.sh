@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How long `undertone count` and DuckDB take for the same made-up releases: medians of five, alternating.
+# Times `undertone count` and DuckDB on the same generated releases: medians of five runs,
+# alternating.
 #
 #     tests/sql/speed.sh             100 million, which takes 3 GB of disk for a while
 #     tests/sql/speed.sh NUMBER

@@ -635,7 +635,8 @@ fn relative(found: f64, expected: &Real) -> f64 {
     noise::error_in(found, expected, &(expected * real(1, -53)))
 }
 
-/// Exponentials err by at most 9μ of their value, as documented, for all kinds of v: near 0, near 1, at ½.
+/// Exponentials err by at most 9μ of their value, as documented, for all kinds of v: near 0, near
+/// 1, at ½.
 #[test]
 fn exponentials_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7001);

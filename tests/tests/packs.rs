@@ -1,6 +1,7 @@
-//! The packs that are ready for use: devices and servers can read them, and their page says of them what was measured.
+//! The ready packs: devices and servers can read them, and their page has the measured figures.
 //!
-//! Chance: false alarm 10⁻¹², miss none. At epsilon 100 another candidate than the best has 2⁻⁴⁸ of its weight at most.
+//! Chance: false alarm 10⁻¹², miss none. At epsilon 100 another candidate than the best has at most
+//! 2⁻⁴⁸ of its weight.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +22,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap()
 }
 
-/// Releases the public sentence of each topic by the whole-text rule. Returns how many releases name their topic, and the
-/// number of topics.
+/// Releases the public sentence of each topic by the whole-text rule. Returns the number of
+/// releases that name their topic, and the number of topics.
 fn released(name: &str) -> (usize, usize) {
     let bytes = fs::read(path(&format!("{name}.pack"))).unwrap();
     let pack = Pack::parse(&bytes).unwrap();
@@ -64,7 +65,8 @@ fn the_licences_are_named() {
     }
 }
 
-/// The first table of each part of what `measure` printed: by ε, right releases in per cent by the whole-text rule, the mean of the parts.
+/// Share of right releases by the whole-text rule, in per cent, by ε: the mean over the parts of
+/// `measure`, whose first tables have the shares.
 fn measured(name: &str) -> BTreeMap<String, f64> {
     let text = read(name);
     let tables: Vec<&str> = text.split("documents as they are").skip(1).collect();

@@ -3,8 +3,8 @@
 //! pass.
 //!
 //! Devices in Rust draw from a fixed seed and count time instead of measuring it, so a check that
-//! passes once always passes. `UNDERTONE_SEED=2` and so on try other seeds; so few misses
-//! are expected that a thousand seeds show none. Devices in C use the system's entropy and its clock.
+//! passes once always passes. `UNDERTONE_SEED=2` and so on try other seeds; a thousand seeds are
+//! expected to show no miss. Devices in C use the system's entropy and its clock.
 //!
 //! Chance: false alarm 10⁻¹⁰, miss 10⁻³⁰. See `failed_thrice`, which is used less than 100 times,
 //! for a false alarm, and `bugs_in_c…` and `late_bugs…` for a miss.

@@ -210,8 +210,8 @@ fn every_letter_and_digit_speaks() {
     }
 }
 
-/// Some combining marks are letters, such as the vowel sign U+09BE. A text with one is not lost, even
-/// if the mark follows a stop or an emoticon, which takes the marks after it.
+/// Some combining marks are letters, such as the vowel sign U+09BE. A text with one is not lost,
+/// even if the mark follows a stop or an emoticon, which takes the marks after it.
 #[test]
 fn marks_that_are_letters_speak() {
     for mark in ["\u{9be}", "\u{5c1}", "\u{345}"] {

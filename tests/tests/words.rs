@@ -387,7 +387,7 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
 #[test]
 fn drawing_is_selecting_from_the_levels() {
     let mut rng = PublicRng::new(3);
-    // With so many words that the engine reads them in parts.
+    // The engine reads this vocabulary in parts because of its size.
     let mut row = |_| (0..5).map(|_| rng.next_u32() as i8).collect();
     let long = LexiconParts::of_vectors((0..3000).map(&mut row).collect(), -8);
     for parts in vocabularies(&mut rng, 20, 300).into_iter().chain([long]) {

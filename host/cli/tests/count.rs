@@ -399,7 +399,7 @@ fn threads_keep_the_order_of_rejects() {
         .collect();
     assert!(aside == wanted);
 
-    // The same as lines: one exceeds the limit of a line, and the last one has no line end.
+    // Lines with the same releases: one line exceeds the limit, and the last one has no line end.
     let long = format!("{}\n", "x".repeat(3 << 20));
     let line = |(i, record)| match i {
         100_000 => long.clone(),

@@ -186,7 +186,7 @@ fn few_public_texts_make_intervals_wide() {
                 };
                 match labels(&[sample], Confidence::default()) {
                     Ok(own) => tally.add(&own.shares, own.fit.is_refuted(), &shares),
-                    // Labels whose few texts agree cannot be told apart.
+                    // The few texts of two labels may agree, and then `labels` returns an error.
                     Err(problem) => {
                         assert!(problem.to_string().contains("told apart"), "{problem}")
                     }

@@ -87,8 +87,8 @@ const SIGNATURES: [(&[u8], Foreign); 23] = [
     ),
 ];
 
-/// A byte order mark in UTF-16, the low byte first. The length at the start of a safetensors file may
-/// be the same two bytes, and then six zeros.
+/// A byte order mark in UTF-16, the low byte first. The length at the start of a safetensors file
+/// may be the same two bytes, and then six zeros.
 const UTF_16: &[u8] = b"\xff\xfe";
 
 /// The two byte sequences that may follow `BZh` and the digit of the block size.

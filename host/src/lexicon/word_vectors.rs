@@ -726,7 +726,7 @@ mod tests {
         assert!(half(0x7e00).is_nan());
     }
 
-    /// NumPy reads numbers of other processors, too.
+    /// NumPy also reads numbers in the byte order of other processors.
     #[test]
     fn the_highest_byte_may_come_first() {
         let mut bytes = npy(

@@ -72,8 +72,8 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Pages up to this size are always decompressed; most programs write pages of 1 MiB. The entries of
-/// a dictionary page can take eight times its size.
+/// Pages up to this size are always decompressed; most programs write pages of 1 MiB. The entries
+/// of a dictionary page can take eight times its size.
 const PAGE_LIMIT: i64 = 32 << 20;
 
 /// Largest compression ratio of larger pages.
