@@ -69,6 +69,8 @@
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
  *     unit        the unit of privacy: one sentence, the whole text, words, or a vector
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
+ *     window      a period, such as a day, with a budget of its own in a ledger
+ *     candidate   an entry of the public list of a pack; a release of a document names one
  *
  * Sentences. undertone_document_push_text splits a text by a public rule that looks at nothing but
  * the text. A sentence ends:
@@ -97,7 +99,7 @@
  *     5   1   rule, a UNDERTONE_RULE_ number
  *     6   2   order of the projective geometry; 0 unless the mechanism is 8
  *     8   4   epsilon in micro-units
- *     12  4   number of the candidate, or of a point of the geometry if the mechanism is 8
+ *     12  4   number of the candidate; of a point, a fixed set of candidates, if the mechanism is 8
  *     16  8   identifier of the pack (undertone_pack_id)
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
@@ -145,7 +147,7 @@
 /** The memory is too small for the handle. */
 #define UNDERTONE_STATUS_MEMORY_TOO_SMALL 5
 
-/** Not a valid handle: it was never initialised, overwritten, or moved. */
+/** Not a valid handle: it was moved or overwritten, or never initialised. */
 #define UNDERTONE_STATUS_BAD_HANDLE 6
 
 /** The handle is in use by a call that has not returned. */
@@ -232,7 +234,7 @@
  */
 #define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
 
-/** The pack has no projection. */
+/** The pack has no projection for vectors. */
 #define UNDERTONE_STATUS_NO_PROJECTION 55
 
 /** The projection of the pack stretches distances by more than 4096; scale it down. */
@@ -262,19 +264,22 @@
 /** A budget of 0 grants nothing; the smallest is 0.000001. */
 #define UNDERTONE_STATUS_LEDGER_NO_BUDGET 81
 
-/** A ledger has 128 bytes; is it the right file? If so, recreate it, spent. */
+/** A ledger has 128 bytes; is it the right file? If so, recreate the ledger. */
 #define UNDERTONE_STATUS_LEDGER_WRONG_LENGTH 82
 
-/** No record begins with "UTLEDG"; is it the right file? If so, recreate it, spent. */
+/** No record begins with "UTLEDG"; is it the right file? If so, recreate the ledger. */
 #define UNDERTONE_STATUS_NOT_A_LEDGER 83
 
-/** This library cannot read the version of the ledger; use the newer of the two programs. */
+/**
+ * This library cannot read the version of the ledger; a newer version of undertone wrote it; use
+ * that version.
+ */
 #define UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION 84
 
-/** No record of the ledger is intact; recreate it with this window spent. */
+/** No record of the ledger is intact; recreate the ledger. */
 #define UNDERTONE_STATUS_LEDGER_DAMAGED 85
 
-/** The records are not of one ledger; recreate it with this window spent. */
+/** The records are not of one ledger; recreate the ledger. */
 #define UNDERTONE_STATUS_LEDGER_MIXED 86
 
 /** Another program wrote to the ledger's file, so nothing is granted; lock it and try again. */
@@ -310,13 +315,13 @@
 /** The grant is for another unit than the release; every unit has a ledger of its own. */
 #define UNDERTONE_STATUS_GRANT_WRONG_UNIT 95
 
-/** The grant is for fewer words than the release has; spend for as many as it releases. */
+/** The grant is for fewer words than the release has; take a grant for at least as many. */
 #define UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS 96
 
 /** The ledger is for another unit; every unit has a ledger of its own. */
 #define UNDERTONE_STATUS_LEDGER_WRONG_UNIT 97
 
-/** The ledger was set back or exchanged; recreate it with this window spent. */
+/** The ledger was set back or exchanged; recreate the ledger. */
 #define UNDERTONE_STATUS_LEDGER_SET_BACK 98
 
 /**
@@ -354,7 +359,7 @@
 
 /**
  * A bag of words is protected: another bag at word mover's distance W costs epsilon * W for each
- * word.
+ * released word.
  */
 #define UNDERTONE_UNIT_WORD 3
 
@@ -389,7 +394,8 @@
 #define UNDERTONE_NOISE_LAPLACE 3
 
 /**
- * Discrete Laplace noise on each coordinate: no delta, integers only, about 1.5 times the noise.
+ * Discrete Laplace noise on each coordinate: about 1.5 times as much noise, without the small
+ * delta of `UNDERTONE_NOISE_LAPLACE`, and computed in integers.
  */
 #define UNDERTONE_NOISE_DISCRETE_LAPLACE 4
 
@@ -404,7 +410,7 @@
 #define UNDERTONE_WORD_METHOD_EXPONENTIAL 2
 
 /**
- * Noise on a word's vector, then the nearest word, as published; for comparison.
+ * Noise on a word's vector, then the nearest word: the method of earlier papers, for comparison.
  */
 #define UNDERTONE_WORD_METHOD_LAPLACE_NEAREST 3
 
@@ -424,12 +430,12 @@
 #define UNDERTONE_MAX_DIRECTIONS 100
 
 /**
- * The most candidates in a pack with scores for documents.
+ * The most candidates that a pack with scores may have if it is used for documents.
  */
 #define UNDERTONE_MAX_SCORED_CANDIDATES 12800
 
 /**
- * The most candidates in a pack with features for documents.
+ * The most candidates that a pack with features may have if it is used for documents.
  */
 #define UNDERTONE_MAX_FEATURED_CANDIDATES 2560
 
@@ -551,7 +557,7 @@ typedef struct undertone_bag undertone_bag;
 
 /**
  * A private document: sentences go in, one private release comes out, and the document is empty
- * again. It counts sentences or sums their scores, and holds no sentence.
+ * again. It holds counts (pack by depth) or sums of scores (pack by scores), and never a sentence.
  */
 typedef struct undertone_document undertone_document;
 
@@ -682,7 +688,7 @@ const char *undertone_status_message(int32_t status);
 
 /**
  * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, rounded down
- * to a whole one, without any other error.
+ * to a whole number of micro-units.
  *
  * `text`: `len` bytes. `out_epsilon_micro`: receives 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
@@ -741,9 +747,10 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * Returns the number of levels of the scores, 2 to 160; candidates worse than the last level count
- * as if they were on it. With fewer levels, a sentence release protects the whole text better
- * (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
+ * Returns the number of levels, 2 to 160. The level of a candidate says how far its sum of scores
+ * is below the best sum; a candidate that is further below counts as on the last level. With fewer
+ * levels, a sentence release protects the whole text better (`undertone_document_promise`). 0 if
+ * the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
@@ -756,9 +763,9 @@ uint32_t undertone_pack_level_count(const undertone_pack *pack);
 uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 
 /**
- * Returns the outcome "nothing known" of a whole-text release. It takes the place of the best
- * candidate if the pack recognises nothing in the text, for example because the text is empty or
- * in another language. Its number is `undertone_pack_candidate_count`. Like every candidate, it
+ * Returns the number that means "nothing known" in a whole-text release. If the pack recognises
+ * nothing in the text, for example because the text is empty or in another language, this is the
+ * most likely number. It is equal to `undertone_pack_candidate_count`. Like every candidate, it
  * may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
  * handle.
  */
@@ -785,7 +792,7 @@ uint32_t undertone_pack_direction_count(const undertone_pack *pack);
 uint32_t undertone_pack_word_count(const undertone_pack *pack);
 
 /**
- * Computes the embedding of one sentence with the lexicon of the pack, the vector that
+ * Computes, with the lexicon of the pack, the embedding of one sentence, which is the vector that
  * `undertone_document_push_sentence` adds. **It is as private as the sentence.**
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: `out_capacity` floats;
@@ -819,8 +826,8 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
                                       uint8_t *out_digest);
 
 /**
- * Writes the name of the encoder whose embeddings the pack was built from: UTF-8, padded with
- * zeroes, at least one.
+ * Writes the name of the encoder whose embeddings the pack was built from: UTF-8, followed by one
+ * or more zero bytes that fill the field.
  *
  * `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
  */
@@ -833,7 +840,7 @@ size_t undertone_grant_handle_size(void);
 
 /**
  * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
- * text. Several releases of the same sentences add up.
+ * text. The epsilons of several releases of the same text or vector add up.
  *
  * `unit`: the `UNDERTONE_UNIT_` number of the release. `epsilon_micro`: epsilon in micro-units, 1
  * to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text).
@@ -864,7 +871,7 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * ffi/README.md has a table of the statuses and what an app does about them. After
  * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
  * `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` nothing is granted, although the epsilon may be spent.
- * If the file is missing, `read` fails.
+ * `read` must fail if the file is missing.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
  * `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -907,17 +914,18 @@ int32_t undertone_ledger_remaining(int32_t unit,
                                    uint64_t *out_micro);
 
 /**
- * Makes the image of a ledger that replaces a ledger that was lost, damaged or set back, or that
- * recorded a window in the future because a clock was wrong. In the new ledger `window`, the
- * present window, counts as spent, earlier windows are refused, and each later window has its
- * whole budget. So no budget is restored, provided that the clock is now right.
+ * Makes the image of a new ledger in the place of an old one that was lost, damaged or set back,
+ * or that recorded a window in the future because a clock was wrong. `window` is the present
+ * window. In the new ledger it counts as spent, earlier windows are refused, and each later window
+ * has its whole budget. So no budget is restored, provided that the clock is now right.
  *
  * The app locks the file and overwrites it with the image. If the file is missing, the app creates
  * it as for `undertone_ledger_create_image`. If `storage` has a counter, this function reads and
  * raises it, so that older files are refused. It neither locks, reads nor writes the file.
  *
- * `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
- * `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
+ * `storage`: see `undertone_ledger_storage`. `unit`: as for `undertone_ledger_spend`.
+ * `budget_micro`, `entropy`, `context`, `out_image`, `out_capacity`, `out_written`: as for
+ * `undertone_ledger_create_image`.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`,
@@ -939,8 +947,8 @@ int32_t undertone_ledger_recreate_spent(const undertone_ledger_storage *storage,
  * Makes the image of a new ledger.
  *
  * The app writes the image to a temporary file in the same folder, syncs that file, renames it,
- * and syncs the folder before anything is spent. The budget of a ledger is fixed, because another
- * budget would be another promise; it needs its own ledger. To replace a ledger, call
+ * and syncs the folder before anything is spent. The budget of a ledger cannot be changed, because
+ * another budget is another promise: make another ledger for it. To replace a ledger, call
  * `undertone_ledger_recreate_spent` instead, because a new ledger forgets what was spent.
  *
  * `unit`: the `UNDERTONE_UNIT_` number of the releases. `budget_micro`: epsilon for every window
@@ -1056,9 +1064,9 @@ size_t undertone_document_handle_size(void);
 /**
  * Makes an empty document for the candidates of a pack.
  *
- * `pack` is not used after the call, but the bytes of the pack are, as long as the document is
- * used. Wipe a document that may hold sentences with `undertone_document_reset` before you reuse
- * its memory.
+ * The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
+ * document is in use. Wipe a document that may hold sentences with `undertone_document_reset`
+ * before you reuse its memory.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
  * `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
@@ -1102,10 +1110,11 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text. The pack must have a lexicon, or features and no neural encoder.
+ * Adds one sentence by its text. The pack must have a lexicon, or else features without a neural
+ * encoder.
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
- * sentence without a known word counts as the zero vector.
+ * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 end a word, as a
+ * space does. A sentence without a known word counts as the zero vector.
  *
  * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is then
  * unchanged. The time of the call depends on the sentence.
@@ -1166,13 +1175,14 @@ int32_t undertone_document_reset(undertone_document *document);
  * before you spend, because it also returns the statuses for which a release would be impossible.
  *
  * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
- * `UNDERTONE_UNIT_WHOLE_TEXT` for the two other releases. `epsilon_micro`: the epsilon of the
- * grant in micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one
- * sentence. `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by
- * any other. For a whole-text release, both are epsilon. For a sentence release, the second is
- * computed for the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
- * `undertone_pack_level_count`. If epsilon is larger than the integer weights of a mechanism can
- * express, both are computed for the largest epsilon that they can express; for a whole-text
+ * `UNDERTONE_UNIT_WHOLE_TEXT` for `undertone_document_release_whole_text` and
+ * `undertone_document_release_projective`. `epsilon_micro`: the epsilon of the grant in
+ * micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one sentence.
+ * `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by any other.
+ * For a whole-text release, both are epsilon. For a sentence release, the second is computed for
+ * the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
+ * `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
+ * use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
  * release it is at most 33.271065.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
@@ -1193,13 +1203,14 @@ int32_t undertone_document_promise(const undertone_document *document,
  *
  * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
  * most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
- * e^(epsilon/2), or of e^epsilon if the document has more than `UNDERTONE_MAX_SENTENCES`
- * sentences. There is no delta. The epsilons of several releases of the same sentences add up.
+ * e^(epsilon/2), or of e^epsilon if the text has more than `UNDERTONE_MAX_SENTENCES` sentences,
+ * because then another sentence takes the place. There is no delta. The epsilons of several
+ * releases of the same sentences add up.
  *
  * Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
- * without looking at the document. The work is the same for all sentences. Programs that observe
- * the lines of the processor's cache are out of scope. A document without sentences releases a
- * uniformly random candidate.
+ * without looking at the document. The work does not depend on what the sentences say. Programs
+ * that observe the lines of the processor's cache are out of scope. A document without sentences
+ * releases a uniformly random candidate.
  *
  * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
  * `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -1239,8 +1250,8 @@ int32_t undertone_document_release(undertone_document *document,
  * larger epsilon is, the more it does so. If the pack recognises nothing in the text,
  * `undertone_pack_nothing_known` takes the place of the best candidate.
  *
- * Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
- * sentences. Programs that observe the lines of the processor's cache are out of scope.
+ * Leaks: that there is a release, its time, pack and epsilon. The work does not depend on what the
+ * sentences say. Programs that observe the lines of the processor's cache are out of scope.
  *
  * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
  * for `undertone_document_release`.
@@ -1260,14 +1271,15 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
 /**
  * Draws a projective release, which protects the whole text and is meant for counting, and removes
  * all sentences. It names a point of a projective geometry instead of a candidate, and each point
- * stands for many candidates. So a single release carries little information, but shares that are
- * estimated from many releases have a smaller error only if there are many candidates: from about
- * 6 at an epsilon of 1, 32 at 3 and 230 at 5.
+ * stands for many candidates. So a single release carries little information. Shares that are
+ * estimated from many releases have a smaller error than with
+ * `undertone_document_release_whole_text` only if the pack has enough candidates: at least about 6
+ * at an epsilon of 1, 32 at 3 and 230 at 5.
  *
  * Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
- * reads the order of the geometry.
+ * returns the order of the geometry, a number that fixes its points.
  *
- * Leaks: as for `undertone_document_release_whole_text`, as are the arguments.
+ * Leaks: the same as for `undertone_document_release_whole_text`. It also has the same arguments.
  *
  * Statuses: those of `undertone_document_release_whole_text`.
  */
@@ -1318,9 +1330,9 @@ int32_t undertone_sentence_next_finished(const char *text,
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
- * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. With
- *   an order, the candidate is the number of a point. Count such releases with the Rust crates or
- *   `undertone count`; `core/FORMAT.md` defines the candidates of a point.
+ * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. If it
+ *   is not 0, `out_candidate` is the number of a point. Count such releases with the Rust crates
+ *   or `undertone count`; `core/FORMAT.md` defines the candidates of a point.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
  *   (`undertone_pack_id`).
  *
@@ -1348,14 +1360,14 @@ size_t undertone_vector_mechanism_handle_size(void);
  *
  * `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to
  * plus or minus 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: a
- * `UNDERTONE_NOISE_` number. `epsilon_micro`: epsilon per unit of distance in micro-units, 100000
- * (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`.
+ * `UNDERTONE_NOISE_` number. `epsilon_micro`: epsilon in micro-units for each unit of distance,
+ * 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
  * `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
- * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a
- * coordinate).
+ * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound is below about 2^-46 or above about 2^15 times
+ * the scale of the noise of one coordinate).
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_mechanism_init(void *memory,
@@ -1371,8 +1383,8 @@ int32_t undertone_vector_mechanism_init(void *memory,
  * vector has `undertone_pack_dimension` coordinates, its release
  * `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
  *
- * `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
- * used. The other arguments are as for `undertone_vector_mechanism_init`.
+ * The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
+ * mechanism is in use. The other arguments are as for `undertone_vector_mechanism_init`.
  *
  * The call computes the sensitivity of the projection, which sets the noise. For a projection of r
  * rows and c columns it takes about r * r * c multiplications: a second on a phone for the largest
@@ -1403,21 +1415,21 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
 /**
  * Draws the release of one private vector.
  *
- * Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
- * differ by at most a factor of e^(epsilon*D). Rounding adds a distance far below one step of the
- * grid to D, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
- * e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee: a
- * release can distinguish two distant vectors almost with certainty. The epsilons of several
- * releases of the same vector add up.
+ * Guarantee: metric privacy. For two vectors at Euclidean distance D, the probabilities of any
+ * release differ by at most a factor of e^(epsilon*D). Rounding to a grid increases D by far less
+ * than one step of the grid, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a
+ * delta of about (1 + e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker
+ * the guarantee: a release can distinguish two distant vectors almost with certainty. The epsilons
+ * of several releases of the same vector add up.
  *
  * Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
  * chosen without looking at the vector. On processors that emulate double precision the time of
  * the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide on such a processor how long
  * a release takes.
  *
- * `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats;
- * one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes, after
- * all arguments were checked. `out`: `out_capacity` bytes;
+ * `grant`: for `UNDERTONE_UNIT_VECTOR`, with the same epsilon as the mechanism. `vector`: `len`
+ * floats; one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes,
+ * after all arguments were checked. `out`: `out_capacity` bytes;
  * `undertone_vector_mechanism_release_len` are enough. `out_written`: receives the bytes written,
  * or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
@@ -1443,9 +1455,9 @@ int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mec
  * Reads the head of a released vector.
  *
  * `bytes`: any `len` bytes. Each output may be NULL: `out_dimension`, the dimension of the
- * released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon per
- * unit of distance in micro-units; `out_grid_exponent`, the exponent g of the grid, whose step is
- * 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
+ * released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon in
+ * micro-units for each unit of distance; `out_grid_exponent`, the exponent g of the grid, whose
+ * step is 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
  * projection, zeroes without one.
  *
  * Statuses: those of `undertone_release_read`.
@@ -1476,7 +1488,8 @@ int32_t undertone_vector_release_read_steps(const uint8_t *bytes,
                                             size_t *out_written);
 
 /**
- * Reads the coordinates of a released vector: steps times the grid, exactly.
+ * Reads the coordinates of a released vector as numbers: each is the integer of
+ * `undertone_vector_release_read_steps` times the step 2^g of the grid, exactly.
  *
  * `out`: `out_capacity` numbers. All else is as for `undertone_vector_release_read_steps`.
  */
@@ -1515,8 +1528,8 @@ uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary)
  * Describes the vocabulary. Each output may be NULL.
  *
  * `out_fallback`: receives the number of the public word that replaces all unknown words.
- * `out_unit_exponent`: receives u, where q = 2^u is the step in the guarantee of
- * `undertone_bag_release`.
+ * `out_unit_exponent`: receives u. Distances between words are rounded to multiples of q = 2^u,
+ * which the guarantee of `undertone_bag_release` uses.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
@@ -1590,27 +1603,28 @@ int32_t undertone_bag_reset(undertone_bag *bag);
 size_t undertone_bag_release_len(uint32_t word_count);
 
 /**
- * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
- * empties the bag.
+ * Draws `word_count` words of a bag at random with replacement, in proportion to their counts,
+ * replaces each by a word of the vocabulary, and empties the bag.
  *
  * Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
  * The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
- * b'))), where WMD is the word mover's distance and q the step from
- * `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
- * word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
- * guarantee: a release can distinguish two distant bags almost with certainty. The epsilons of
- * several releases of the same text add up.
+ * b'))), where WMD is the word mover's distance and q comes from `undertone_vocabulary_describe`.
+ * With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` each word has the loss and the delta that
+ * `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE` instead. The larger
+ * the distance, the weaker the guarantee: a release can distinguish two distant bags almost with
+ * certainty. The epsilons of several releases of the same text add up.
  *
  * Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
  * of which must be chosen without looking at the text. The work is the same for all words, except
  * for the addresses that are read. A bag without words counts as the fallback word.
  *
  * `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
- * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
- * a `UNDERTONE_WORD_METHOD_` number. `entropy`: called once with `context`, for 32 bytes, after
- * all arguments were checked; it must not use the bag. `out`: `out_capacity` bytes;
- * `undertone_bag_release_len` are enough. `out_written`: receives the bytes written, or the bytes
- * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+ * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the number that the grant was
+ * spent for; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_` number.
+ * `entropy`: called once with `context`, for 32 bytes, after all arguments were checked; it must
+ * not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
+ * `out_written`: receives the bytes written, or the bytes needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the bag keeps its words.
  * A call that calls the entropy function spends the grant, even if the function fails.

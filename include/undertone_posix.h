@@ -42,8 +42,7 @@
 
 typedef struct undertone_posix_ledger {
     const char *path;
-    /* The open file while it is locked; -2 while a call locks it or has found no file; otherwise
-     * -1. */
+    /* The open file while it is locked; -2 while a call acquires the lock, or holds this struct without a file that it can use; otherwise -1. */
     int descriptor;
     /* The errno of the last failure. */
     int error;
@@ -173,8 +172,7 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
 /* The longest name of a ledger, with its terminating zero. */
 #define UNDERTONE_POSIX_NAME 4000
 
-/* Follows links from `path` to the file that they name: a lock is found by whichever name a program
- * has for the ledger. */
+/* Follows links from `path` to the file that they name, so that programs that know the ledger by different names use the same NAME.lock. */
 static inline int undertone_posix_target(const char *path, char *name)
 {
     char target[UNDERTONE_POSIX_NAME];
@@ -203,8 +201,7 @@ static inline int undertone_posix_target(const char *path, char *name)
 
 /* Locks NAME.lock. If `image` is not NULL and the ledger is missing, writes the image to
  * NAME.partial, syncs that and renames it to NAME, so that the ledger exists whole or not at all.
- * Then syncs the folder and removes NAME.lock, which exists as long as the name of the ledger may
- * not be durable. */
+ * Then syncs the folder and removes NAME.lock. NAME.lock exists until the name of the ledger is known to be durable. */
 static inline int undertone_posix_settle(undertone_posix_ledger *file, const uint8_t *image)
 {
     char name[UNDERTONE_POSIX_NAME], lock_name[4096], partial_name[4096];
@@ -237,7 +234,7 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
                 settled = rename(partial_name, file->path);
         }
         if (settled == 0) settled = undertone_posix_sync(folder);
-        /* A program that waits for this lock, or makes a new one, finds the ledger. */
+        /* A program that waits for this file, or makes it again, then finds the ledger. */
         if (settled == 0) unlink(lock_name);
     }
     if (settled != 0) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
@@ -270,7 +267,7 @@ static inline int32_t undertone_posix_lock(void *context)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
     int descriptor, error, nobody = -1;
-    /* Another thread is in a call, or the counter of the ledger uses the ledger. */
+    /* Fails while another thread is in a call, and if the functions of the counter use the ledger. */
     if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
     descriptor = undertone_posix_open_locked(file);
     if (descriptor >= 0) {
@@ -279,7 +276,7 @@ static inline int32_t undertone_posix_lock(void *context)
     }
     error = errno;
     undertone_posix_failed(file, error);
-    /* If the file is missing, or cannot be opened or locked, `read` fails. */
+    /* A missing file, or one that cannot be opened, is no lock of others: `read` will fail. */
     if (!undertone_posix_is_locked(error)) return 0;
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
     return -1;
@@ -374,7 +371,7 @@ static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *fil
         locked = undertone_posix_lock(file);
     }
     if (locked != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
-    /* Before the counter is raised: a file that cannot be opened cannot be replaced. */
+    /* Checked before the counter is raised, because a file that cannot be opened cannot be replaced. */
     if (undertone_posix_descriptor(file) < 0) {
         undertone_posix_unlock(file);
         return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;

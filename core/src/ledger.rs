@@ -78,12 +78,13 @@
 //!
 //! # Assumptions
 //!
-//! - A synced write stays, and a write to one record never damages the other. Firmware keeps each
-//!   record in an erase block of its own. A read after the sync returns what storage holds.
+//! - A synced write stays, and a write to one of the two records never damages the other. Firmware
+//!   keeps each record in an erase block of its own. A read after the sync returns what storage
+//!   holds.
 //! - One writer at a time, with a lock from [`reserve`](Ledger::reserve) to
-//!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A ledger
-//!   notices most changes by others, but not a record of another writer that the ledger has just
-//!   overwritten.
+//!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A [`Ledger`]
+//!   in memory notices most changes of the file by others, but not a record of another writer that
+//!   it has itself just overwritten.
 //! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned,
 //!   no virtual machine returned to a snapshot. Anyone who can write the file can set it back on
 //!   purpose.
@@ -504,8 +505,8 @@ impl Ledger {
     ///
     /// The budget stays: another budget is another promise, with a ledger of its own. The app
     /// writes the file once under another name, syncs it, renames it, and syncs the folder before
-    /// anything is spent. Use [`recreate_spent`](Ledger::recreate_spent) in the place of an earlier
-    /// ledger, or if a monotonic counter is above 1, because a new ledger forgets what was spent.
+    /// anything is spent. A new ledger forgets what was spent. So to replace an earlier ledger, or
+    /// if a monotonic counter is above 1, use [`recreate_spent`](Ledger::recreate_spent).
     ///
     /// # Errors
     /// [`LedgerError::NoBudget`] for a budget of 0; [`LedgerError::Entropy`] if the source of the
@@ -833,8 +834,8 @@ impl Reservation<'_> {
     /// with this record in its place. The cost stays spent. The app may write and read again
     /// ([`Ledger::resume`]).
     ///
-    /// [`LedgerError::Lost`] if a record had been lost before: storage now records the rest of its
-    /// window as spent.
+    /// [`LedgerError::Lost`] if a record had been lost before: storage now records the rest of the
+    /// window of this reservation as spent.
     pub fn persisted(self, read_back: &[u8]) -> Result<Grant, LedgerError> {
         let Self { ledger, pending } = self;
         let contents = &mut ledger.contents;
@@ -874,8 +875,9 @@ pub trait Storage {
     /// If it may not be durable.
     fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Self::Error>;
 
-    /// The platform's monotonic counter for this ledger; `None` (the default) without one. It
-    /// starts at 0: a counter that started elsewhere is read as its difference from there.
+    /// The platform's monotonic counter for this ledger; `None` (the default) without one. It must
+    /// start at 0: if the counter of the platform started at another value, return the difference
+    /// from that value.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -932,10 +934,11 @@ pub enum SpendError<E> {
 }
 
 /// The advice of a refusal after which the amount spent is unknown.
-const RECREATE: &str = "what was spent is not known: recreate it with this window counted as spent";
+const RECREATE: &str =
+    "the amount spent is not known: recreate the ledger with this window counted as spent";
 
-/// A refusal of a ledger. It depends on the file, the window and the budget, never on a text,
-/// unless an ε did.
+/// A refusal of a ledger. It depends on the file, the window and the budget, and on a text only if
+/// the app chose an ε by looking at the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LedgerError {

@@ -1,9 +1,10 @@
-//! Bounded scores: a sentence rule that needs a fraction of the ε of [`depth`](crate::depth).
+//! Bounded scores: a way to select a candidate in a sentence release, which needs a fraction of the
+//! ε of [`depth`](crate::depth).
 //!
 //! Every sentence s gives every candidate c a *score* q(s, c), a whole number in 0..=Q, by a public
-//! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is
-//! `min(max u − u(c), L − 1)`. L is a field of the pack, at most [`LEVELS`]. The engine draws with
-//! the ratio for ε/Q a level.
+//! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is `min(max u
+//! − u(c), L − 1)`. L is a field of the pack, at most [`LEVELS`]. A candidate is drawn with weights
+//! whose ratio from one level to the next is ρ, at most e^(ε/2Q).
 //!
 //! # Why it is private
 //!
@@ -12,31 +13,31 @@
 //! these levels are relative to the best. Let one step raise some u by one. If max u stays, every
 //! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not,
 //! since x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
-//! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ. Some of the
-//! Q steps may go one way and some the other. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number of
-//! sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. For ε/Q below a
+//! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ. Levels may
+//! fall in some of the Q steps and rise in others. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
+//! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. For ε/Q below a
 //! micro-unit, see [`Ratio::per_step`](crate::select::Ratio::per_step). ∎
 //!
-//! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so
-//! replace-one is ε-bounded-range.
+//! If the exponential mechanism makes the draw, the range of log-ratios grows by at most ln ρ a
+//! step, so replace-one is ε-bounded-range.
 //!
 //! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
-//! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because 255
-//! sentences with scores of at most 255 add up to 65 025, which fits 16 bits. Finite randomness
-//! costs something once per selection, not once per unit step. The cost is less than the gap from
-//! ρ^Q to e^(ε/2) and from ρ^2Q to e^ε.
+//! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because a
+//! document has at most 255 sentences, whose scores of at most 255 add up to 65 025, which fits 16
+//! bits. Finite randomness costs something once per selection, not once per unit step. The cost is
+//! less than the gap from ρ^Q to e^(ε/2) and from ρ^2Q to e^ε.
 //!
 //! Sums are capped only when levels are read. Capping them after each sentence would break the
 //! proof, because the effect of one sentence would depend on the others.
 //!
 //! # The scores
 //!
-//! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public
-//! centre, is y with norm n = max(1, ⌊‖y‖⌋). Let `z_c = 256·w_c·y + b_c·n`, which is n times an
-//! affine function of the direction y/n:
-//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Clipped cosine to a
-//!   centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and heads
-//!   trained through the mechanism are of this form.
+//! A candidate has a head: 8-bit weights w_c and a bias b_c. Let y be the embedding of the sentence
+//! minus the public centre, and n = max(1, ⌊‖y‖⌋). Let `z_c = 256·w_c·y + b_c·n`, which is n times
+//! an affine function of the direction y/n:
+//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Of this form are the
+//!   clipped cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋ with a constant a, ridge regression on
+//!   public labels or clusters, and heads trained with the private draw as part of the loss.
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all
 //!   others; Q = 1.
 //!
@@ -77,7 +78,7 @@ use crate::whole_text::whole_text_epsilon;
 pub const LEVELS: usize = 160;
 
 /// Sentences scored together, so that each block of weights is read from memory once for all these
-/// sentences. A Cortex-M4 has no cache.
+/// sentences. A Cortex-M4 (`dsp`) has no cache and gains nothing.
 pub(crate) const TOGETHER: usize = if cfg!(undertone_kernels = "dsp") {
     1
 } else if cfg!(undertone_kernels = "x86") {
@@ -205,8 +206,8 @@ impl<'a> ScoresSection<'a> {
         self.levels.into()
     }
 
-    /// The tables in the state of a document with at most `most` rows. Without features, the values
-    /// are left out if they do not fit.
+    /// The number of rows of each table in the state of a document, which has at most `most` rows
+    /// in all. Without features, the table of whole-text values is left out if it does not fit.
     pub(crate) fn layout(&self, most: usize) -> Layout {
         let candidates = self.candidates as usize;
         let values = candidates.div_ceil(VALUES_PER_ROW);
@@ -328,7 +329,7 @@ impl<'a> ScoresSection<'a> {
     ) -> Sentence<'s> {
         let y = part_mut(sentence, ..self.inputs.get());
         let square = backend.centre(y, self.centre);
-        // The square is below 2^10 · 2^30. The centre itself has no direction: the biases decide.
+        // The square is below 2^10 · 2^30. A sentence at the centre has y = 0: the biases decide.
         let norm = lane_max(square_root_40(square), 1);
         Sentence {
             y,
@@ -341,8 +342,8 @@ impl<'a> ScoresSection<'a> {
         }
     }
 
-    /// Calls `visit` with each sentence, the number of a candidate, and `z_c` of up to [`BLOCK`]
-    /// candidates from that on.
+    /// Calls `visit` with each sentence, the number of the first candidate of a block, and `z_c` of
+    /// the candidates of that block, up to [`BLOCK`].
     // `inline(never)`: inlined, the buffer is on the stack twice.
     #[inline(never)]
     fn for_each_block<'s>(
@@ -462,7 +463,7 @@ impl Levels for ScoreLevels<'_> {
 mod tests {
     use super::*;
 
-    /// The limits that errors name are the layouts that fit.
+    /// The limits that errors quote agree with the sizes that `layout` can fit.
     #[test]
     fn limits_are_those_of_layouts() {
         let section = |kind, candidates| ScoresSection {

@@ -15,30 +15,32 @@
 //! satisfies p/ρ ≤ p' ≤ p, or min ℓ rises by one and p ≤ p' ≤ ρ·p. The second case is the first
 //! with the names exchanged, so assume the first. Exponential mechanism: numerator and normaliser
 //! both shrink by at most ρ. Permute-and-flip: Pr\[r\] = p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt, with t the
-//! arrival time of r in a random order. It is at least Pr/ρ, because p'_r ≥ p_r/ρ and the product
-//! only grows; and at most ρ·Pr, because p'_r ≤ p_r and
-//! ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
+//! arrival time of r in a random order. After the step, this is at least Pr/ρ, because p'_r ≥ p_r/ρ
+//! and the product only grows, and at most ρ·Pr, because p'_r ≤ p_r and ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1
+//! − (t/ρ)·p_s)dt = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
 //!
 //! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
 //! one-sided steps, factor ρ² ≤ e^ε.
 //!
-//! *Levels at or above the bound* count as the bound less one: x ↦ min(x, bound − 1) turns a step
-//! of either kind into one of that kind.
+//! *Levels at or above the bound* ([`Levels::bound`], a public number) count as the bound less one:
+//! x ↦ min(x, bound − 1) turns a step of either kind into one of that kind.
 //!
 //! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then
 //! a rank among *all* n candidates of that level. Given the number of heads of a level, its coins
-//! are exchangeable, so which candidates have them is uniform: a uniformly random head of it is a
-//! uniformly random candidate of it. The second pass finds the candidate of that level and rank,
-//! and there is exactly one. The level's counts in the four parts of the list determine the part
-//! that contains it, and the pass visits that part.
+//! are exchangeable, so every set of that many candidates is equally likely to have the heads: a
+//! uniformly random head of it is a uniformly random candidate of it. The levels are read twice,
+//! first to count them, then to find the candidate of that level and rank. There is exactly one.
+//! The level's counts in the four parts of the list determine the part that contains it, and the
+//! second pass visits that part.
 //!
-//! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn
-//! by [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within
-//! 1 ± n·2⁻¹²⁸. There are two draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks).
-//! So the laws before and after a step are together within
-//! (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones. The "+4" in `C`
-//! covers this error, once for a whole list of steps. The result is pure ε: no δ, the random bits
-//! included.
+//! *Finite randomness.* Coins are exact: a coin compares a random 64-bit word with a weight W, and
+//! exactly W of the 2⁶⁴ words are below it. A share s ≥ 1 of a total t, drawn by [`below`], has
+//! between 2¹²⁸·s/t − 1 and 2¹²⁸·s/t + 1 of 2¹²⁸ draws: a factor within 1 ± t·2⁻¹²⁸. There are two
+//! draws. For the level, t is at most 2⁶⁴ (weights) or 2¹⁶ (heads); for the rank, at most 2¹⁶. So
+//! the ratio of the laws before and after a step is within a factor of (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1
+//! − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ratio. The "+4" in `C` covers this error. It occurs
+//! once for any number of steps between two inputs, because draws are made from the first law and
+//! the last only. The result is pure ε: no δ, the random bits included.
 //!
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
 //! repository.
@@ -120,10 +122,11 @@ impl Ratio {
     /// If all levels move one way, `steps` one-sided unit steps cost ρ^steps ≤ e^(ε/2). If some
     /// move up and some down, they pass through the larger of old and new level: ρ^(2·steps) ≤ e^ε.
     ///
-    /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit
-    /// steps are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded
-    /// up. Then any two lists of levels give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each
-    /// other, and with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any valid ε.
+    /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and this case has a
+    /// proof of its own: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded up.
+    /// Then any two lists of levels give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each other,
+    /// and within e^(2⁻⁶⁰) with the error of the draws included, while e^(ε/2) is above e^(2⁻²¹)
+    /// for any valid ε.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
         Self::from_micro(epsilon.micro() / u32::from(steps.get()))
     }
@@ -212,7 +215,8 @@ impl Rule {
         }
     }
 
-    /// W₀: coins are compared with 64-bit words, weights are summed over up to 2¹⁶ candidates.
+    /// W₀: 2⁶⁴ for coins, which are compared with 64-bit words, and 2⁴⁸ for weights, which are
+    /// summed over up to 2¹⁶ candidates.
     pub fn first_weight(self) -> u128 {
         match self {
             Self::PermuteAndFlip => 1 << 64,
@@ -408,7 +412,7 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
         };
         // Copy as integers: a memmove's work depends on the address.
         let (parts, level): (u64, u8) = (transmute!(bin.parts), bin.level);
-        // −1 if there are candidates, at most 2^16, else 0.
+        // −1 if there are candidates, else 0. There are at most 2^16, so the sign is right.
         let here = bin.candidates().cast_signed().wrapping_neg().negative();
         // At most `index`, so no bin is overwritten before its turn.
         let front = occupied as usize;
@@ -430,13 +434,13 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
     }
 }
 
-/// Coins of one word of marks.
+/// The number of coins that one word of marks covers, a bit for each; see [`mark_last_of_level`].
 const MARKED: usize = u32::BITS as usize;
 
 /// Coins tossed at a time.
 const COINS: usize = if VECTORS { 8 * MARKED } else { MARKED };
 
-/// Coins of one list of marks.
+/// The number of coins that one list of marks covers.
 const STRETCH: usize = 2048;
 
 /// A candidate, by its level and rank.
@@ -482,8 +486,8 @@ fn permute_and_flip<R: Rng + ?Sized>(
     draw_level(bins, tossing.heads_so_far.into(), running, rng)
 }
 
-/// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit
-/// of the first word is the first coin. So the loop over coins does not wait for counts.
+/// Marks the last coin of each level among the [`STRETCH`] coins from `start` on, so that the loop
+/// over coins need not wait for counts. The highest bit of the first word is the first coin.
 fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / MARKED]) {
     marks.fill(0);
     let mut end: u32 = 0;
@@ -541,7 +545,7 @@ fn draw_level<R: Rng + ?Sized>(
     drawn
 }
 
-/// Levels of one comparison.
+/// The number of levels that are compared at a time.
 const CHUNK: usize = 128;
 
 /// The index of the candidate that was drawn. Visits all of the part that contains it, retains a
@@ -633,7 +637,8 @@ mod tests {
         (high << 1 | low >> 127) + u128::from(low << 1 != 0)
     }
 
-    /// To the last bit, of which C shows the upper half only: 30 roundings must not add up.
+    /// Compares all 128 bits of a product. C has only the upper half, and the errors of 30
+    /// roundings could add up unseen in the lower.
     #[test]
     fn products_are_exact_and_rounded_up() {
         let one = 1 << 127;

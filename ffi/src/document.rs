@@ -21,7 +21,7 @@ use crate::pack::UndertonePack;
 use crate::status::{Refusal, SENTENCES_STACK, or_zero, report, report_private};
 
 /// A private document: sentences go in, one private release comes out, and the document is empty
-/// again. It counts sentences or sums their scores, and holds no sentence.
+/// again. It holds counts (pack by depth) or sums of scores (pack by scores), and never a sentence.
 pub struct UndertoneDocument {
     _opaque: (),
 }
@@ -57,9 +57,9 @@ pub extern "C" fn undertone_document_handle_size() -> usize {
 
 /// Makes an empty document for the candidates of a pack.
 ///
-/// `pack` is not used after the call, but the bytes of the pack are, as long as the document is
-/// used. Wipe a document that may hold sentences with `undertone_document_reset` before you reuse
-/// its memory.
+/// The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
+/// document is in use. Wipe a document that may hold sentences with `undertone_document_reset`
+/// before you reuse its memory.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
 /// `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
@@ -134,10 +134,11 @@ pub unsafe extern "C" fn undertone_document_push_all(
     })
 }
 
-/// Adds one sentence by its text. The pack must have a lexicon, or features and no neural encoder.
+/// Adds one sentence by its text. The pack must have a lexicon, or else features without a neural
+/// encoder.
 ///
-/// `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 separate words. A
-/// sentence without a known word counts as the zero vector.
+/// `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 end a word, as a
+/// space does. A sentence without a known word counts as the zero vector.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is then
 /// unchanged. The time of the call depends on the sentence.
@@ -246,13 +247,14 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// before you spend, because it also returns the statuses for which a release would be impossible.
 ///
 /// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
-/// `UNDERTONE_UNIT_WHOLE_TEXT` for the two other releases. `epsilon_micro`: the epsilon of the
-/// grant in micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one
-/// sentence. `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by
-/// any other. For a whole-text release, both are epsilon. For a sentence release, the second is
-/// computed for the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
-/// `undertone_pack_level_count`. If epsilon is larger than the integer weights of a mechanism can
-/// express, both are computed for the largest epsilon that they can express; for a whole-text
+/// `UNDERTONE_UNIT_WHOLE_TEXT` for `undertone_document_release_whole_text` and
+/// `undertone_document_release_projective`. `epsilon_micro`: the epsilon of the grant in
+/// micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one sentence.
+/// `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by any other.
+/// For a whole-text release, both are epsilon. For a sentence release, the second is computed for
+/// the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
+/// `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
+/// use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
 /// release it is at most 33.271065.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
@@ -297,13 +299,14 @@ pub unsafe extern "C" fn undertone_document_promise(
 ///
 /// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
 /// most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
-/// e^(epsilon/2), or of e^epsilon if the document has more than `UNDERTONE_MAX_SENTENCES`
-/// sentences. There is no delta. The epsilons of several releases of the same sentences add up.
+/// e^(epsilon/2), or of e^epsilon if the text has more than `UNDERTONE_MAX_SENTENCES` sentences,
+/// because then another sentence takes the place. There is no delta. The epsilons of several
+/// releases of the same sentences add up.
 ///
 /// Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
-/// without looking at the document. The work is the same for all sentences. Programs that observe
-/// the lines of the processor's cache are out of scope. A document without sentences releases a
-/// uniformly random candidate.
+/// without looking at the document. The work does not depend on what the sentences say. Programs
+/// that observe the lines of the processor's cache are out of scope. A document without sentences
+/// releases a uniformly random candidate.
 ///
 /// `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
 /// `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -361,8 +364,8 @@ pub unsafe extern "C" fn undertone_document_release(
 /// larger epsilon is, the more it does so. If the pack recognises nothing in the text,
 /// `undertone_pack_nothing_known` takes the place of the best candidate.
 ///
-/// Leaks: that there is a release, its time, pack and epsilon. The work is the same for all
-/// sentences. Programs that observe the lines of the processor's cache are out of scope.
+/// Leaks: that there is a release, its time, pack and epsilon. The work does not depend on what the
+/// sentences say. Programs that observe the lines of the processor's cache are out of scope.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
 /// for `undertone_document_release`.
@@ -396,14 +399,15 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 
 /// Draws a projective release, which protects the whole text and is meant for counting, and removes
 /// all sentences. It names a point of a projective geometry instead of a candidate, and each point
-/// stands for many candidates. So a single release carries little information, but shares that are
-/// estimated from many releases have a smaller error only if there are many candidates: from about
-/// 6 at an epsilon of 1, 32 at 3 and 230 at 5.
+/// stands for many candidates. So a single release carries little information. Shares that are
+/// estimated from many releases have a smaller error than with
+/// `undertone_document_release_whole_text` only if the pack has enough candidates: at least about 6
+/// at an epsilon of 1, 32 at 3 and 230 at 5.
 ///
 /// Guarantee: the same as for `undertone_document_release_whole_text`. `undertone_release_read`
-/// reads the order of the geometry.
+/// returns the order of the geometry, a number that fixes its points.
 ///
-/// Leaks: as for `undertone_document_release_whole_text`, as are the arguments.
+/// Leaks: the same as for `undertone_document_release_whole_text`. It also has the same arguments.
 ///
 /// Statuses: those of `undertone_document_release_whole_text`.
 ///

@@ -18,7 +18,7 @@ pub(crate) fn refusal(error: EpsilonError) -> Refusal {
 }
 
 /// Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, rounded down
-/// to a whole one, without any other error.
+/// to a whole number of micro-units.
 ///
 /// `text`: `len` bytes. `out_epsilon_micro`: receives 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
 ///

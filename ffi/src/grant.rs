@@ -67,7 +67,7 @@ pub extern "C" fn undertone_grant_handle_size() -> usize {
 }
 
 /// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
-/// text. Several releases of the same sentences add up.
+/// text. The epsilons of several releases of the same text or vector add up.
 ///
 /// `unit`: the `UNDERTONE_UNIT_` number of the release. `epsilon_micro`: epsilon in micro-units, 1
 /// to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text).

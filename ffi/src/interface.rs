@@ -61,7 +61,7 @@ statuses! {
     UNDERTONE_STATUS_MEMORY_TOO_SMALL = 5:
         "the memory is too small for the handle";
     UNDERTONE_STATUS_BAD_HANDLE = 6:
-        "not a valid handle: it was never initialised, overwritten, or moved";
+        "not a valid handle: it was moved or overwritten, or never initialised";
     UNDERTONE_STATUS_BUSY = 7:
         "the handle is in use by a call that has not returned";
     UNDERTONE_STATUS_BUFFER_TOO_SMALL = 8:
@@ -121,7 +121,7 @@ statuses! {
         "the pack has too many candidates for this release: more than 12800 with scores, 2560 with \
          features, or 4224 by the whole text";
     UNDERTONE_STATUS_NO_PROJECTION = 55:
-        "the pack has no projection";
+        "the pack has no projection for vectors";
     UNDERTONE_STATUS_PROJECTION_TOO_STEEP = 56:
         "the projection of the pack stretches distances by more than 4096; scale it down";
     UNDERTONE_STATUS_NEEDS_TEXT = 57:
@@ -143,15 +143,15 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_NO_BUDGET = 81:
         "a budget of 0 grants nothing; the smallest is 0.000001";
     UNDERTONE_STATUS_LEDGER_WRONG_LENGTH = 82:
-        "a ledger has 128 bytes; is it the right file? If so, recreate it, spent";
+        "a ledger has 128 bytes; is it the right file? If so, recreate the ledger";
     UNDERTONE_STATUS_NOT_A_LEDGER = 83:
-        "no record begins with \"UTLEDG\"; is it the right file? If so, recreate it, spent";
+        "no record begins with \"UTLEDG\"; is it the right file? If so, recreate the ledger";
     UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION = 84:
-        "this library cannot read the version of the ledger; use the newer of the two programs";
+        "this library cannot read the version of the ledger; a newer version of undertone wrote it; use that version";
     UNDERTONE_STATUS_LEDGER_DAMAGED = 85:
-        "no record of the ledger is intact; recreate it with this window spent";
+        "no record of the ledger is intact; recreate the ledger";
     UNDERTONE_STATUS_LEDGER_MIXED = 86:
-        "the records are not of one ledger; recreate it with this window spent";
+        "the records are not of one ledger; recreate the ledger";
     UNDERTONE_STATUS_LEDGER_CHANGED = 87:
         "another program wrote to the ledger's file, so nothing is granted; lock it and try again";
     UNDERTONE_STATUS_LEDGER_FROM_FUTURE = 88:
@@ -173,11 +173,11 @@ statuses! {
     UNDERTONE_STATUS_GRANT_WRONG_UNIT = 95:
         "the grant is for another unit than the release; every unit has a ledger of its own";
     UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS = 96:
-        "the grant is for fewer words than the release has; spend for as many as it releases";
+        "the grant is for fewer words than the release has; take a grant for at least as many";
     UNDERTONE_STATUS_LEDGER_WRONG_UNIT = 97:
         "the ledger is for another unit; every unit has a ledger of its own";
     UNDERTONE_STATUS_LEDGER_SET_BACK = 98:
-        "the ledger was set back or exchanged; recreate it with this window spent";
+        "the ledger was set back or exchanged; recreate the ledger";
     UNDERTONE_STATUS_LEDGER_NOT_RAISED = 99:
         "the platform's counter did not rise as asked, so nothing is granted; does another \
          program use it?";
@@ -195,7 +195,7 @@ pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
 /// The whole text is protected: any other text may replace it.
 pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
 /// A bag of words is protected: another bag at word mover's distance W costs epsilon * W for each
-/// word.
+/// released word.
 pub const UNDERTONE_UNIT_WORD: i32 = 3;
 /// A vector is protected: another vector at distance D costs epsilon * D.
 pub const UNDERTONE_UNIT_VECTOR: i32 = 4;
@@ -212,14 +212,15 @@ pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
 
 /// n-dimensional Laplace noise, the default: the least noise.
 pub const UNDERTONE_NOISE_LAPLACE: i32 = 3;
-/// Discrete Laplace noise on each coordinate: no delta, integers only, about 1.5 times the noise.
+/// Discrete Laplace noise on each coordinate: about 1.5 times as much noise, without the small
+/// delta of `UNDERTONE_NOISE_LAPLACE`, and computed in integers.
 pub const UNDERTONE_NOISE_DISCRETE_LAPLACE: i32 = 4;
 
 /// Selection of words by permute-and-flip, the default.
 pub const UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP: i32 = 1;
 /// Selection of words by the exponential mechanism.
 pub const UNDERTONE_WORD_METHOD_EXPONENTIAL: i32 = 2;
-/// Noise on a word's vector, then the nearest word, as published; for comparison.
+/// Noise on a word's vector, then the nearest word: the method of earlier papers, for comparison.
 pub const UNDERTONE_WORD_METHOD_LAPLACE_NEAREST: i32 = 3;
 
 /// The largest epsilon, 1000, in micro-units. The smallest is 1 micro-unit, 0.000001.
@@ -228,9 +229,9 @@ pub const UNDERTONE_MAX_EPSILON_MICRO: u32 = 1_000_000_000;
 pub const UNDERTONE_MAX_SENTENCES: usize = 128;
 /// The most projection directions in a pack for documents.
 pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
-/// The most candidates in a pack with scores for documents.
+/// The most candidates that a pack with scores may have if it is used for documents.
 pub const UNDERTONE_MAX_SCORED_CANDIDATES: usize = 12_800;
-/// The most candidates in a pack with features for documents.
+/// The most candidates that a pack with features may have if it is used for documents.
 pub const UNDERTONE_MAX_FEATURED_CANDIDATES: usize = 2560;
 /// The most candidates of a pack for whole-text releases.
 pub const UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES: usize = 4224;

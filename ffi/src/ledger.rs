@@ -226,7 +226,7 @@ impl Storage for AppStorage {
 /// ffi/README.md has a table of the statuses and what an app does about them. After
 /// `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
 /// `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` nothing is granted, although the epsilon may be spent.
-/// If the file is missing, `read` fails.
+/// `read` must fail if the file is missing.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
@@ -313,17 +313,18 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
     })
 }
 
-/// Makes the image of a ledger that replaces a ledger that was lost, damaged or set back, or that
-/// recorded a window in the future because a clock was wrong. In the new ledger `window`, the
-/// present window, counts as spent, earlier windows are refused, and each later window has its
-/// whole budget. So no budget is restored, provided that the clock is now right.
+/// Makes the image of a new ledger in the place of an old one that was lost, damaged or set back,
+/// or that recorded a window in the future because a clock was wrong. `window` is the present
+/// window. In the new ledger it counts as spent, earlier windows are refused, and each later window
+/// has its whole budget. So no budget is restored, provided that the clock is now right.
 ///
 /// The app locks the file and overwrites it with the image. If the file is missing, the app creates
 /// it as for `undertone_ledger_create_image`. If `storage` has a counter, this function reads and
 /// raises it, so that older files are refused. It neither locks, reads nor writes the file.
 ///
-/// `storage`, `unit`: as for `undertone_ledger_spend`. `budget_micro`, `entropy`, `context`,
-/// `out_image`, `out_capacity`, `out_written`: as for `undertone_ledger_create_image`.
+/// `storage`: see `undertone_ledger_storage`. `unit`: as for `undertone_ledger_spend`.
+/// `budget_micro`, `entropy`, `context`, `out_image`, `out_capacity`, `out_written`: as for
+/// `undertone_ledger_create_image`.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`,
@@ -363,8 +364,8 @@ pub unsafe extern "C" fn undertone_ledger_recreate_spent(
 /// Makes the image of a new ledger.
 ///
 /// The app writes the image to a temporary file in the same folder, syncs that file, renames it,
-/// and syncs the folder before anything is spent. The budget of a ledger is fixed, because another
-/// budget would be another promise; it needs its own ledger. To replace a ledger, call
+/// and syncs the folder before anything is spent. The budget of a ledger cannot be changed, because
+/// another budget is another promise: make another ledger for it. To replace a ledger, call
 /// `undertone_ledger_recreate_spent` instead, because a new ledger forgets what was spent.
 ///
 /// `unit`: the `UNDERTONE_UNIT_` number of the releases. `budget_micro`: epsilon for every window

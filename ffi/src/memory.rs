@@ -71,7 +71,7 @@ impl Extent {
         Ok(Self { addresses, written })
     }
 
-    /// Whether the call writes to memory that both have.
+    /// Whether the two extents overlap and the call writes to one of them.
     fn conflicts(&self, other: &Self) -> bool {
         let (one, two) = (&self.addresses, &other.addresses);
         (self.written || other.written) && one.start < two.end && two.start < one.end
@@ -153,7 +153,7 @@ fn disjoint(extents: &[Extent]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// An array that is read: its start and its length. Any bits are a `T`.
+/// An array that is read: its start and its length. Every pattern of bits must be valid as a `T`.
 pub(crate) struct In<T>(pub(crate) *const T, pub(crate) usize);
 
 impl<'a, T: 'a> Argument<'a> for In<T> {
@@ -175,7 +175,8 @@ impl<'a, T: 'a> Argument<'a> for In<T> {
 /// A vector that is read: its coordinates and their number.
 pub(crate) struct Vector(pub(crate) *const f32, pub(crate) usize);
 
-/// A checked [`Vector`], whose length may still be wrong: a length in bytes is an easy mistake.
+/// A [`Vector`] whose pointer is checked. Its length is not compared with the dimension yet, and a
+/// length in bytes is an easy mistake.
 pub(crate) struct Coordinates<'a>(*const f32, usize, PhantomData<&'a [f32]>);
 
 impl<'a> Argument<'a> for Vector {
@@ -191,12 +192,13 @@ impl<'a> Argument<'a> for Vector {
 }
 
 impl<'a> Coordinates<'a> {
-    /// The coordinates, if they are `dimension` in number. Until then nothing is read.
+    /// The coordinates, if there are `dimension` of them. No coordinate is read before this check.
     pub(crate) fn of_dimension(self, dimension: usize) -> Result<&'a [f32], Refusal> {
         if self.1 != dimension {
             return Err(Refusal(UNDERTONE_STATUS_WRONG_DIMENSION));
         }
-        // SAFETY: `Vector` was checked with the caller's promise, and so is `In`.
+        // SAFETY: `In` with the same pointer and length needs the checks and the promise of the
+        // caller that `Vector` has passed.
         Ok(unsafe { In(self.0, self.1).open() })
     }
 }
@@ -280,7 +282,8 @@ impl<'a, T: 'a> Argument<'a> for Buffer<T> {
 }
 
 impl<'a, T> Writer<'a, T> {
-    /// Refuses a buffer for fewer than `needed` values; the number written is then `needed`.
+    /// Refuses a buffer for fewer than `needed` values, and then stores `needed` as the length that
+    /// is wanted.
     pub(crate) fn for_at_least(self, needed: usize) -> Result<Self, Refusal> {
         if self.capacity < needed {
             self.written.write(needed);
@@ -334,14 +337,15 @@ pub(crate) trait Handle: Sized {
 /// The memory of a handle.
 #[repr(C)]
 pub(crate) struct Slot<T> {
-    /// `Handle::TAG` and the slot's own address, so that memory that was never initialised, holds
-    /// another kind, or is a copy is recognised (a copy of a document would be a second release of
-    /// its sentences).
+    /// `Handle::TAG` combined with the address of the slot. Memory that was never initialised,
+    /// holds another kind of handle, or was copied has another tag and is refused. (A copy of a
+    /// document would give a second release of its sentences.)
     pub(crate) tag: usize,
     pub(crate) value: T,
 }
 
-/// Set in a tag while the handle must not be used. Addresses of slots are multiples of 4.
+/// Set in a tag while the handle must not be used. Addresses of slots are multiples of 4, so they
+/// leave this bit of the tag alone.
 pub(crate) const BUSY_BIT: usize = 2;
 
 /// The bytes that a handle needs.
@@ -507,7 +511,8 @@ impl<H: Handle> NewHandle<'_, H> {
     /// Makes the value in its place and writes the handle. If `make` refuses, the memory holds no
     /// valid handle.
     ///
-    /// `inline(always)`: otherwise a document is copied over the stack.
+    /// `inline(always)`: otherwise the compiler builds a document on the stack and copies it from
+    /// there.
     #[inline(always)]
     pub(crate) fn make(
         self,

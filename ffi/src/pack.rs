@@ -111,9 +111,10 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
     })
 }
 
-/// Returns the number of levels of the scores, 2 to 160; candidates worse than the last level count
-/// as if they were on it. With fewer levels, a sentence release protects the whole text better
-/// (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
+/// Returns the number of levels, 2 to 160. The level of a candidate says how far its sum of scores
+/// is below the best sum; a candidate that is further below counts as on the last level. With fewer
+/// levels, a sentence release protects the whole text better (`undertone_document_promise`). 0 if
+/// the pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -140,9 +141,9 @@ pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack
     })
 }
 
-/// Returns the outcome "nothing known" of a whole-text release. It takes the place of the best
-/// candidate if the pack recognises nothing in the text, for example because the text is empty or
-/// in another language. Its number is `undertone_pack_candidate_count`. Like every candidate, it
+/// Returns the number that means "nothing known" in a whole-text release. If the pack recognises
+/// nothing in the text, for example because the text is empty or in another language, this is the
+/// most likely number. It is equal to `undertone_pack_candidate_count`. Like every candidate, it
 /// may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
 /// handle.
 ///
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn undertone_pack_word_count(pack: *const UndertonePack) -
     })
 }
 
-/// Computes the embedding of one sentence with the lexicon of the pack, the vector that
+/// Computes, with the lexicon of the pack, the embedding of one sentence, which is the vector that
 /// `undertone_document_push_sentence` adds. **It is as private as the sentence.**
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. `out`: `out_capacity` floats;
@@ -276,8 +277,8 @@ pub unsafe extern "C" fn undertone_pack_encoder_digest(
     })
 }
 
-/// Writes the name of the encoder whose embeddings the pack was built from: UTF-8, padded with
-/// zeroes, at least one.
+/// Writes the name of the encoder whose embeddings the pack was built from: UTF-8, followed by one
+/// or more zero bytes that fill the field.
 ///
 /// `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
 ///

@@ -32,9 +32,9 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// - `out_epsilon_micro`: the epsilon of the release in micro-units.
 /// - `out_rule`: a `UNDERTONE_RULE_` number.
 /// - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
-/// - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. With
-///   an order, the candidate is the number of a point. Count such releases with the Rust crates or
-///   `undertone count`; `core/FORMAT.md` defines the candidates of a point.
+/// - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. If it
+///   is not 0, `out_candidate` is the number of a point. Count such releases with the Rust crates
+///   or `undertone count`; `core/FORMAT.md` defines the candidates of a point.
 /// - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
 ///   (`undertone_pack_id`).
 ///

@@ -62,14 +62,14 @@ pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
 ///
 /// `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to
 /// plus or minus 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: a
-/// `UNDERTONE_NOISE_` number. `epsilon_micro`: epsilon per unit of distance in micro-units, 100000
-/// (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`.
+/// `UNDERTONE_NOISE_` number. `epsilon_micro`: epsilon in micro-units for each unit of distance,
+/// 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
 /// `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
-/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a
-/// coordinate).
+/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound is below about 2^-46 or above about 2^15 times
+/// the scale of the noise of one coordinate).
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -98,8 +98,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 /// vector has `undertone_pack_dimension` coordinates, its release
 /// `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
 ///
-/// `pack` is not used after the call, but the bytes of the pack are, as long as the mechanism is
-/// used. The other arguments are as for `undertone_vector_mechanism_init`.
+/// The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
+/// mechanism is in use. The other arguments are as for `undertone_vector_mechanism_init`.
 ///
 /// The call computes the sensitivity of the projection, which sets the noise. For a projection of r
 /// rows and c columns it takes about r * r * c multiplications: a second on a phone for the largest
@@ -159,21 +159,21 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 
 /// Draws the release of one private vector.
 ///
-/// Guarantee: metric privacy. For two vectors at distance D, the probabilities of any release
-/// differ by at most a factor of e^(epsilon*D). Rounding adds a distance far below one step of the
-/// grid to D, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a delta of about (1 +
-/// e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker the guarantee: a
-/// release can distinguish two distant vectors almost with certainty. The epsilons of several
-/// releases of the same vector add up.
+/// Guarantee: metric privacy. For two vectors at Euclidean distance D, the probabilities of any
+/// release differ by at most a factor of e^(epsilon*D). Rounding to a grid increases D by far less
+/// than one step of the grid, and `UNDERTONE_NOISE_LAPLACE` adds a loss of at most 2^-23 and a
+/// delta of about (1 + e^(epsilon*D))*2^-60 (core/README.md). The larger the distance, the weaker
+/// the guarantee: a release can distinguish two distant vectors almost with certainty. The epsilons
+/// of several releases of the same vector add up.
 ///
 /// Leaks: that there is a release, its time, and the parameters of the mechanism, which must be
 /// chosen without looking at the vector. On processors that emulate double precision the time of
 /// the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`, so hide on such a processor how long
 /// a release takes.
 ///
-/// `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats;
-/// one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes, after
-/// all arguments were checked. `out`: `out_capacity` bytes;
+/// `grant`: for `UNDERTONE_UNIT_VECTOR`, with the same epsilon as the mechanism. `vector`: `len`
+/// floats; one that is not finite counts as 0. `entropy`: called once with `context`, for 32 bytes,
+/// after all arguments were checked. `out`: `out_capacity` bytes;
 /// `undertone_vector_mechanism_release_len` are enough. `out_written`: receives the bytes written,
 /// or the bytes needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
@@ -216,7 +216,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
             }
             Ok(())
         })?;
-        // Not drawn in the caller's memory, which stays as it is if there is no entropy.
+        // The release is drawn into a buffer of this function, so that the memory of the caller
+        // stays as it is if there is no entropy.
         let mut bytes = [0; UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
         let drawn = mechanism.release(grant, vector, &mut entropy, &mut bytes);
         out.write(bytes.iter().copied().take(drawn.map_err(refusal)?));
@@ -227,9 +228,9 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 /// Reads the head of a released vector.
 ///
 /// `bytes`: any `len` bytes. Each output may be NULL: `out_dimension`, the dimension of the
-/// released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon per
-/// unit of distance in micro-units; `out_grid_exponent`, the exponent g of the grid, whose step is
-/// 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
+/// released vector; `out_noise`, a `UNDERTONE_NOISE_` number; `out_epsilon_micro`, the epsilon in
+/// micro-units for each unit of distance; `out_grid_exponent`, the exponent g of the grid, whose
+/// step is 2^g; `out_pack_id`, `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the
 /// projection, zeroes without one.
 ///
 /// Statuses: those of `undertone_release_read`.
@@ -294,7 +295,8 @@ pub unsafe extern "C" fn undertone_vector_release_read_steps(
     })
 }
 
-/// Reads the coordinates of a released vector: steps times the grid, exactly.
+/// Reads the coordinates of a released vector as numbers: each is the integer of
+/// `undertone_vector_release_read_steps` times the step 2^g of the grid, exactly.
 ///
 /// `out`: `out_capacity` numbers. All else is as for `undertone_vector_release_read_steps`.
 ///

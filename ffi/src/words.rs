@@ -123,8 +123,8 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
 /// Describes the vocabulary. Each output may be NULL.
 ///
 /// `out_fallback`: receives the number of the public word that replaces all unknown words.
-/// `out_unit_exponent`: receives u, where q = 2^u is the step in the guarantee of
-/// `undertone_bag_release`.
+/// `out_unit_exponent`: receives u. Distances between words are rounded to multiples of q = 2^u,
+/// which the guarantee of `undertone_bag_release` uses.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -267,27 +267,28 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
     bag_size(word_count).map_or(0, BagRelease::bytes)
 }
 
-/// Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and
-/// empties the bag.
+/// Draws `word_count` words of a bag at random with replacement, in proportion to their counts,
+/// replaces each by a word of the vocabulary, and empties the bag.
 ///
 /// Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
 /// The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
-/// b'))), where WMD is the word mover's distance and q the step from
-/// `undertone_vocabulary_describe`. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss for each
-/// word is that of `undertone_vector_mechanism_release`. The larger the distance, the weaker the
-/// guarantee: a release can distinguish two distant bags almost with certainty. The epsilons of
-/// several releases of the same text add up.
+/// b'))), where WMD is the word mover's distance and q comes from `undertone_vocabulary_describe`.
+/// With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` each word has the loss and the delta that
+/// `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE` instead. The larger
+/// the distance, the weaker the guarantee: a release can distinguish two distant bags almost with
+/// certainty. The epsilons of several releases of the same text add up.
 ///
 /// Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
 /// of which must be chosen without looking at the text. The work is the same for all words, except
 /// for the addresses that are read. A bag without words counts as the fallback word.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
-/// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for. `method`:
-/// a `UNDERTONE_WORD_METHOD_` number. `entropy`: called once with `context`, for 32 bytes, after
-/// all arguments were checked; it must not use the bag. `out`: `out_capacity` bytes;
-/// `undertone_bag_release_len` are enough. `out_written`: receives the bytes written, or the bytes
-/// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+/// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the number that the grant was
+/// spent for; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_` number.
+/// `entropy`: called once with `context`, for 32 bytes, after all arguments were checked; it must
+/// not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
+/// `out_written`: receives the bytes written, or the bytes needed with
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the bag keeps its words.
 /// A call that calls the entropy function spends the grant, even if the function fails.

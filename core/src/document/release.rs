@@ -19,19 +19,21 @@ use crate::unit::Unit;
 use crate::whole_text::{OneBest, whole_text_epsilon};
 
 impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
-    /// Draws a candidate by the sentence rule and forgets all sentences.
+    /// Draws a sentence release, which names a candidate, and forgets all sentences.
     ///
     /// [`Document`] states the guarantee, its premises and its leaks. A document without sentences
     /// releases a uniformly random candidate.
     ///
     /// # Errors
     /// [`DocumentError::Unit`] for a grant that is not for sentences; [`DocumentError::Entropy`] if
-    /// the source failed or returned nothing but zeroes; [`DocumentError::Selection`] never with a
-    /// parsed pack. Nothing was drawn, the sentences remain, the grant is spent.
+    /// the source failed or returned nothing but zeroes; [`DocumentError::Selection`] cannot occur
+    /// with a pack that was parsed. After an error nothing was drawn and the sentences remain. The
+    /// grant was moved into the call, so it is spent.
     ///
     /// # Cost
-    /// One pass over the m·p codes of the candidates, or over their m sums, and one over a quarter
-    /// of them; 32 bytes of entropy; [`Rule::random_word_count`]`(m)` words of ChaCha12.
+    /// With m candidates and p directions: one pass over m·p codes (depth) or m sums (scores), and
+    /// one over a quarter of the candidates; 32 bytes of entropy; [`Rule::random_word_count`]`(m)`
+    /// words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         grant: Grant,
@@ -67,10 +69,10 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::NoScores`] for a pack that selects by depth;
-    /// [`DocumentError::TooManyCandidates`] if the state has no room for their values;
-    /// [`DocumentError::Unit`] for a grant that is not for whole texts; [`DocumentError::Entropy`]
-    /// and [`DocumentError::Selection`] as for [`release`](Document::release). The sentences
-    /// remain, the grant is spent.
+    /// [`DocumentError::TooManyCandidates`] if the state has no room for one value for each
+    /// candidate; [`DocumentError::Unit`] for a grant that is not for whole texts;
+    /// [`DocumentError::Entropy`] and [`DocumentError::Selection`] as for
+    /// [`release`](Document::release). The sentences remain, the grant is spent.
     ///
     /// # Cost
     /// Two passes over the candidates; 32 bytes of entropy.
@@ -91,10 +93,10 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Draws a point by projective geometry response and forgets all sentences.
     ///
-    /// A point stands for many candidates at once, so one release reveals little. Use it to count
-    /// many documents: if there are many candidates, estimated shares err less than by
-    /// [`release_whole_text`](Document::release_whole_text). The choice between this and other
-    /// releases must depend neither on the text nor on its length.
+    /// A point stands for many candidates at once, so one release reveals little. Use it to
+    /// estimate the share of each candidate in many documents: with many candidates, the error is
+    /// smaller than with [`release_whole_text`](Document::release_whole_text). The choice between
+    /// this and other releases must depend neither on the text nor on its length.
     ///
     /// # Guarantee
     /// As [`release_whole_text`](Document::release_whole_text); [`projective`](crate::projective)
@@ -107,8 +109,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// As [`release_whole_text`](Document::release_whole_text).
     ///
     /// # Cost
-    /// One pass over the candidates, [`Geometry::best`], and about 5·t products of coordinates; 32
-    /// bytes of entropy.
+    /// One pass over the candidates, one call of [`Geometry::best`], and about 5·t products of
+    /// coordinates in a geometry of dimension t; 32 bytes of entropy.
     ///
     /// # Source
     /// Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
@@ -124,7 +126,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         })
     }
 
-    /// Draws under a fresh key, clears the document and states the facts that the release holds.
+    /// Draws with a fresh key, clears the document and returns the release, with its public facts.
     /// If `draw` fails, the sentences remain.
     fn release_drawn<E: Entropy + ?Sized>(
         &mut self,
@@ -134,7 +136,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ) -> Result<Release, DocumentError> {
         let mut stream =
             ReleaseStream::open(self.backend, entropy).map_err(|_| DocumentError::Entropy)?;
-        // A document without sentences may have no rows yet.
+        // An empty document may have rows of its state that were never written.
         self.fill();
         let (drawn_by, number) = draw(self, &mut stream)?;
         self.clear();
@@ -192,7 +194,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.whole_text_scores().map(|_| ())
     }
 
-    /// The scores of a pack whose values for the whole text fit the state.
+    /// The scores of the pack, if its values for the whole text fit the state.
     fn whole_text_scores(&self) -> Result<ScoresSection<'p>, DocumentError> {
         let Candidates::Scores(section) = self.candidates else {
             return Err(DocumentError::NoScores);
@@ -204,7 +206,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(section)
     }
 
-    /// The best outcome for the whole text: a candidate, or their number for "nothing known".
+    /// The best outcome for the whole text: the number of a candidate, or the number of candidates
+    /// for "nothing known".
     pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
         let section = self.whole_text_scores()?;
         let nothing_known = section.candidate_count();

@@ -12,7 +12,7 @@ final class Numbers {
 
     /**
      * A bag of words is protected: another bag at word mover's distance W costs epsilon * W for
-     * each word.
+     * each released word.
      */
     static final int UNIT_WORD = 3;
 
@@ -38,8 +38,8 @@ final class Numbers {
     static final int NOISE_LAPLACE = 3;
 
     /**
-     * Discrete Laplace noise on each coordinate: no delta, integers only, about 1.5 times the
-     * noise.
+     * Discrete Laplace noise on each coordinate: about 1.5 times as much noise, without the small
+     * delta of UNDERTONE_NOISE_LAPLACE, and computed in integers.
      */
     static final int NOISE_DISCRETE_LAPLACE = 4;
 
@@ -49,7 +49,10 @@ final class Numbers {
     /** Selection of words by the exponential mechanism. */
     static final int WORD_METHOD_EXPONENTIAL = 2;
 
-    /** Noise on a word's vector, then the nearest word, as published; for comparison. */
+    /**
+     * Noise on a word's vector, then the nearest word: the method of earlier papers, for
+     * comparison.
+     */
     static final int WORD_METHOD_LAPLACE_NEAREST = 3;
 
     /** The largest epsilon, 1000, in micro-units. The smallest is 1 micro-unit, 0.000001. */
@@ -61,10 +64,10 @@ final class Numbers {
     /** The most projection directions in a pack for documents. */
     static final int MAX_DIRECTIONS = 100;
 
-    /** The most candidates in a pack with scores for documents. */
+    /** The most candidates that a pack with scores may have if it is used for documents. */
     static final int MAX_SCORED_CANDIDATES = 12800;
 
-    /** The most candidates in a pack with features for documents. */
+    /** The most candidates that a pack with features may have if it is used for documents. */
     static final int MAX_FEATURED_CANDIDATES = 2560;
 
     /** The most candidates of a pack for whole-text releases. */

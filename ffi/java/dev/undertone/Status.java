@@ -22,7 +22,7 @@ public final class Status {
     /** The memory is too small for the handle. */
     public static final int MEMORY_TOO_SMALL = 5;
 
-    /** Not a valid handle: it was never initialised, overwritten, or moved. */
+    /** Not a valid handle: it was moved or overwritten, or never initialised. */
     public static final int BAD_HANDLE = 6;
 
     /** The handle is in use by a call that has not returned. */
@@ -109,7 +109,7 @@ public final class Status {
      */
     public static final int TOO_MANY_CANDIDATES = 54;
 
-    /** The pack has no projection. */
+    /** The pack has no projection for vectors. */
     public static final int NO_PROJECTION = 55;
 
     /** The projection of the pack stretches distances by more than 4096; scale it down. */
@@ -139,19 +139,22 @@ public final class Status {
     /** A budget of 0 grants nothing; the smallest is 0.000001. */
     public static final int LEDGER_NO_BUDGET = 81;
 
-    /** A ledger has 128 bytes; is it the right file? If so, recreate it, spent. */
+    /** A ledger has 128 bytes; is it the right file? If so, recreate the ledger. */
     public static final int LEDGER_WRONG_LENGTH = 82;
 
-    /** No record begins with "UTLEDG"; is it the right file? If so, recreate it, spent. */
+    /** No record begins with "UTLEDG"; is it the right file? If so, recreate the ledger. */
     public static final int NOT_A_LEDGER = 83;
 
-    /** This library cannot read the version of the ledger; use the newer of the two programs. */
+    /**
+     * This library cannot read the version of the ledger; a newer version of undertone wrote it;
+     * use that version.
+     */
     public static final int LEDGER_UNSUPPORTED_VERSION = 84;
 
-    /** No record of the ledger is intact; recreate it with this window spent. */
+    /** No record of the ledger is intact; recreate the ledger. */
     public static final int LEDGER_DAMAGED = 85;
 
-    /** The records are not of one ledger; recreate it with this window spent. */
+    /** The records are not of one ledger; recreate the ledger. */
     public static final int LEDGER_MIXED = 86;
 
     /** Another program wrote to the ledger's file, so nothing is granted; lock it and try again. */
@@ -187,13 +190,13 @@ public final class Status {
     /** The grant is for another unit than the release; every unit has a ledger of its own. */
     public static final int GRANT_WRONG_UNIT = 95;
 
-    /** The grant is for fewer words than the release has; spend for as many as it releases. */
+    /** The grant is for fewer words than the release has; take a grant for at least as many. */
     public static final int GRANT_TOO_FEW_WORDS = 96;
 
     /** The ledger is for another unit; every unit has a ledger of its own. */
     public static final int LEDGER_WRONG_UNIT = 97;
 
-    /** The ledger was set back or exchanged; recreate it with this window spent. */
+    /** The ledger was set back or exchanged; recreate the ledger. */
     public static final int LEDGER_SET_BACK = 98;
 
     /**

@@ -7,7 +7,7 @@ public enum PrivacyUnit: Int32, CaseIterable, Sendable {
     /// The whole text is protected: any other text may replace it.
     case wholeText = 2
     /// A bag of words is protected: another bag at word mover's distance W costs epsilon * W for
-    /// each word.
+    /// each released word.
     case word = 3
     /// A vector is protected: another vector at distance D costs epsilon * D.
     case vector = 4
@@ -34,8 +34,8 @@ public enum Selection: Int32, CaseIterable, Sendable {
 public enum Noise: Int32, CaseIterable, Sendable {
     /// n-dimensional Laplace noise, the default: the least noise.
     case laplace = 3
-    /// Discrete Laplace noise on each coordinate: no delta, integers only, about 1.5 times the
-    /// noise.
+    /// Discrete Laplace noise on each coordinate: about 1.5 times as much noise, without the small
+    /// delta of `UNDERTONE_NOISE_LAPLACE`, and computed in integers.
     case discreteLaplace = 4
 }
 
@@ -45,6 +45,7 @@ public enum WordMethod: Int32, CaseIterable, Sendable {
     case permuteAndFlip = 1
     /// Selection of words by the exponential mechanism.
     case exponential = 2
-    /// Noise on a word's vector, then the nearest word, as published; for comparison.
+    /// Noise on a word's vector, then the nearest word: the method of earlier papers, for
+    /// comparison.
     case laplaceNearest = 3
 }
