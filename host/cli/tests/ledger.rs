@@ -510,7 +510,7 @@ fn is_recreated(day: u64) {
         if bytes != whole {
             let show = ["ledger", "day.ledger"];
             let parts = [
-                "recreate it with this window counted as spent",
+                "recreate the ledger with this window counted as spent",
                 "to recreate it: `undertone release recreate-ledger day.ledger --unit UNIT --budget EPSILON`",
             ];
             refused(&undertone(folder, &show), &show, &parts);
