@@ -2,9 +2,9 @@
 # Runs the README's test command repeatedly, and stops at the first failure: no test may fail by
 # chance, or because a machine is slow.
 #
-#     tests/repeat.sh N                                      until N runs in a row have passed
-#     tests/repeat.sh N --one-core-under-load                on one processor, next to a busy loop
-#     tests/repeat.sh N [--one-core-under-load] -- --test all words::     with more arguments for cargo
+#     tests/repeat.sh N                             until N runs in a row have passed
+#     tests/repeat.sh N --one-core-under-load       on one processor, next to a busy loop
+#     tests/repeat.sh N [--one-core-under-load] -- --test all words::    with arguments for cargo
 #
 # Builds once, prints the time of each run, and stores the log of the last one in build/repeat.log.
 # Runs of the whole command with everything committed are added to tests/notes/repeats.md. A series

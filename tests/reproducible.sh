@@ -3,8 +3,10 @@
 # names and two homes of cargo and rustup must give the same. Prints the digests, which are the same
 # for everybody with this compiler.
 #
-#     tests/reproducible.sh                                                    for this machine, static and shared
-#     RUSTUP_TOOLCHAIN=nightly tests/reproducible.sh --target T -Zbuild-std=core     static, for a target
+# For this machine, static and shared; then static for a target:
+#
+#     tests/reproducible.sh
+#     RUSTUP_TOOLCHAIN=nightly tests/reproducible.sh --target T -Zbuild-std=core
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

@@ -2,8 +2,8 @@
 # Checks licences, sources and known vulnerabilities of everything in Cargo.lock with cargo-deny;
 # deny.toml has the rules.
 #
-#     tests/supply-chain.sh                                 the advisories of RustSec, if they can be fetched
-#     RUSTSEC_DATABASE=FOLDER tests/supply-chain.sh         from a clone of theirs
+#     tests/supply-chain.sh                            fetches the advisories of RustSec if possible
+#     RUSTSEC_DATABASE=FOLDER tests/supply-chain.sh    reads them from a clone
 #
 # Prints NOT CHECKED if the advisories are out of reach, and fails only for findings.
 set -euo pipefail

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         };
         let seconds = start.elapsed().as_secs_f64();
         let rows = rows.expect("vectors");
-        // Another order of rows, or other rows, would have another sum.
+        // The sum depends on the values and on the order of the rows.
         let sum: f64 = (1..)
             .zip(&rows)
             .map(|(i, &x)| f64::from(i % 1009) * f64::from(x))

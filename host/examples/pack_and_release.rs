@@ -1,5 +1,6 @@
-//! From a public corpus to a release, and what the server makes of it:
-//! `cargo run -p undertone --example pack_and_release`.
+//! Makes a pack from a public corpus, releases a text with it, and decodes the release.
+//!
+//! `cargo run -p undertone --example pack_and_release`
 
 use std::error::Error;
 

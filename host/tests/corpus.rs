@@ -121,7 +121,7 @@ fn content_says_whether_a_file_is_compressed_and_an_empty_label_is_none() {
     }
 }
 
-/// Python writes such numbers, and half surrogates of emoji that were cut apart.
+/// Python writes NaN and infinities, and half surrogates where it cuts an emoji.
 #[test]
 fn fields_that_nobody_asked_for_may_be_anything() {
     let folder = Folder::new();
@@ -163,7 +163,7 @@ fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
             "{problem}"
         );
     }
-    // A label may be called so, and further down anything is a document.
+    // One such name in the first line, or several in a later line, is a document.
     for lines in ["label\tA text.\n", "garden\ttext\nlabel\ttext\n"] {
         assert!(read(&folder.write("a.tsv", lines)).is_ok(), "{lines}");
     }
@@ -204,7 +204,7 @@ fn files_of_another_kind_are_named_for_what_they_are() {
     }
 }
 
-/// Fields inside others, and fields whose names have dots.
+/// A name with dots is a path to a nested field, or a field with that name.
 #[test]
 fn fields_are_named_by_paths() {
     let folder = Folder::new();
@@ -288,7 +288,7 @@ fn names_the_line_that_is_not_a_document() {
             b"{\"text\": \"a\", \"text\": \"secret\"}",
             |p| matches!(p, LineProblem::FieldTwice { field } if field == "text"),
         ),
-        // Half of a pair: its place is that in the line.
+        // Half of a surrogate pair; the reported column is that in the line.
         (b"{\"text\": \"\\ud800 secret\"}", |p| {
             matches!(p, LineProblem::NotJson { column: 17, .. })
         }),
@@ -331,7 +331,7 @@ fn names_the_line_that_is_not_a_document() {
             "{problem:?} for {}",
             line.escape_ascii()
         );
-        // The good document before it was given, and the error is the end.
+        // The corpus returns the good document before the bad line, and ends with the error.
         let mut corpus = Corpus::open(&path).unwrap();
         assert!(corpus.next().unwrap().is_ok());
         assert!(corpus.next().unwrap().is_err());
@@ -395,7 +395,7 @@ fn says_which_file_cannot_be_read() {
     let cut = folder.write("a.tsv.gz", &zipped[..zipped.len() - 9]);
     let (_, problem) = problem(&cut);
     assert!(matches!(problem, LineProblem::Unreadable(_)), "{problem}");
-    // Browsers unpack some downloads and keep their names.
+    // Browsers unpack some downloads without changing their names.
     let unpacked = folder.write("a.tsv.gz", "x\tone line of text\n");
     assert_eq!(read(&unpacked).unwrap().len(), 1);
 }

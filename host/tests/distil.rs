@@ -154,7 +154,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
         let unlike = cosine(liked, vector(&format!("My {other} was good")));
         assert!(unlike < 0.7, "{one}: {unlike}");
     }
-    // The same again, to the bit.
+    // A second run gives the same bytes.
     assert_eq!(
         distil(&mut Encoding::new(&encoder), &documents, &size(16, 40, 7)).unwrap(),
         bytes
@@ -231,7 +231,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     assert!(build(&Letters::new(), &published()).is_ok());
 }
 
-/// Depth as published.
+/// Options of the published depth mechanism.
 fn published() -> Options<'static> {
     Options {
         selector: Selector::DEPTH,
@@ -241,7 +241,7 @@ fn published() -> Options<'static> {
 
 #[test]
 fn codes_split_the_candidates_evenly() {
-    // 512 documents of random letters: each code of each direction gets about two candidates.
+    // 512 documents of random letters give about two candidates for each code of each direction.
     let document = |number: u64| {
         let mut state = number;
         let text: String = (0..8)

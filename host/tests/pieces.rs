@@ -130,7 +130,7 @@ impl Encoder for Letters {
     }
 }
 
-/// The entries of a lexicon, their weights, and what they stand for.
+/// Entries of a lexicon: their texts, weights and vectors.
 fn entries(pack: &[u8]) -> Vec<(String, u16, Vec<f32>)> {
     let pack = Pack::parse(pack).unwrap();
     let lexicon = pack.lexicon().unwrap();
@@ -164,7 +164,7 @@ fn words_of_a_list_go_alone_through_the_encoder() {
     let found = entries(&pack);
     let words: Vec<&str> = found.iter().map(|(word, ..)| word.as_str()).collect();
     assert_eq!(words, ["##ab", "aaa", "bbb", "c"], "the last is cut off");
-    // a/(a + 2/10) with a = 1/1000, in 1/65535.
+    // a/(a + 2/10) with a = 1/1000, in units of 1/65535.
     assert_eq!(found[0].1, 326);
     // Two directions are enough for distances, up to the scale, which is the same for all.
     let distance = |a: usize, b: usize, of: &dyn Fn(usize) -> Vec<f32>| {
@@ -281,7 +281,7 @@ fn affixes_stand_for_the_words_that_are_missing() {
 
 #[test]
 fn texts_move_the_words_that_they_have() {
-    // Two words that the teacher takes for the same, but not in texts.
+    // Pairs of words with equal vectors of the teacher, but different use in texts.
     let rows = Matrix {
         elements: vec![1.0, 0.0, 1.0, 0.0, -1.0, 1.0, -1.0, -1.0],
         columns: 2,

@@ -1,7 +1,9 @@
 /*
  * Every misuse of the library that a program survives, with the expected status.
  *
- *     misuse PACK VECTORS FEATURES     valid packs: with depth and a lexicon; with a projection; with features
+ *     misuse PACK VECTORS FEATURES
+ *
+ * The packs are valid: PACK has depth and a lexicon, VECTORS a projection, FEATURES features.
  *
  * It prints the name of each case of tests/faces/misuse.md that it runs. Run it under a memory
  * checker: blocks have exactly the size that a call is given.

@@ -3,8 +3,10 @@
  * a mechanism for vectors. Every thread must release what a single thread does. Also two threads
  * that share a ledger.
  *
- *     threads PACK VECTORS           a pack with candidates and a lexicon, another with a projection; POSIX
- *     threads PACK VECTORS --race    two threads push to one document: a thread sanitizer must find it
+ *     threads PACK VECTORS           all checks
+ *     threads PACK VECTORS --race    two threads push to one document: a thread sanitizer finds it
+ *
+ * PACK has candidates and a lexicon, VECTORS a projection. Requires POSIX.
  */
 #define _DEFAULT_SOURCE
 #include <pthread.h>

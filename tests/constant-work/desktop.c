@@ -1,10 +1,10 @@
 /*
  * The paths of paths.h for programs that count instructions:
  *
- *     desktop callgrind PACK...     under `valgrind --tool=callgrind`: a dump of counts for every call
- *     desktop steps PACK...         under steps.c: a trap before and after every call
- *     desktop planted PACK...       as callgrind, of planted paths, with branches that a document decides:
- *                                   they must be found
+ *     desktop callgrind PACK...   under `valgrind --tool=callgrind`: a dump of counts for every call
+ *     desktop steps PACK...       under steps.c: a trap before and after every call
+ *     desktop planted PACK...     as callgrind, of planted paths with branches that depend on the
+ *                                 document, which must be found
  *
  * A name is `PACK: path|document|public`.
  */

@@ -1045,7 +1045,7 @@ def recoded_pack(lexicon):
     }
 
 
-# Of the features of these texts, the pack below recognises every third.
+# The pack below recognises every third feature of these texts.
 SCRIPTS = [
     "Der Zug nach München fährt heute nicht, oder?",
     "Сегодня идёт дождь; собака спит.",

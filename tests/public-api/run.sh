@@ -3,8 +3,8 @@
 # their documentation with the fixed headings. Requires the compiler of `rust-version`, whose JSON
 # the test reads.
 #
-#     tests/public-api/run.sh                                fails if the interface is not the recorded one
-#     UNDERTONE_WRITE_PUBLIC_API=1 tests/public-api/run.sh   records it
+#     tests/public-api/run.sh                                fails if the interface has changed
+#     UNDERTONE_WRITE_PUBLIC_API=1 tests/public-api/run.sh   records the interface
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -279,7 +279,7 @@ fn power_cuts_at_every_byte_forget_nothing() {
             let bits = rng.next_u64();
             cut(std::array::from_fn(|index| bits >> index & 1 == 1));
         }
-        // Nor do bytes that are neither old nor new give a grant.
+        // Bytes that are neither old nor new give no grant.
         for _ in 0..rounds {
             let (from, to) = (rng.next_u32() as usize % 64, rng.next_u32() as usize % 64);
             let mut torn = file;
@@ -507,7 +507,7 @@ fn stale_handles_are_refused() {
     assert_eq!(drain(&mut second, &mut file, 1), 6);
     assert_eq!(reserve(&mut first, &file, 1, 2), Err(LedgerError::Changed));
 
-    // Nor after a reservation of its own failed.
+    // A second ledger with a lost reservation of its own cannot spend either.
     let mut file = create(10, 1);
     let (mut first, mut second) = (open(&file), another(&file));
     let lost = reserve(&mut second, &file, 3, 1).expect("within budget");

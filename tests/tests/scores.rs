@@ -301,7 +301,7 @@ proptest! {
         }
     }
 
-    /// The same for arbitrary sums and scores, and with capped levels.
+    /// Checks unit steps of capped levels for arbitrary sums and scores.
     #[test]
     fn capped_levels_move_by_unit_steps(
         largest in 1u8..=255,
