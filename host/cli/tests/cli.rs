@@ -1059,7 +1059,7 @@ fn documents_with_one_id_are_held_out_together() {
 fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     let folder = prepared();
     let folder = folder.path();
-    // A rename would replace what is at these paths by a file.
+    // At such paths a rename would replace something other than a regular file.
     let socket = folder.join("socket");
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     for out in ["no-folder/b.pack", ".", "socket"] {

@@ -184,8 +184,8 @@ fn slices_are_fields_and_columns() {
     let sliced = ["a.jsonl", "--by", "of.version", "--by", "day"];
     assert!(count(folder, &sliced).0 == both);
 
-    // Counts keep their slices, can be counted by fewer of them, and give their slices to other
-    // inputs.
+    // Counts keep their slices, can be counted by fewer of them, and other inputs get the same
+    // slices.
     let write = [&["count", "--out", "both.parquet", "--in"], &sliced[..]].concat();
     succeed(folder, &write);
     assert!(count(folder, &["both.parquet"]).0 == both);
@@ -334,7 +334,7 @@ fn rejects_are_set_aside_and_never_stop() {
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
-    // No countable release is an error, and only the rejects are written.
+    // An input without a valid release is an error, and only the rejects are written.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
     let none = [
         "count",

@@ -82,7 +82,8 @@ pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Runs a command that must fail with a message that contains all `parts`, without a new file.
+/// Runs a command that must fail with a message that contains all `parts`, and that must create or
+/// remove no file.
 pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let before = names(folder);
     refused(&undertone(folder, arguments), arguments, parts);
