@@ -1,9 +1,10 @@
 //! A reservoir draws one of the lines that a device sees, and keeps its outcome for one release.
 //!
-//! A *line* is one text: a message, a search, an emoji. A *slot* is the stretch of time that one
-//! release is about. A release about all lines of a slot taken together would name a mixture of
-//! their topics. A reservoir keeps the outcome of one line that is drawn without looking at any: the
-//! best candidate, or "nothing known". It never keeps text.
+//! A *line* is one text: a message, a search, an emoji, or one sentence of a longer text. A *slot*
+//! is the stretch of time, or the longer text, that one release is about. A release about all lines
+//! of a slot taken together would name a mixture of their topics. A reservoir keeps the outcome of
+//! one line that is drawn without looking at any: the best candidate, or "nothing known". It never
+//! keeps text.
 //!
 //! # The draw
 //! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first
@@ -24,6 +25,13 @@
 //!   m ≥ k lines and a law p ≤ E·P, which gives the same bound, and so do removed lines. ∎
 //!
 //! Both hold at once and without δ. [`line_epsilon`] computes the second.
+//!
+//! # One sentence of a text
+//! [`Reservoir::release_drawn`] spends ε for each *sentence*. The lines are the sentences of one
+//! text, and the kept outcome is released with E' = 1 + k·(e^ε − 1). By the second promise one
+//! sentence changes probabilities by at most 1 + (E' − 1)/k = e^ε, and by the first, the whole text
+//! by at most E'. For texts of a few sentences this errs less than the sentence rule, which adds up
+//! bounded scores of all sentences. The release states k, from which a server computes E'.
 //!
 //! # Finite randomness
 //! By [`below`], a probability of 1/i is met within a factor 1 ± i·2⁻¹²⁸. Over fewer than 2³² lines
@@ -51,8 +59,9 @@ use crate::kernels::Backend;
 use crate::ledger::Grant;
 use crate::release::{DrawnBy, Release};
 use crate::rng::{Entropy, ReleaseStream, below};
+use crate::select::Ratio;
 use crate::unit::Unit;
-use crate::whole_text::OneBest;
+use crate::whole_text::{LARGEST_EPSILON, OneBest};
 
 /// The length of a stored reservoir.
 pub const RESERVOIR_BYTES: usize = 64;
@@ -202,11 +211,12 @@ impl Reservoir {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
-        let mut stream = open(self.backend, entropy)?;
-        let ratio = OneBest::ratio(epsilon);
-        let drawn = self.draw.best.draw(self.backend, ratio, &mut stream);
-        let number = drawn.map_err(DocumentError::Selection)?;
-        Ok(self.release(DrawnBy::WholeText, number, epsilon))
+        self.release_by(
+            DrawnBy::WholeText,
+            OneBest::ratio(epsilon),
+            epsilon,
+            entropy,
+        )
     }
 
     /// Releases the kept outcome by projective geometry response, for counting among many
@@ -233,6 +243,46 @@ impl Reservoir {
         let drawn = self.draw.best.draw_point(epsilon, &mut stream);
         let (geometry, point) = drawn.map_err(DocumentError::Selection)?;
         Ok(self.release(DrawnBy::Projective(geometry.into()), point, epsilon))
+    }
+
+    /// Releases the kept outcome so that each *line* has the promise ε.
+    ///
+    /// # Guarantee
+    /// ε-DP for **one line**: any one line may be exchanged, added or removed. All lines together
+    /// have the promise ln(1 + k·(e^ε − 1)), which [`all_lines_epsilon`] computes.
+    ///
+    /// # Leaks
+    /// As [`release_whole_text`](Reservoir::release_whole_text), and the number of places.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unit`] for a grant that is not for sentences; [`DocumentError::Entropy`].
+    /// The reservoir and the grant are spent.
+    ///
+    /// # Cost
+    /// As [`Document::release_whole_text`].
+    pub fn release_drawn<E: Entropy + ?Sized>(
+        self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::Sentence).map_err(DocumentError::Unit)?;
+        let ratio = drawn_ratio(epsilon, self.places);
+        let drawn_by = DrawnBy::Drawn(self.places);
+        self.release_by(drawn_by, ratio, epsilon, entropy)
+    }
+
+    /// Draws by randomised response.
+    fn release_by<E: Entropy + ?Sized>(
+        self,
+        drawn_by: DrawnBy,
+        ratio: Ratio,
+        epsilon: Epsilon,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let mut stream = open(self.backend, entropy)?;
+        let drawn = self.draw.best.draw(self.backend, ratio, &mut stream);
+        let number = drawn.map_err(DocumentError::Selection)?;
+        Ok(self.release(drawn_by, number, epsilon))
     }
 
     fn release(&self, drawn_by: DrawnBy, number: u32, epsilon: Epsilon) -> Release {
@@ -325,6 +375,15 @@ fn open<E: Entropy + ?Sized>(
     ReleaseStream::open(backend, entropy).map_err(|_| DocumentError::Entropy)
 }
 
+/// The ratio of the two weights for E' = 1 + k·(e^ε − 1), never above it: with C ≥ 2⁶⁴·e^−ε it is
+/// ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉.
+pub(crate) fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
+    let c = u128::from(OneBest::ratio(epsilon).constant());
+    let whole = c + u128::from(places.get()) * ((1 << 64) - c);
+    let constant = (c << 64).div_ceil(whole);
+    Ratio::from_constant(u64::try_from(constant).unwrap_or(u64::MAX))
+}
+
 /// The promise for `lines` lines, if a release promises `epsilon` for all of them:
 /// ln(1 + j·(e^ε − 1)/k), at most ε, rounded up to micro-units.
 #[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
@@ -335,10 +394,22 @@ pub fn line_epsilon(epsilon: Epsilon, places: NonZero<u16>, lines: u32) -> Micro
     }
     let share = f64::from(lines) / f64::from(places.get());
     let loss = libm::log1p(share * libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO)));
-    // Within 10⁻¹² of the exact value, which one micro-unit covers.
-    most.min(Micro(
-        (libm::ceil(loss * f64::from(MICRO)) as u64).saturating_add(1),
-    ))
+    most.min(rounded_up(loss))
+}
+
+/// The promise for all lines together, if a release promises `epsilon` for one of them:
+/// ln(1 + k·(e^ε − 1)), rounded up to micro-units.
+#[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
+pub fn all_lines_epsilon(epsilon: Epsilon, places: NonZero<u16>) -> Micro {
+    let grown = libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO));
+    let loss = libm::log1p(f64::from(places.get()) * grown);
+    rounded_up(loss).min(LARGEST_EPSILON)
+}
+
+/// A loss that was computed to within 10⁻¹², in micro-units, rounded up.
+#[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
+fn rounded_up(loss: f64) -> Micro {
+    Micro((libm::ceil(loss * f64::from(MICRO)) as u64).saturating_add(1))
 }
 
 /// The stored form, which may be any bytes.
@@ -572,6 +643,32 @@ mod tests {
     }
 
     #[test]
+    fn one_sentence_keeps_its_promise_under_the_larger_weights() {
+        for micro in [
+            1,
+            1_000,
+            500_000,
+            1_000_000,
+            3_000_000,
+            10_000_000,
+            1_000_000_000,
+        ] {
+            let epsilon = Epsilon::from_micro(micro).unwrap();
+            for k in [1, 2, 3, 5, 200, u16::MAX] {
+                let weights = |ratio: Ratio| ratio.weights(OneBest::RULE);
+                let first = OneBest::RULE.first_weight();
+                let drawn = weights(drawn_ratio(epsilon, places(k))).nth(1).unwrap();
+                // 1 + k·(e^ε - 1) is at least whole/c, and first/drawn at most that, but not much
+                // less.
+                let c = u128::from(OneBest::ratio(epsilon).constant());
+                let whole = c + u128::from(k) * ((1 << 64) - c);
+                assert!(drawn * whole >= first * c, "{micro} {k}");
+                assert!(drawn <= 2 || (drawn - 2) * whole < first * c, "{micro} {k}");
+            }
+        }
+    }
+
+    #[test]
     fn promises_of_lines() {
         let epsilon = |text: &str| text.parse::<Epsilon>().unwrap();
         for (text, k, lines, expected) in [
@@ -588,5 +685,14 @@ mod tests {
             assert!(found.abs_diff(expected) <= 1, "{text} {k} {lines}: {found}");
         }
         assert_eq!(line_epsilon(epsilon("3"), places(20), 0), Micro(1));
+        for k in [1, 3, 20] {
+            let Micro(all) = all_lines_epsilon(epsilon("1"), places(k));
+            let all = Epsilon::from_micro(all as u32).unwrap();
+            assert!((1_000_000..=1_000_004).contains(&line_epsilon(all, places(k), 1).0));
+        }
+        assert_eq!(
+            all_lines_epsilon(epsilon("1000"), places(2)),
+            LARGEST_EPSILON
+        );
     }
 }
