@@ -480,8 +480,8 @@ pub enum ReservoirFormatError {
 
 #[cfg(test)]
 mod tests {
-    use std::vec;
     use std::vec::Vec;
+    use std::{iter, vec};
 
     use core::convert::Infallible;
 
@@ -489,32 +489,41 @@ mod tests {
 
     use super::*;
 
-    /// Replays indices: [`below`] returns each in turn, whatever its limit.
-    struct Indices {
-        /// An index and the limit that it is drawn below.
-        script: Vec<(u64, u64)>,
-        used: usize,
-        low: bool,
+    /// Replays random words of 128 bits, each in two halves.
+    struct Words {
+        script: Vec<u128>,
+        halves: usize,
     }
 
-    impl TryRng for Indices {
+    impl TryRng for Words {
         type Error = Infallible;
         fn try_next_u32(&mut self) -> Result<u32, Infallible> {
             unreachable!("only whole words are drawn")
         }
         fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-            let (index, limit) = self.script[self.used];
-            self.low = !self.low;
-            if self.low {
-                // The least high word whose product is at least `index`.
-                return Ok((u128::from(index) << 64).div_ceil(limit.into()) as u64);
-            }
-            self.used += 1;
-            Ok(0)
+            let word = self.script[self.halves / 2];
+            self.halves += 1;
+            let shift = 64 * (self.halves as u32 % 2);
+            Ok((word >> shift) as u64)
         }
         fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
             unreachable!("only whole words are drawn")
         }
+    }
+
+    /// The first of the 2¹²⁸ words whose share is at least `index / limit`.
+    fn first_word(index: u64, limit: u64) -> u128 {
+        let (index, limit) = (u128::from(index), u128::from(limit));
+        let (quotient, rest) = (u128::MAX / limit, u128::MAX % limit);
+        (quotient.wrapping_mul(index)).wrapping_add((index * (rest + 1)).div_ceil(limit))
+    }
+
+    /// The least and the greatest word with a share from `from / limit` to `to / limit`.
+    fn ends(from: u64, to: u64, limit: u64) -> [u128; 2] {
+        [
+            first_word(from, limit),
+            first_word(to, limit).wrapping_sub(1),
+        ]
     }
 
     fn places(k: u16) -> NonZero<u16> {
@@ -524,39 +533,42 @@ mod tests {
     /// 12!, which the number of any line divides.
     const WHOLE: u64 = 479_001_600;
 
-    /// The exact law of the kept outcome, in parts of `k`·[`WHOLE`], by running the code on all its
-    /// draws.
+    /// The exact law of the kept outcome, in parts of `k`·[`WHOLE`], from the words that the code
+    /// draws. Words between two ends that do the same do the same.
     fn law(k: u16, lines: &[u32], outcomes: u32) -> Vec<u64> {
+        let [law, same] = [0, 1].map(|end| law_of_ends(k, lines, outcomes, end));
+        assert_eq!(law, same, "{k} {lines:?}");
+        law
+    }
+
+    fn law_of_ends(k: u16, lines: &[u32], outcomes: u32, end: usize) -> Vec<u64> {
         let mut law = vec![0; outcomes as usize];
         let late = lines.len().saturating_sub(k.into());
-        let start = lines.len() - late + 1;
-        // A late draw is 0 or something else; all other indices do the same.
+        let early = (lines.len() - late) as u64;
+        // A late line is kept with probability 1/i; an early line's word does not matter.
         for kept in 0..1u32 << late {
-            let weight = (0..late).fold(WHOLE, |weight, i| {
-                let line = (start + i) as u64;
-                let share = if kept >> i & 1 == 1 { 1 } else { line - 1 };
+            let is_kept = |line: u64| kept >> (line - early - 1) & 1 == 1;
+            let late_lines = || early + 1..=lines.len() as u64;
+            let weight = late_lines().fold(WHOLE, |weight, line| {
+                let share = if is_kept(line) { 1 } else { line - 1 };
                 assert!((weight * share).is_multiple_of(line));
                 weight * share / line
             });
             for place in 0..u64::from(k) {
-                let mut script = vec![(place, u64::from(k))];
-                for line in 1..=lines.len() {
-                    let index = match line.checked_sub(start) {
-                        Some(i) if kept >> i & 1 == 1 => 0,
-                        _ => line as u64 - 1,
-                    };
-                    script.push((index, line as u64));
-                }
-                let mut rng = Indices {
-                    script,
-                    used: 0,
-                    low: false,
-                };
+                let late_words = late_lines().map(|line| {
+                    let kept = is_kept(line);
+                    ends(u64::from(!kept), if kept { 1 } else { line }, line)[end]
+                });
+                let script = iter::once(ends(place, place + 1, k.into())[end])
+                    .chain(iter::repeat_n(ends(0, 1, 1)[end], early as usize))
+                    .chain(late_words)
+                    .collect();
+                let mut rng = Words { script, halves: 0 };
                 let mut draw = Draw::new(places(k), outcomes, &mut rng);
                 for outcome in lines {
                     draw.add(places(k), *outcome, &mut rng);
                 }
-                assert_eq!(rng.used, lines.len() + 1, "every line draws once");
+                assert_eq!(rng.halves, 2 * rng.script.len(), "every line draws once");
                 law[draw.best.best as usize] += weight;
             }
         }
@@ -605,7 +617,7 @@ mod tests {
                     .map(|text| {
                         let lines: Vec<u32> = (0..3)
                             .flat_map(|outcome| {
-                                std::iter::repeat_n(outcome, text[outcome as usize] as usize)
+                                iter::repeat_n(outcome, text[outcome as usize] as usize)
                             })
                             .collect();
                         let law = law(k, &lines, 3);

@@ -224,7 +224,7 @@ pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
 pub const UNDERTONE_MECHANISM_WHOLE_TEXT: i32 = 7;
 /// Projective geometry, for counting among many candidates: protects all lines of a slot together.
 pub const UNDERTONE_MECHANISM_PROJECTIVE: i32 = 8;
-/// The whole-text rule with a larger epsilon, so that epsilon protects each line, such as a sentence.
+/// The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
 pub const UNDERTONE_MECHANISM_DRAWN: i32 = 9;
 
 /// n-dimensional Laplace noise, the default: the least noise.

@@ -4,11 +4,13 @@ use std::num::NonZero;
 
 use undertone_core::appointment::Appointment;
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::Epsilon;
+use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{Contents, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, Storage};
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
-use undertone_core::reservoir::{RESERVOIR_BYTES, Reservoir, ReservoirFormatError};
+use undertone_core::release::{Mechanism, Outcome, Release};
+use undertone_core::reservoir::{
+    RESERVOIR_BYTES, Reservoir, ReservoirFormatError, all_lines_epsilon,
+};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::unit::Unit;
@@ -93,6 +95,60 @@ fn the_release_of_a_kept_line_is_that_of_its_document() {
     }
 }
 
+/// A drawn sentence is released as by the whole-text rule at E' = 1 + k·(e^ε − 1), and the release
+/// states k and ε.
+#[test]
+fn a_drawn_sentence_is_released_with_the_larger_epsilon() {
+    for (k, known) in [1, 3, 200]
+        .into_iter()
+        .flat_map(|k| [(k, true), (k, false)])
+    {
+        let pack = pack_of(1);
+        let mut line = document(&pack);
+        let mut reservoir = new(&line, k);
+        for key in 1..=200 {
+            if known {
+                line.push(&[1.0]).expect("room");
+            }
+            let added = reservoir.add(&mut line, &mut FixedEntropy::new(&[key; 32]));
+            assert_eq!(added, Ok(()));
+        }
+        let stored = reservoir.to_bytes();
+        let filled = || Reservoir::from_bytes(&stored, &line).expect("intact");
+        let Micro(all) = all_lines_epsilon(epsilon(1_000_000), places(k));
+        let mut numbers = [0; 6];
+        for key in 1..=200 {
+            let entropy = [key; 32];
+            let one = Grant::unrecorded(Unit::Sentence, epsilon(1_000_000));
+            let drawn = filled()
+                .release_drawn(one, &mut FixedEntropy::new(&entropy))
+                .expect("entropy");
+            let whole = Grant::unrecorded(Unit::WholeText, epsilon(all as u32));
+            let expected = filled()
+                .release_whole_text(whole, &mut FixedEntropy::new(&entropy))
+                .expect("entropy");
+            assert_eq!(drawn.number(), expected.number(), "{k} {known} {key}");
+            assert_eq!(drawn.epsilon(), epsilon(1_000_000));
+            assert_eq!(
+                (drawn.mechanism(), drawn.places()),
+                (Mechanism::Drawn, Some(places(k)))
+            );
+            assert_eq!(
+                drawn.outcome(5) == Some(Outcome::NothingKnown),
+                drawn.number() == 5
+            );
+            assert_eq!(Release::from_bytes(&drawn.to_bytes()), Ok(drawn));
+            numbers[drawn.number() as usize] += 1;
+        }
+        let most = numbers.iter().max();
+        assert_eq!(
+            most,
+            Some(&numbers[if known { 1 } else { 5 }]),
+            "{k} {numbers:?}"
+        );
+    }
+}
+
 #[test]
 fn refusals_keep_the_line_and_depend_on_no_line() {
     let (pack, other) = (pack_of(0), pack_of(1));
@@ -108,6 +164,10 @@ fn refusals_keep_the_line_and_depend_on_no_line() {
     for unit in [Unit::Sentence, Unit::Word, Unit::Vector] {
         let refused =
             new(&line, 3).release_whole_text(grant(unit), &mut FixedEntropy::new(&ENTROPY));
+        assert!(matches!(refused, Err(DocumentError::Unit(_))), "{unit}");
+    }
+    for unit in [Unit::WholeText, Unit::Word, Unit::Vector] {
+        let refused = new(&line, 3).release_drawn(grant(unit), &mut FixedEntropy::new(&ENTROPY));
         assert!(matches!(refused, Err(DocumentError::Unit(_))), "{unit}");
     }
     let failed =
