@@ -22,7 +22,9 @@ use undertone_core::reservoir::ReservoirFormatError;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::vector::{VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
-use undertone_core::{Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Reservoir, Rule, Unit};
+use undertone_core::{
+    Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Reservoir, Rule, Unit,
+};
 use undertone_tests::golden::{FEATURES_PACK, PACK, SCORES_PACK, VECTORS_PACK};
 
 fn pack(bytes: &[u8]) -> Pack<'_> {
