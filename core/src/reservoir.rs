@@ -205,6 +205,9 @@ impl Reservoir {
     ///
     /// # Cost
     /// As [`Document::release_whole_text`].
+    ///
+    /// # Source
+    /// Reservoir sampling: Vitter 1985. Randomised response: Warner 1965.
     pub fn release_whole_text<E: Entropy + ?Sized>(
         self,
         grant: Grant,
@@ -233,6 +236,9 @@ impl Reservoir {
     ///
     /// # Cost
     /// As [`Document::release_projective`].
+    ///
+    /// # Source
+    /// Vitter 1985; Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
     pub fn release_projective<E: Entropy + ?Sized>(
         self,
         grant: Grant,
@@ -260,6 +266,10 @@ impl Reservoir {
     ///
     /// # Cost
     /// As [`Document::release_whole_text`].
+    ///
+    /// # Source
+    /// Reservoir sampling: Vitter 1985. Privacy amplification by sampling: Kasiviswanathan, Lee,
+    /// Nissim, Raskhodnikova and Smith 2011.
     pub fn release_drawn<E: Entropy + ?Sized>(
         self,
         grant: Grant,
@@ -324,6 +334,12 @@ impl Reservoir {
     }
 
     /// Reads a stored state, for documents like `document`.
+    ///
+    /// # Shapes
+    /// `bytes`: any bytes, which may be damaged.
+    ///
+    /// # Leaks
+    /// Whether the bytes are intact. The work depends on their length only, if they are.
     ///
     /// # Errors
     /// [`ReservoirFormatError`]; begin with a [`new`](Reservoir::new) reservoir then.
