@@ -43,6 +43,7 @@
 //! it is set back, go on. Both cost accuracy and not privacy: a line is still kept with probability
 //! at most 1/k, and a [`Ledger`](crate::Ledger) pays for every release.
 
+use core::cmp;
 use core::num::NonZero;
 
 use rand_core::Rng;
@@ -410,7 +411,7 @@ pub fn line_epsilon(epsilon: Epsilon, places: NonZero<u16>, lines: u32) -> Micro
     }
     let share = f64::from(lines) / f64::from(places.get());
     let loss = libm::log1p(share * libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO)));
-    most.min(rounded_up(loss))
+    cmp::min(most, rounded_up(loss))
 }
 
 /// The promise for all lines together, if a release promises `epsilon` for one of them:
@@ -419,7 +420,7 @@ pub fn line_epsilon(epsilon: Epsilon, places: NonZero<u16>, lines: u32) -> Micro
 pub fn all_lines_epsilon(epsilon: Epsilon, places: NonZero<u16>) -> Micro {
     let grown = libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO));
     let loss = libm::log1p(f64::from(places.get()) * grown);
-    rounded_up(loss).min(LARGEST_EPSILON)
+    cmp::min(rounded_up(loss), LARGEST_EPSILON)
 }
 
 /// A loss that was computed to within 10⁻¹², in micro-units, rounded up.

@@ -266,6 +266,8 @@ private:
                                                document_);
         // None is stored, or what is stored is damaged or of another pack: a new one begins.
         if (!read) return true;
+        // The clock was set back, and the week of what is stored is not over.
+        if (read->slot() > week_) return true;
         reservoir_.emplace(*std::move(read));
         if (reservoir_->slot() == week_) return true;
         // The ledger records the cost before anything is drawn, in the year of the lines.
