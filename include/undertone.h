@@ -20,6 +20,10 @@
  * Choose between the two without looking at the text or its length. undertone_document_promise
  * computes the epsilon of either release, for one sentence and for the whole text.
  *
+ * One line of many, and a year with one epsilon: undertone_ledger_is_due names the slots in which a
+ * device releases. In such a slot, undertone_reservoir_init, then undertone_reservoir_push for each
+ * line, and undertone_reservoir_release when the slot has ended.
+ *
  * Vectors (undertone_vector_mechanism_init, undertone_vector_mechanism_release) and words
  * (undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release) have
  * releases of their own. Those guarantee metric privacy, which the release functions define.
@@ -68,6 +72,9 @@
  *     image       the bytes of a ledger's file
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
  *     unit        the unit of privacy: one sentence, the whole text, words, or a vector
+ *     slot        the stretch of time that one release is about, such as a week
+ *     window      what a ledger counts: a number of slots, such as a year
+ *     reservoir   the outcome of one line of a slot, in UNDERTONE_RESERVOIR_BYTES bytes
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
  *     window      a period, such as a day, with a budget of its own in a ledger
  *     candidate   an entry of the public list of a pack; a release of a document names one
@@ -95,9 +102,9 @@
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
  *     4   1   mechanism: 1 sentence release by depth; 2 sentence release by scores; 7 whole-text
- *             release; 8 projective whole-text release
+ *             release; 8 projective whole-text release; 9 release of a drawn sentence
  *     5   1   rule, a UNDERTONE_RULE_ number
- *     6   2   order of the projective geometry; 0 unless the mechanism is 8
+ *     6   2   order of the projective geometry of mechanism 8; places of mechanism 9; otherwise 0
  *     8   4   epsilon in micro-units
  *     12  4   number of the candidate; of a point, a fixed set of candidates, if the mechanism is 8
  *     16  8   identifier of the pack (undertone_pack_id)
@@ -191,6 +198,12 @@
 
 /** Unknown unit of privacy, or one that this call does not take. */
 #define UNDERTONE_STATUS_UNKNOWN_UNIT 27
+
+/** Unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9. */
+#define UNDERTONE_STATUS_UNKNOWN_MECHANISM 28
+
+/** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
+#define UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE 29
 
 /** Too few bytes for a pack; is the file complete? */
 #define UNDERTONE_STATUS_PACK_TOO_SHORT 32
@@ -335,6 +348,12 @@
 /** The ledger is in use, here or in another program; only one at a time can spend. */
 #define UNDERTONE_STATUS_LEDGER_IN_USE 101
 
+/** Not an intact reservoir of this version; begin with a new one, which costs no privacy. */
+#define UNDERTONE_STATUS_RESERVOIR_DAMAGED 112
+
+/** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
+#define UNDERTONE_STATUS_RESERVOIR_OTHER_PACK 113
+
 /** A bug in undertone; please report it with the call that returned it. */
 #define UNDERTONE_STATUS_INTERNAL 127
 
@@ -387,6 +406,21 @@
  * Candidates are selected by bounded scores.
  */
 #define UNDERTONE_SELECTOR_SCORES 2
+
+/**
+ * The whole-text rule: protects all lines of a slot together.
+ */
+#define UNDERTONE_MECHANISM_WHOLE_TEXT 7
+
+/**
+ * Projective geometry, for counting among many candidates: protects all lines of a slot together.
+ */
+#define UNDERTONE_MECHANISM_PROJECTIVE 8
+
+/**
+ * The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+ */
+#define UNDERTONE_MECHANISM_DRAWN 9
 
 /**
  * n-dimensional Laplace noise, the default: the least noise.
@@ -473,6 +507,11 @@
  * The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
  */
 #define UNDERTONE_MAX_BAG_RELEASE_BYTES 536
+
+/**
+ * The length of a reservoir.
+ */
+#define UNDERTONE_RESERVOIR_BYTES 64
 
 /**
  * The length of a pack's identifier.
@@ -914,6 +953,62 @@ int32_t undertone_ledger_remaining(int32_t unit,
                                    uint64_t *out_micro);
 
 /**
+ * Reads the slots of a window in which this device releases: its appointments. They are drawn
+ * without looking at any text, and are as public as the ledger's file.
+ *
+ * A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
+ * `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
+ * everything that somebody types in the window has the promise `appointment_count * epsilon`,
+ * which is the budget to give the ledger. So an app can show what will leave and when, before
+ * anything is typed. Restarts, power cuts and other processes find the same slots.
+ *
+ * `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
+ * `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;
+ * `appointment_count` are enough. `out_written`: receives the number of slots, or the number
+ * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if there are fewer than
+ * `appointment_count`, all are appointed.
+ *
+ * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, and
+ * those of `undertone_ledger_open` about the image.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_appointment(const uint8_t *image,
+                                     size_t image_len,
+                                     uint64_t window,
+                                     uint32_t slot_count,
+                                     uint32_t appointment_count,
+                                     uint16_t *out_slots,
+                                     size_t out_capacity,
+                                     size_t *out_written);
+
+/**
+ * Reads whether a release is due in a slot: by its end the device has more appointments in the
+ * window than it has paid for releases. A slot that the device missed is made up for in the next
+ * slot in which the app asks.
+ *
+ * If a release is due, the app begins a reservoir for the slot. When the slot has ended, it
+ * spends `epsilon_micro` in the window of that slot and releases, even if nothing was typed.
+ *
+ * `image`, `image_len`, `window`, `slot_count`, `appointment_count`: as for
+ * `undertone_ledger_appointment`. `counter`: as for `undertone_ledger_remaining`. `slot`: below
+ * `slot_count`. `epsilon_micro`: the epsilon of each release; nothing else is spent from this
+ * ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
+ *
+ * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, and those of `undertone_ledger_remaining` about the image.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_is_due(const uint8_t *image,
+                                size_t image_len,
+                                uint64_t window,
+                                const uint64_t *counter,
+                                uint32_t slot_count,
+                                uint32_t appointment_count,
+                                uint32_t slot,
+                                uint32_t epsilon_micro,
+                                int32_t *out_is_due);
+
+/**
  * Makes the image of a new ledger in the place of an old one that was lost, damaged or set back,
  * or that recorded a window in the future because a clock was wrong. `window` is the present
  * window. In the new ledger it counts as spent, earlier windows are refused, and each later window
@@ -1293,6 +1388,102 @@ int32_t undertone_document_release_projective(undertone_document *document,
                                               size_t *out_written);
 
 /**
+ * Makes an empty reservoir. A reservoir sees the lines of a slot one after another and keeps the
+ * outcome of one that is drawn without looking at any. It never keeps text.
+ *
+ * A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
+ * release is about, such as a week. With `UNDERTONE_MECHANISM_DRAWN` the lines are the sentences
+ * of one text, and the slot is that text.
+ *
+ * `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
+ * is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
+ * lines that most devices see in a slot. Line i is kept with probability 1/k if i <= k, and
+ * otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, releases
+ * "nothing known" with probability 1 - m/k. `entropy`: called once with `context`, for 32 bytes.
+ * `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The app
+ * stores them after each call, with its own means. **They are as private as the lines.** If they
+ * are lost, begin with a new reservoir, which costs no privacy.
+ *
+ * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_NO_SCORES`,
+ * `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_init(undertone_document *document,
+                                 uint64_t slot,
+                                 uint32_t place_count,
+                                 undertone_entropy_fn entropy,
+                                 void *context,
+                                 uint8_t *out_reservoir);
+
+/**
+ * Adds the line that a document holds, all its sentences as one text, and removes them from the
+ * document. The work is the same for every line, whether it is kept or not.
+ *
+ * `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `document`: of the same pack
+ * as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither.
+ *
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then remains in the document and does not count.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_push(uint8_t *reservoir,
+                                 undertone_document *document,
+                                 undertone_entropy_fn entropy,
+                                 void *context);
+
+/**
+ * Checks stored bytes of a reservoir and reads its slot, for an app that starts again. After a
+ * slot that has ended, release the reservoir, and pay for it in the window of its slot.
+ *
+ * `reservoir`: `len` bytes. `document`: names the pack. `out_slot`: NULL, or receives the number
+ * of the slot. `out_place_count`: NULL, or receives the number of places.
+ *
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_read(const uint8_t *reservoir,
+                                 size_t len,
+                                 const undertone_document *document,
+                                 uint64_t *out_slot,
+                                 uint32_t *out_place_count);
+
+/**
+ * Releases the kept outcome and wipes the reservoir. The app also wipes what it stored.
+ *
+ * Guarantee: let k be the number of places. By `UNDERTONE_MECHANISM_WHOLE_TEXT` and
+ * `UNDERTONE_MECHANISM_PROJECTIVE`, replacing all lines of the slot changes the probability of any
+ * release by at most a factor of e^epsilon; exchanging, adding or removing any j <= k lines, by at
+ * most a factor of 1 + j * (e^epsilon - 1) / k. By `UNDERTONE_MECHANISM_DRAWN`, exchanging, adding
+ * or removing one line changes it by at most a factor of e^epsilon, and replacing all lines, by at
+ * most a factor of 1 + k * (e^epsilon - 1). There is no delta.
+ *
+ * Leaks: that there is a release, its time, pack, mechanism, epsilon and, by
+ * `UNDERTONE_MECHANISM_DRAWN`, k, all of which must be chosen without looking at a line. Release
+ * even if nothing was typed. The work is always the same.
+ *
+ * `reservoir`, `document`: as for `undertone_reservoir_push`; the sentences of the document do not
+ * matter. `mechanism`: a `UNDERTONE_MECHANISM_` number. `grant`: for `UNDERTONE_UNIT_SENTENCE` by
+ * `UNDERTONE_MECHANISM_DRAWN`, otherwise for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and
+ * what a failure spends, are as for `undertone_document_release`. Unless the status is
+ * `UNDERTONE_STATUS_OK`, the reservoir is unchanged.
+ *
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_MECHANISM`, `UNDERTONE_STATUS_RESERVOIR_DAMAGED`,
+ * `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_release(uint8_t *reservoir,
+                                    const undertone_document *document,
+                                    int32_t mechanism,
+                                    undertone_grant *grant,
+                                    undertone_entropy_fn entropy,
+                                    void *context,
+                                    uint8_t *out,
+                                    size_t out_capacity,
+                                    size_t *out_written);
+
+/**
  * Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
  * header defines a sentence.
  *
@@ -1325,14 +1516,15 @@ int32_t undertone_sentence_next_finished(const char *text,
  * `bytes`: any `len` bytes. Each output may be NULL:
  *
  * - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
- *   since a release can be forged. A whole-text release may have
- *   `undertone_pack_nothing_known` instead.
+ *   since a release can be forged. A release of the whole text, or by
+ *   `UNDERTONE_MECHANISM_DRAWN`, may have `undertone_pack_nothing_known` instead.
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
  * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. If it
  *   is not 0, `out_candidate` is the number of a point. Count such releases with the Rust crates
- *   or `undertone count`; `core/FORMAT.md` defines the candidates of a point.
+ *   or `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
+ *   `UNDERTONE_UNIT_SENTENCE` it is 0, or the number of places of `UNDERTONE_MECHANISM_DRAWN`.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
  *   (`undertone_pack_id`).
  *

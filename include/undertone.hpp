@@ -41,6 +41,7 @@
 #include "undertone/ledger_file.hpp"
 #include "undertone/pack.hpp"
 #include "undertone/release.hpp"
+#include "undertone/reservoir.hpp"
 #include "undertone/sentence.hpp"
 #include "undertone/status.hpp"
 #include "undertone/vector.hpp"

@@ -129,7 +129,7 @@ impl fmt::Display for Epsilon {
 }
 
 /// An amount of ε in micro-units for display, such as the rest of a budget. Any number is allowed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micro(pub u64);
 
 /// Writes the same form as for an [`Epsilon`].

@@ -103,6 +103,7 @@ use thiserror::Error;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_ref};
 
+use crate::appointment::Appointment;
 use crate::epsilon::{Epsilon, Micro};
 use crate::rng::Entropy;
 use crate::unit::Unit;
@@ -441,6 +442,34 @@ impl Contents {
     pub fn remaining(&self, window: u64) -> Result<u64, LedgerError> {
         let spent = self.newest.spent_in(window, self.lost)?;
         Ok(self.budget().saturating_sub(spent))
+    }
+
+    /// The slots of `window` in which this device releases: `count` out of `slots`. See
+    /// [`appointment`](crate::appointment).
+    pub fn appointment(&self, window: u64, slots: NonZero<u16>, count: u16) -> Appointment {
+        Appointment::new(self.newest.id, window, slots, count)
+    }
+
+    /// Whether a release of this ε is due in a slot of `window`: by the end of the slot, the
+    /// device has more appointments than the window has releases. A missed slot is made up for in
+    /// the next one in which the device asks.
+    ///
+    /// # Shapes
+    /// `slot`: below the number of slots. All grants of this ledger are for `epsilon`.
+    ///
+    /// # Errors
+    /// As [`remaining`](Contents::remaining).
+    pub fn is_due(
+        &self,
+        appointment: &Appointment,
+        window: u64,
+        slot: u16,
+        epsilon: Epsilon,
+    ) -> Result<bool, LedgerError> {
+        let spent = self.newest.spent_in(window, self.lost)?;
+        let left = self.budget().saturating_sub(spent);
+        let cost = u64::from(epsilon.micro());
+        Ok(cost <= left && spent / cost < appointment.due_by(slot).into())
     }
 
     /// Whether a record was lost. Then the rest of the window in which the loss is noticed counts

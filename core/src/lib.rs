@@ -73,6 +73,7 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
+pub mod appointment;
 mod barrier;
 mod checked;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -100,6 +101,8 @@ pub mod quality;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod recode;
 pub mod release;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
+pub mod reservoir;
 pub mod rng;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod scores;
@@ -120,6 +123,7 @@ pub use epsilon::Epsilon;
 pub use ledger::{Grant, Ledger};
 pub use pack::Pack;
 pub use release::Release;
+pub use reservoir::Reservoir;
 pub use rng::Entropy;
 pub use select::Rule;
 pub use unit::Unit;

@@ -48,13 +48,16 @@
 use core::cmp;
 use core::ops::Range;
 
+use rand_core::Rng;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
 use crate::checked::part;
 use crate::epsilon::{Epsilon, MICRO, Micro};
-use crate::select::{Levels, MAX_LEVELS, Ratio, Rule};
+use crate::kernels::Backend;
+use crate::projective::Geometry;
+use crate::select::{Levels, MAX_LEVELS, Ratio, Rule, SelectError, select_on};
 
 /// The number of levels computed at a time.
 const BLOCK: usize = 128;
@@ -78,6 +81,27 @@ impl OneBest {
     /// The ratio for 2ε a level.
     pub(crate) fn ratio(epsilon: Epsilon) -> Ratio {
         Ratio::per_unit(epsilon, 1)
+    }
+
+    /// Draws an outcome: the best one has the first weight, all others the one after `ratio`.
+    pub(crate) fn draw<R: Rng + ?Sized>(
+        &self,
+        backend: Backend,
+        ratio: Ratio,
+        rng: &mut R,
+    ) -> Result<u32, SelectError> {
+        select_on::<{ Self::BOUND }, R>(backend, self, Self::RULE, ratio, rng)
+    }
+
+    /// Draws a point by projective geometry response.
+    pub(crate) fn draw_point<R: Rng + ?Sized>(
+        &self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<(Geometry, u32), SelectError> {
+        let found = self.outcomes;
+        let geometry = Geometry::best(found, epsilon).ok_or(SelectError::Candidates { found })?;
+        Ok((geometry, geometry.draw(self.best, epsilon, rng)))
     }
 }
 

@@ -34,7 +34,7 @@ impl Handle for UndertoneDocument {
     const LARGEST: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE;
 }
 
-fn refusal(error: DocumentError) -> Refusal {
+pub(crate) fn refusal(error: DocumentError) -> Refusal {
     Refusal(match error {
         DocumentError::NoCandidates => UNDERTONE_STATUS_NO_CANDIDATES,
         DocumentError::NoLexicon => UNDERTONE_STATUS_NO_LEXICON,
@@ -44,6 +44,7 @@ fn refusal(error: DocumentError) -> Refusal {
         DocumentError::Full { .. } => UNDERTONE_STATUS_DOCUMENT_FULL,
         DocumentError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
         DocumentError::NeedsText => UNDERTONE_STATUS_NEEDS_TEXT,
+        DocumentError::OtherPack => UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
         DocumentError::NoScores => UNDERTONE_STATUS_NO_SCORES,
         _ => UNDERTONE_STATUS_INTERNAL,
     })

@@ -10,6 +10,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::MAX_DIMENSION;
 use undertone_core::ledger::{LEDGER_BYTES, RECORD_BYTES};
 use undertone_core::release::{BagRelease, MAX_BAG_SIZE, Mechanism, Release, VectorRelease};
+use undertone_core::reservoir::RESERVOIR_BYTES;
 use undertone_core::scores::SUMS_PER_ROW;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
@@ -91,6 +92,10 @@ statuses! {
         "the vocabulary has no word with this number; was the release made with the same pack?";
     UNDERTONE_STATUS_UNKNOWN_UNIT = 27:
         "unknown unit of privacy, or one that this call does not take";
+    UNDERTONE_STATUS_UNKNOWN_MECHANISM = 28:
+        "unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9";
+    UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE = 29:
+        "the places, slots or appointments are not in 1..=65535, or the slot is not one of them";
 
     UNDERTONE_STATUS_PACK_TOO_SHORT = 32:
         "too few bytes for a pack; is the file complete?";
@@ -186,6 +191,11 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_IN_USE = 101:
         "the ledger is in use, here or in another program; only one at a time can spend";
 
+    UNDERTONE_STATUS_RESERVOIR_DAMAGED = 112:
+        "not an intact reservoir of this version; begin with a new one, which costs no privacy";
+    UNDERTONE_STATUS_RESERVOIR_OTHER_PACK = 113:
+        "the reservoir was filled with another pack; begin with a new one, which costs no privacy";
+
     UNDERTONE_STATUS_INTERNAL = 127:
         "a bug in undertone; please report it with the call that returned it";
 }
@@ -209,6 +219,13 @@ pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;
 pub const UNDERTONE_SELECTOR_DEPTH: i32 = 1;
 /// Candidates are selected by bounded scores.
 pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
+
+/// The whole-text rule: protects all lines of a slot together.
+pub const UNDERTONE_MECHANISM_WHOLE_TEXT: i32 = 7;
+/// Projective geometry, for counting among many candidates: protects all lines of a slot together.
+pub const UNDERTONE_MECHANISM_PROJECTIVE: i32 = 8;
+/// The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+pub const UNDERTONE_MECHANISM_DRAWN: i32 = 9;
 
 /// n-dimensional Laplace noise, the default: the least noise.
 pub const UNDERTONE_NOISE_LAPLACE: i32 = 3;
@@ -248,6 +265,8 @@ pub const UNDERTONE_RELEASE_BYTES: usize = 24;
 pub const UNDERTONE_MAX_VECTOR_RELEASE_BYTES: usize = 4132;
 /// The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
 pub const UNDERTONE_MAX_BAG_RELEASE_BYTES: usize = 536;
+/// The length of a reservoir.
+pub const UNDERTONE_RESERVOIR_BYTES: usize = 64;
 /// The length of a pack's identifier.
 pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
 /// The length of the digest that identifies an encoder.
@@ -287,6 +306,9 @@ const _: () = {
     assert!(UNDERTONE_WORD_METHOD_EXPONENTIAL == Rule::Exponential as i32);
     assert!(UNDERTONE_SELECTOR_DEPTH == Mechanism::Depth as i32);
     assert!(UNDERTONE_SELECTOR_SCORES == Mechanism::Scores as i32);
+    assert!(UNDERTONE_MECHANISM_WHOLE_TEXT == Mechanism::WholeText as i32);
+    assert!(UNDERTONE_MECHANISM_PROJECTIVE == Mechanism::Projective as i32);
+    assert!(UNDERTONE_MECHANISM_DRAWN == Mechanism::Drawn as i32);
     assert!(UNDERTONE_NOISE_LAPLACE == Noise::Laplace as i32);
     assert!(UNDERTONE_NOISE_DISCRETE_LAPLACE == Noise::DiscreteLaplace as i32);
     assert!(UNDERTONE_MAX_EPSILON_MICRO == Epsilon::MAX.micro());
@@ -301,6 +323,7 @@ const _: () = {
         UNDERTONE_MAX_VECTOR_RELEASE_BYTES == VectorRelease::bytes(UNDERTONE_MAX_VECTOR_DIMENSION)
     );
     assert!(UNDERTONE_MAX_BAG_RELEASE_BYTES == BagRelease::bytes(MAX_BAG_SIZE));
+    assert!(UNDERTONE_RESERVOIR_BYTES == RESERVOIR_BYTES);
     assert!(UNDERTONE_LEDGER_IMAGE_BYTES == LEDGER_BYTES);
     assert!(UNDERTONE_LEDGER_RECORD_BYTES == RECORD_BYTES);
 };

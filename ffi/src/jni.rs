@@ -201,6 +201,32 @@ native! {
         out_micro.fill_longs(status, [long(micro)])
     }
 
+    /// Returns the number of slots, or a negated status.
+    fn ledgerAppointment(
+        image: Bytes, window: Window, slots: u32, appointments: u32, out: Buffer<u16>
+    ) -> Written {
+        Written::by(|written| {
+            undertone_ledger_appointment(
+                image.start(), image.len, window.0, slots, appointments, out.start, out.len,
+                written,
+            )
+        })
+    }
+
+    /// Returns 1 or 0, or a negated status.
+    fn ledgerIsDue(
+        image: Bytes, counter: Option<u64>, window: Window, slots: u32, appointments: u32,
+        slot: u32, epsilon: Epsilon
+    ) -> Written {
+        let counter = counter.as_ref().map_or(ptr::null(), ptr::from_ref);
+        Written::by::<i32>(|is_due| {
+            undertone_ledger_is_due(
+                image.start(), image.len, window.0, counter, slots, appointments, slot, epsilon.0,
+                is_due,
+            )
+        })
+    }
+
     fn ledgerRecreateSpent(
         storage: Reference, buffer: Reference, counted: bool, unit: jint, budget: Budget,
         window: Window, secret: Secret, out_image: Reference
@@ -291,6 +317,43 @@ native! {
         let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
         out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
             release(document.0, grant.0, give, context, bytes, len, written)
+        })
+    }
+
+    fn reservoirInit(
+        document: Handle<UndertoneDocument>, slot: Window, places: u32, secret: Secret,
+        out: Buffer<u8>
+    ) -> i32 {
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        undertone_reservoir_init(document.0, slot.0, places, give, context, out.start)
+    }
+
+    fn reservoirPush(
+        reservoir: Buffer<u8>, document: Handle<UndertoneDocument>, secret: Secret
+    ) -> i32 {
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        undertone_reservoir_push(reservoir.start, document.0, give, context)
+    }
+
+    fn reservoirRead(
+        bytes: Bytes, document: Handle<UndertoneDocument>, out_slot: Reference
+    ) -> i32 {
+        let mut slot = 0;
+        let status = undertone_reservoir_read(
+            bytes.start(), bytes.len, document.0, &raw mut slot, ptr::null_mut(),
+        );
+        out_slot.fill_longs(status, [slot.cast_signed()])
+    }
+
+    fn reservoirRelease(
+        reservoir: Buffer<u8>, document: Handle<UndertoneDocument>, mechanism: jint,
+        grant: Handle<UndertoneGrant>, secret: Secret, out: Reference
+    ) -> i32 {
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
+            undertone_reservoir_release(
+                reservoir.start, document.0, mechanism, grant.0, give, context, bytes, len, written,
+            )
         })
     }
 

@@ -15,6 +15,7 @@ use crate::memory::{
     Buffer, Handle, HandleMut, In, Optional, Out, Room, Source, checked, give, size,
 };
 use crate::release::unit_of;
+use crate::reservoir::schedule;
 use crate::status::{Refusal, report};
 use crate::words::bag_size;
 
@@ -309,6 +310,96 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
             return Err(Refusal(UNDERTONE_STATUS_LEDGER_WRONG_UNIT));
         }
         out_micro.write(contents.remaining(window).map_err(refusal)?);
+        Ok(())
+    })
+}
+
+/// Reads the slots of a window in which this device releases: its appointments. They are drawn
+/// without looking at any text, and are as public as the ledger's file.
+///
+/// A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
+/// `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
+/// everything that somebody types in the window has the promise `appointment_count * epsilon`,
+/// which is the budget to give the ledger. So an app can show what will leave and when, before
+/// anything is typed. Restarts, power cuts and other processes find the same slots.
+///
+/// `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
+/// `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;
+/// `appointment_count` are enough. `out_written`: receives the number of slots, or the number
+/// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if there are fewer than
+/// `appointment_count`, all are appointed.
+///
+/// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, and
+/// those of `undertone_ledger_open` about the image.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_ledger_appointment(
+    image: *const u8,
+    image_len: usize,
+    window: u64,
+    slot_count: u32,
+    appointment_count: u32,
+    out_slots: *mut u16,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report(|| {
+        let (image, out) = checked!(
+            unsafe In(image, image_len), Buffer(out_slots, out_capacity, out_written)
+        );
+        let (slots, count) = (schedule(slot_count)?, schedule(appointment_count)?);
+        let contents = Contents::read(image, None).map_err(refusal)?;
+        let out = out.for_at_least(slots.min(count).get().into())?;
+        out.write(contents.appointment(window, slots, count.get()).slots());
+        Ok(())
+    })
+}
+
+/// Reads whether a release is due in a slot: by its end the device has more appointments in the
+/// window than it has paid for releases. A slot that the device missed is made up for in the next
+/// slot in which the app asks.
+///
+/// If a release is due, the app begins a reservoir for the slot. When the slot has ended, it
+/// spends `epsilon_micro` in the window of that slot and releases, even if nothing was typed.
+///
+/// `image`, `image_len`, `window`, `slot_count`, `appointment_count`: as for
+/// `undertone_ledger_appointment`. `counter`: as for `undertone_ledger_remaining`. `slot`: below
+/// `slot_count`. `epsilon_micro`: the epsilon of each release; nothing else is spent from this
+/// ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
+///
+/// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+/// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, and those of `undertone_ledger_remaining` about the image.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_ledger_is_due(
+    image: *const u8,
+    image_len: usize,
+    window: u64,
+    counter: *const u64,
+    slot_count: u32,
+    appointment_count: u32,
+    slot: u32,
+    epsilon_micro: u32,
+    out_is_due: *mut i32,
+) -> i32 {
+    report(|| {
+        let counters = usize::from(!counter.is_null());
+        let (image, counter, out_is_due) =
+            checked!(unsafe In(image, image_len), In(counter, counters), Out(out_is_due));
+        let (slots, count) = (schedule(slot_count)?, schedule(appointment_count)?);
+        let slot = u16::try_from(slot).ok().filter(|slot| *slot < slots.get());
+        let slot = slot.ok_or(Refusal(UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE))?;
+        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        let contents = Contents::read(image, counter.first().copied()).map_err(refusal)?;
+        let appointment = contents.appointment(window, slots, count.get());
+        let is_due = contents.is_due(&appointment, window, slot, epsilon);
+        out_is_due.write(is_due.map_err(refusal)?.into());
         Ok(())
     })
 }

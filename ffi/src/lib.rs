@@ -36,6 +36,7 @@ mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
 mod panic_handler;
 mod release;
+mod reservoir;
 mod sentences;
 mod status;
 mod vector;
@@ -49,6 +50,7 @@ pub use interface::*;
 pub use ledger::*;
 pub use pack::*;
 pub use release::*;
+pub use reservoir::*;
 pub use sentences::*;
 pub use status::*;
 pub use vector::*;

@@ -206,6 +206,36 @@ impl<'a> Coordinates<'a> {
 /// A value that the call writes.
 pub(crate) struct Out<T>(pub(crate) *mut T);
 
+/// A value that the call reads and then replaces.
+pub(crate) struct InOut<T>(pub(crate) *mut T);
+
+/// A checked [`InOut`].
+pub(crate) struct Stored<'a, T>(Place<'a, T>);
+
+impl<T: Copy> Stored<'_, T> {
+    pub(crate) fn read(&self) -> T {
+        // SAFETY: `Extent::new` accepted the pointer, and the caller promises that it is readable.
+        unsafe { self.0.0.read() }
+    }
+
+    pub(crate) fn write(self, value: T) {
+        self.0.write(value);
+    }
+}
+
+impl<'a, T: 'a> Argument<'a> for InOut<T> {
+    type Value = Stored<'a, T>;
+
+    fn extents(&self) -> Result<[Extent; 2], Refusal> {
+        Out(self.0).extents()
+    }
+
+    unsafe fn open(self) -> Stored<'a, T> {
+        // SAFETY: the promise of `open` is the same for both.
+        Stored(unsafe { Out(self.0).open() })
+    }
+}
+
 /// A value that the call writes unless its pointer is null.
 pub(crate) struct Optional<T>(pub(crate) *mut T);
 

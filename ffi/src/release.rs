@@ -1,5 +1,8 @@
 //! Reading a release, for servers.
 
+use core::num::NonZero;
+
+use undertone_core::projective::Order;
 use undertone_core::release::{Release, ReleaseFormatError};
 use undertone_core::unit::Unit;
 
@@ -27,14 +30,15 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// `bytes`: any `len` bytes. Each output may be NULL:
 ///
 /// - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
-///   since a release can be forged. A whole-text release may have
-///   `undertone_pack_nothing_known` instead.
+///   since a release can be forged. A release of the whole text, or by
+///   `UNDERTONE_MECHANISM_DRAWN`, may have `undertone_pack_nothing_known` instead.
 /// - `out_epsilon_micro`: the epsilon of the release in micro-units.
 /// - `out_rule`: a `UNDERTONE_RULE_` number.
 /// - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
 /// - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. If it
 ///   is not 0, `out_candidate` is the number of a point. Count such releases with the Rust crates
-///   or `undertone count`; `core/FORMAT.md` defines the candidates of a point.
+///   or `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
+///   `UNDERTONE_UNIT_SENTENCE` it is 0, or the number of places of `UNDERTONE_MECHANISM_DRAWN`.
 /// - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
 ///   (`undertone_pack_id`).
 ///
@@ -72,10 +76,8 @@ pub unsafe extern "C" fn undertone_release_read(
         give(epsilon, release.epsilon().micro());
         give(rule, release.rule() as i32);
         give(unit, found.number().into());
-        give(
-            order,
-            release.order().map_or(0, |order| order.number().into()),
-        );
+        let places = release.places().map_or(0, NonZero::get);
+        give(order, release.order().map_or(places, Order::number).into());
         give(pack_id, release.pack_id());
         Ok(())
     })

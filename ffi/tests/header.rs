@@ -13,7 +13,7 @@ const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 const WIDTH: usize = 100;
 
 /// In the order of the header.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "interface.rs",
     "version.rs",
     "status.rs",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 12] = [
     "grant.rs",
     "ledger.rs",
     "document.rs",
+    "reservoir.rs",
     "sentences.rs",
     "release.rs",
     "vector.rs",
@@ -195,10 +196,15 @@ fn typescript() -> String {
 }
 
 /// The enumerations of Swift: name, prefix of the numbers, documentation.
-const SWIFT: [(&str, &str, &str); 5] = [
+const SWIFT: [(&str, &str, &str); 6] = [
     ("PrivacyUnit", "UNIT_", "The unit of privacy of a release."),
     ("Rule", "RULE_", "The rule by which a candidate is drawn."),
     ("Selection", "SELECTOR_", "How a pack selects candidates."),
+    (
+        "LineMechanism",
+        "MECHANISM_",
+        "The mechanism that releases a line of a slot.",
+    ),
     ("Noise", "NOISE_", "The noise on a released vector."),
     ("WordMethod", "WORD_METHOD_", "How words are replaced."),
 ];

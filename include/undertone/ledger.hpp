@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "entropy.hpp"
 #include "grant.hpp"
@@ -14,6 +15,15 @@
 #include "macros_begin.inc"
 
 namespace undertone {
+
+/// A device releases in `appointments` of the `slots` of a window, at `epsilon` each, so a window
+/// costs `appointments` times `epsilon`, which is the budget to give its ledger. Slots are numbered
+/// from 0 in each window.
+struct Schedule {
+    std::uint32_t slots;
+    std::uint32_t appointments;
+    Epsilon epsilon;
+};
 
 /// A privacy budget: an epsilon for every window of time, for one unit, over storage of your own.
 /// LedgerFile keeps it in a file. The app stores UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one
@@ -80,6 +90,31 @@ public:
                                            window, nullptr, &micro);
         if (!status) return status;
         return micro;
+    }
+
+    /// The slots of a window in which this device releases, ascending. They are drawn without
+    /// looking at any text, and stay the same.
+    static Result<std::vector<std::uint16_t>> appointment(std::uint64_t window, const Schedule &schedule,
+                                                          const std::uint8_t *stored, std::size_t len)
+    {
+        return detail::array<std::uint16_t>(
+            schedule.appointments, [&](std::uint16_t *out, std::size_t capacity, std::size_t *written) {
+                return detail::call(undertone_ledger_appointment, stored, len, window, schedule.slots,
+                                    schedule.appointments, out, capacity, written);
+            });
+    }
+
+    /// Whether a release is due in a slot: by its end the device has more appointments in the
+    /// window than it has paid for releases. A missed slot is made up for in the next one.
+    static Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot,
+                               const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        std::int32_t is_due = 0;
+        const Status status =
+            detail::call(undertone_ledger_is_due, stored, len, window, static_cast<const std::uint64_t *>(nullptr),
+                         schedule.slots, schedule.appointments, slot, schedule.epsilon.micro(), &is_due);
+        if (!status) return status;
+        return is_due != 0;
     }
 
     /// Reserves an epsilon for each of `word_count` words (1, unless for a bag), which is spent

@@ -15,10 +15,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "../undertone_posix.h"
 #include "entropy.hpp"
 #include "grant.hpp"
+#include "ledger.hpp"
 
 #include "macros_begin.inc"
 
@@ -151,6 +153,23 @@ public:
         return micro;
     }
 
+    /// The slots of a window in which this device releases, ascending; see Schedule.
+    Result<std::vector<std::uint16_t>> appointment(std::uint64_t window, const Schedule &schedule)
+    {
+        const Result<Ledger::Image> image = read();
+        if (!image) return image.status();
+        return Ledger::appointment(window, schedule, image->data(), image->size());
+    }
+
+    /// Whether a release is due in a slot: by its end the device has more appointments in the
+    /// window than it has paid for releases.
+    Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot) noexcept
+    {
+        const Result<Ledger::Image> image = read();
+        if (!image) return image.status();
+        return Ledger::is_due(window, schedule, slot, image->data(), image->size());
+    }
+
     /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
     /// spent whatever becomes of the grant, and may be spent if this fails. `word_count`: 1, or the
     /// number of words that a bag releases; each costs epsilon.
@@ -231,6 +250,19 @@ private:
         Counter *counter;
         Status counted;
     };
+
+    Result<Ledger::Image> read() noexcept
+    {
+        if (!file_.is_open()) return Status(STATUS_MOVED);
+        if (busy_) return Status(UNDERTONE_STATUS_BUSY);
+        Access access(nullptr, file_.descriptor());
+        const undertone_ledger_storage storage = access.storage();
+        Ledger::Image image{};
+        std::size_t len = 0;
+        if (storage.read(storage.context, image.data(), image.size(), &len) != 0) return Status::system(access.error);
+        if (len != image.size()) return Status(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
+        return image;
+    }
 
     LedgerFile(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
         : file_(std::move(file)), unit_(unit), entropy_(entropy), counter_(counter)

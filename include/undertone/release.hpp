@@ -26,14 +26,15 @@ struct ReleaseContent {
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
-    /// The order of the geometry of Document::release_projective; 0 for other releases.
+    /// The order of the geometry of Document::release_projective; the places of LineMechanism::drawn;
+    /// 0 for other releases.
     std::uint32_t order;
 
     /// Whether the release, by the whole text under this pack, has the outcome "nothing known": the
     /// pack recognised nothing, or the noise picked this outcome.
     bool nothing_known(const Pack &pack) const noexcept
     {
-        return unit == Unit::whole_text && order == 0 && candidate == pack.nothing_known();
+        return (unit == Unit::whole_text) == (order == 0) && candidate == pack.nothing_known();
     }
 };
 

@@ -142,6 +142,34 @@ static int32_t release_whole_text(void)
     return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
 }
 
+/* Nor a reservoir. */
+static int32_t with_scores(int32_t made)
+{
+    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    return made == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES)
+               || (!has_scores && made == UNDERTONE_STATUS_RESERVOIR_DAMAGED)
+           ? UNDERTONE_STATUS_OK
+           : made;
+}
+
+static uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES];
+
+static int32_t init_reservoir(void)
+{
+    return with_scores(undertone_reservoir_init(document, 1, 5, not_entropy, NULL, reservoir));
+}
+
+static int32_t push_line(void)
+{
+    return with_scores(undertone_reservoir_push(reservoir, document, not_entropy, NULL));
+}
+
+static int32_t release_line(void)
+{
+    return with_scores(undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_PROJECTIVE, grant,
+                                                   not_entropy, NULL, release, sizeof release, &written));
+}
+
 static int32_t release_projective(void)
 {
     const int32_t released = undertone_document_release_projective(document, grant, not_entropy, NULL, release,
@@ -336,6 +364,9 @@ static const struct call {
     {"document_release, exponential", release_exponential, MOST},
     {"document_release_whole_text", release_whole_text, MOST},
     {"document_release_projective", release_projective, MOST},
+    {"reservoir_init", init_reservoir, MOST},
+    {"reservoir_push", push_line, MOST},
+    {"reservoir_release", release_line, MOST},
     {"pack_sentence_vector", sentence_vector, MOST},
     {"vocabulary_init", init_vocabulary, MOST},
     {"bag_init", init_bag, MOST},
@@ -409,7 +440,7 @@ int main(int argc, char **argv)
         int32_t (*const call)(void) = calls[i].make;
         const int32_t unit = call == release_vector                              ? UNDERTONE_UNIT_VECTOR
                              : call == select_words || call == nearest_words     ? UNDERTONE_UNIT_WORD
-                             : call == release_whole_text || call == release_projective
+                             : call == release_whole_text || call == release_projective || call == release_line
                                  ? UNDERTONE_UNIT_WHOLE_TEXT
                                  : UNDERTONE_UNIT_SENTENCE;
         if (grant_for(unit) != UNDERTONE_STATUS_OK) {

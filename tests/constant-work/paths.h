@@ -258,6 +258,21 @@ static int32_t release_projective(void)
                                                  &written);
 }
 
+/* Begins a reservoir, adds the document as a line, which is drawn or not, and releases. */
+static int32_t release_line(void)
+{
+    uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES];
+    int32_t status = undertone_reservoir_init(document, 1, 2, not_entropy, NULL, reservoir);
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_reservoir_push(reservoir, document, not_entropy, NULL);
+    }
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_WHOLE_TEXT, grant, not_entropy,
+                                             NULL, release, sizeof release, &written);
+    }
+    return status;
+}
+
 static uint32_t no_quarter(void)
 {
     return 0;
@@ -338,7 +353,8 @@ static void warm_up(int32_t (*call)(void))
 {
     unit = call == release_vector                                      ? UNDERTONE_UNIT_VECTOR
            : call == release_bag                                       ? UNDERTONE_UNIT_WORD
-           : call == release_whole_text || call == release_projective  ? UNDERTONE_UNIT_WHOLE_TEXT
+           : call == release_whole_text || call == release_projective || call == release_line
+                                                                       ? UNDERTONE_UNIT_WHOLE_TEXT
                                                                        : UNDERTONE_UNIT_SENTENCE;
     new_grant();
     must(call(), "the first call");
@@ -425,6 +441,8 @@ static void whole_text_paths(void)
     paths_of_texts("release, projective", "release, projective, other random bytes",
                    "release, projective, 1 to 6 sentences", "release, projective, of texts", release_projective,
                    no_quarter);
+    paths_of_texts("release, a line", "release, a line, other random bytes", "release, a line, 1 to 6 sentences",
+                   "release, a line, of texts", release_line, outcome_quarter);
 }
 
 static void document_paths(void)

@@ -174,6 +174,14 @@ static void misuse_of_documents(const std::string &golden)
     CASE(whole_text_without_scores);
     Document depth = take(Document::create(take(Pack::open(golden + "golden.pack"))));
     REFUSED(NO_SCORES, depth.release_whole_text(grant(Unit::whole_text)));
+    Reservoir reservoir = take(Reservoir::create(document, 7, 1));
+    CASE(reservoir_of_another_pack);
+    Document other = take(Document::create(take(Pack::open(golden + "golden-vote.pack"))));
+    REFUSED(RESERVOIR_OTHER_PACK, reservoir.push(other));
+    CASE(damaged_reservoir);
+    Reservoir::Bytes flipped = reservoir.bytes();
+    flipped.back() ^= 1;
+    REFUSED(RESERVOIR_DAMAGED, Reservoir::read(flipped.data(), flipped.size(), document));
     CASE(used_grant);
     Grant once = grant();
     EXPECT(document.release(std::move(once)).ok());
@@ -389,6 +397,44 @@ static void day(const std::string &golden, const std::string &folder)
     EXPECT(left(20002) == 7000000);
 }
 
+/// A device that releases once in 52 weeks, and starts again for each line.
+static void year(const std::string &golden, const std::string &folder)
+{
+    const Schedule schedule{52, 1, Epsilon::from_micro(3000000)};
+    const std::string path = folder + "/year";
+    Document document = take(Document::create(take(Pack::open(golden + "golden-scores.pack"))));
+    LedgerFile ledger = take(LedgerFile::open_or_create(path, Unit::whole_text, 3000000));
+    const std::vector<std::uint16_t> slots = take(ledger.appointment(2026, schedule));
+    EXPECT(slots.size() == 1 && slots[0] < 52);
+    EXPECT(take(ledger.appointment(2026, {3, 5, schedule.epsilon})) == std::vector<std::uint16_t>({0, 1, 2}));
+    REFUSED(SCHEDULE_OUT_OF_RANGE, ledger.is_due(2026, schedule, 52));
+    int releases = 0;
+    for (std::uint32_t week = 0; week < 52; ++week) {
+        const bool due = take(ledger.is_due(2026, schedule, week));
+        EXPECT(due == (week == slots[0]));
+        if (!due) continue;
+        Reservoir::Bytes stored = take(Reservoir::create(document, 2026 * 52 + week, 2)).bytes();
+        for (int line = 0; line < 5; ++line) {
+            Reservoir reservoir = take(Reservoir::read(stored.data(), stored.size(), document));
+            EXPECT(document.push_sentence("The choir sings.") && reservoir.push(document));
+            stored = reservoir.bytes();
+        }
+        Reservoir reservoir = take(Reservoir::read(stored.data(), stored.size(), document));
+        EXPECT(reservoir.slot() == 2026 * 52 + week);
+        Grant paid = take(ledger.spend(schedule.epsilon, 2026));
+        const Release release = take(reservoir.release(document, LineMechanism::whole_text, std::move(paid)));
+        EXPECT(take(read_release(release)).unit == Unit::whole_text);
+        EXPECT(reservoir.bytes() == Reservoir::Bytes{});
+        ++releases;
+    }
+    EXPECT(releases == 1);
+
+    Reservoir sentences = take(Reservoir::create(document, 0, 3));
+    EXPECT(document.push_sentence("One.") && sentences.push(document));
+    const Release drawn = take(sentences.release(document, LineMechanism::drawn, grant(Unit::sentence)));
+    EXPECT(take(read_release(drawn)).unit == Unit::sentence && take(read_release(drawn)).order == 3);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4) return 2;
@@ -399,6 +445,7 @@ int main(int argc, char **argv)
         misuse_of_packs(golden);
         misuse_of_documents(golden);
         misuse_of_ledgers(golden, argv[3]);
+        year(golden, argv[3]);
     }
     return 0;
 }

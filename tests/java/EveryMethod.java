@@ -3,10 +3,13 @@ import dev.undertone.BagRelease;
 import dev.undertone.Document;
 import dev.undertone.Grant;
 import dev.undertone.Ledger;
+import dev.undertone.LineMechanism;
 import dev.undertone.Noise;
 import dev.undertone.Pack;
 import dev.undertone.Release;
+import dev.undertone.Reservoir;
 import dev.undertone.Rule;
+import dev.undertone.Schedule;
 import dev.undertone.Selector;
 import dev.undertone.Sentence;
 import dev.undertone.Status;
@@ -488,6 +491,47 @@ public final class EveryMethod {
         }
     }
 
+    /** A device that releases once in 52 weeks, and starts again for each line. */
+    private static void aYearHasOneRelease() throws Exception {
+        Schedule schedule = new Schedule(52, 1, 3 * ONE);
+        Path file = Files.createTempDirectory("year").resolve("budget.ledger");
+        List<Integer> due = new ArrayList<>();
+        try (Document document = new Document(pack("golden-scores.pack"));
+                Ledger ledger = Ledger.openOrCreate(file, Unit.WHOLE_TEXT, 3 * ONE)) {
+            int[] appointed = ledger.appointment(2026, schedule);
+            check(appointed.length == 1 && appointed[0] < 52, "an appointment");
+            int[] all = ledger.appointment(2026, new Schedule(3, 5, ONE));
+            check(Arrays.equals(all, new int[] {0, 1, 2}), "all slots");
+            for (int week = 0; week < 52; week++) {
+                if (!ledger.isDue(2026, week, schedule)) {
+                    continue;
+                }
+                due.add(week);
+                byte[] stored = Reservoir.begin(document, 2026 * 52 + week, 2).toBytes();
+                for (int line = 0; line < 5; line++) {
+                    Reservoir reservoir = Reservoir.read(stored, document);
+                    document.pushSentence("The choir sings.");
+                    reservoir.push(document);
+                    stored = reservoir.toBytes();
+                }
+                Reservoir reservoir = Reservoir.read(stored, document);
+                check(reservoir.slot() == 2026 * 52 + week && document.sentenceCount() == 0, "the slot");
+                Release release =
+                        reservoir.release(document, LineMechanism.WHOLE_TEXT, ledger.spend(3 * ONE, 2026));
+                check(release.unit() == Unit.WHOLE_TEXT && release.order() == 0, "a release");
+                check(Arrays.equals(reservoir.toBytes(), new byte[Reservoir.BYTES]), "nothing is left");
+            }
+            check(due.equals(Arrays.asList(appointed[0])), "one release in its week");
+            refuses(Status.SCHEDULE_OUT_OF_RANGE, () -> ledger.isDue(2026, 52, schedule));
+            refuses(Status.SCHEDULE_OUT_OF_RANGE, () -> ledger.isDue(2026, -1, schedule));
+            refuses(Status.SCHEDULE_OUT_OF_RANGE, () -> ledger.appointment(2026, new Schedule(0, 1, ONE)));
+            refuses(Status.SCHEDULE_OUT_OF_RANGE, () -> Reservoir.begin(document, 0, 65_536));
+            Release drawn = Reservoir.begin(document, 0, 3)
+                    .release(document, LineMechanism.DRAWN, Grant.unrecorded(Unit.SENTENCE, ONE));
+            check(drawn.unit() == Unit.SENTENCE && drawn.order() == 3, "a drawn sentence");
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
@@ -505,6 +549,7 @@ public final class EveryMethod {
         countersMayFail();
         ledgersAreLetGo();
         promisesAreNumbers();
+        aYearHasOneRelease();
         System.out.println(checks + " checks of every method");
     }
 }

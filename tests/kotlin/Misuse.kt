@@ -5,6 +5,7 @@ import dev.undertone.Ledger
 import dev.undertone.Noise
 import dev.undertone.Pack
 import dev.undertone.Release
+import dev.undertone.Reservoir
 import dev.undertone.Status
 import dev.undertone.Undertone
 import dev.undertone.UndertoneException
@@ -112,6 +113,12 @@ private fun releases(golden: Path, pack: Pack) {
     )
     val byDepth = Document(Pack.copyOf(Files.readAllBytes(golden.resolve("golden.pack"))))
     test("whole_text_without_scores", "NO_SCORES", { byDepth.releaseWholeText(grant(ReleaseUnit.WHOLE_TEXT)) })
+    val reservoir = Reservoir.begin(document, 7, 1)
+    val stored = reservoir.toBytes()
+    stored[63] = (stored[63].toInt() xor 1).toByte()
+    test("damaged_reservoir", "RESERVOIR_DAMAGED", { Reservoir.read(stored, document) })
+    val other = Document(Pack.copyOf(Files.readAllBytes(golden.resolve("golden-vote.pack"))))
+    test("reservoir_of_another_pack", "RESERVOIR_OTHER_PACK", { reservoir.push(other) })
     val used = grant(ReleaseUnit.SENTENCE)
     document.release(used)
     test("used_grant", "GRANT_SPENT", { document.release(used) })

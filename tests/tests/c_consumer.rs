@@ -125,6 +125,9 @@ fn golden_vectors_and_misuse_hold() {
         let threads = compile(compiler, &name, "threads.c", static_library(), ["-pthread"]);
         let output = run(Command::new(&threads).args([PACKS[0], VECTORS_PACK].map(golden)));
         printed += &String::from_utf8_lossy(&output.stdout);
+        let packs = [SCORES_PACK, PACKS[2]].map(golden);
+        let output = run(Command::new(build("year", "year.c")).args(packs));
+        printed += &String::from_utf8_lossy(&output.stdout);
         let name = format!("ledger-{compiler}");
         let ledger = compile(compiler, &name, "ledger.c", static_library(), ["-O2"]);
         let file = output_dir().join(&name).with_extension("ledger");
@@ -476,6 +479,24 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
         assert_eq!(*candidate, built.candidates.entries[index]);
         assert_eq!(embedding.len(), encoder.dimension());
     }
+}
+
+/// Plays three years of 40 devices that restart, and makes every wrong call of a reservoir and an
+/// appointment, under sanitizers.
+#[test]
+fn a_device_releases_once_a_year() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let flags = ["-g", "-fsanitize=address,undefined"];
+    let program = compile("gcc", "year", "year.c", static_library(), flags);
+    let packs = [SCORES_PACK, PACKS[2]].map(golden);
+    let output = run(Command::new(program).args(packs));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        printed.contains("120 releases of 40 devices in 3 years"),
+        "{printed}"
+    );
 }
 
 /// Compares the whole-text releases of C and `core` for the same random bytes, with packs of

@@ -1,7 +1,7 @@
 //! The example `ffi/examples/keyboard`, built and used as its README describes.
 //!
-//! Chance: false alarm 10⁻¹², miss none. See `unknown_and_known_lines…`; other releases are only
-//! checked for their form and number. Kills come at any time.
+//! Chance: false alarm 10⁻¹², miss none. See `unknown_and_known_lines…` and `what_was_drawn…`; other
+//! releases are only checked for their form and number. Kills come at any time.
 
 #![cfg(unix)]
 
@@ -19,6 +19,9 @@ use undertone_core::release::{Mechanism, Release};
 use undertone_tests::packs::features_pack;
 
 const DAY: &str = "20000";
+
+/// A day in the last week of a window of 52, in which a release that was not made is always due.
+const LAST_WEEK: u32 = 20_013;
 
 fn example(name: &str) -> PathBuf {
     root().join("ffi/examples/keyboard").join(name)
@@ -69,8 +72,20 @@ impl Setting {
     /// Path of a ledger that does not exist.
     fn ledger(&self, name: &str) -> PathBuf {
         let path = self.pack.with_file_name(format!("{name}.ledger"));
-        let _ = fs::remove_file(&path);
+        for file in [&path, &path.with_extension("ledger.reservoir")] {
+            let _ = fs::remove_file(file);
+        }
         path
+    }
+
+    /// Sends the lines of a file in the last week of a year, and comes back a week later.
+    fn year(&self, ledger: &Path, options: &[&str], file: &Path) -> String {
+        let days = [LAST_WEEK, LAST_WEEK + 7].map(|day| day.to_string());
+        let [sent, released] =
+            days.map(|day| text(&run(self.keyboard(ledger, &day).args(options).arg(file))));
+        assert_eq!(releases(&sent, &self.pack, 0), 0, "{sent}");
+        assert!(sent.ends_with(DUE), "{sent}");
+        released
     }
 
     fn keyboard(&self, ledger: &Path, day: &str) -> Command {
@@ -132,46 +147,42 @@ fn left(shown: &str) -> f64 {
         .expect("a number")
 }
 
+/// Printed before anything is typed, if a release is due.
+const DUE: &str = "  your lines          one is drawn, and its topic leaves after this week\n\n";
+
 #[test]
-fn a_day_has_one_budget() {
+fn a_year_has_one_release() {
     let Some(setting) = setting() else { return };
-    let ledger = setting.ledger("day");
-    let shown = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .arg(example("typed.txt"))));
-    assert!(shown.starts_with(PROMISE), "{shown}");
-    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 3, "{shown}");
-    assert_eq!(refusals(&shown), 3, "{shown}");
-    assert_eq!(left(&shown), 0.0);
-
-    // Later on the same day nothing is left, and a larger budget does not change that.
-    let again = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .args(["--budget", "100"])
-        .arg(example("typed.txt"))));
-    assert_eq!(releases(&again, &setting.pack, 3_000_000), 0, "{again}");
-    assert_eq!(refusals(&again), 6, "{again}");
-
-    // The next day has a budget again.
-    let next = text(&run(setting
-        .keyboard(&ledger, "20001")
-        .arg(example("typed.txt"))));
-    assert_eq!(releases(&next, &setting.pack, 3_000_000), 3, "{next}");
-
-    // A ledger refuses an earlier day.
+    let ledger = setting.ledger("year");
+    let typed = example("typed.txt");
+    let released = setting.year(&ledger, &[], &typed);
+    assert_eq!(
+        releases(&released, &setting.pack, 3_000_000),
+        1,
+        "{released}"
+    );
+    let mut count = 0;
+    // A week more ends the last one.
+    for week in 1..=53 {
+        let day = (LAST_WEEK + 7 * week).to_string();
+        let shown = text(&run(setting.keyboard(&ledger, &day).arg(&typed)));
+        assert!(shown.starts_with(PROMISE), "{shown}");
+        count += releases(&shown, &setting.pack, 3_000_000);
+    }
+    assert_eq!(count, 1);
+    // A ledger refuses an earlier year.
     let back = setting
-        .keyboard(&ledger, DAY)
-        .arg(example("typed.txt"))
+        .keyboard(&ledger, &LAST_WEEK.to_string())
+        .arg(typed)
         .output()
         .expect("it was just built");
     assert_eq!(back.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&back.stderr).contains("set the clock right"));
-    assert_eq!(releases(&text(&back), &setting.pack, 3_000_000), 0);
 }
 
-/// The unit that a line is protected by.
+/// What is promised for everything that is typed in 52 weeks, and for a line.
 const PROMISE: &str =
-    "each release protects a sentence by epsilon 3, a whole text by epsilon 3\n\n";
+    "a release protects all lines of 52 weeks by epsilon 3, each line by epsilon 0.174672\n";
 
 /// The pack's table of quality rates releases by the sentence higher at epsilon 1, and a line is
 /// protected as a whole nevertheless.
@@ -182,15 +193,18 @@ fn a_pack_does_not_choose_what_is_protected() {
     let topics = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], true);
     fs::write(&pack, topics).expect("the target folder can be written");
     for epsilon in [1, 3] {
-        let mut command = Command::new(&setting.program);
-        let shown = text(&run(command
-            .arg("--pack")
-            .arg(&pack)
-            .arg("--ledger")
-            .arg(setting.ledger(&format!("hostile-{epsilon}")))
-            .args(["--day", DAY, "--epsilon", &epsilon.to_string()])
-            .arg(example("typed.txt"))));
-        assert!(releases(&shown, &pack, epsilon * 1_000_000) >= 3, "{shown}");
+        let ledger = setting.ledger(&format!("hostile-{epsilon}"));
+        let [_, shown] = [LAST_WEEK, LAST_WEEK + 7].map(|day| {
+            let mut command = Command::new(&setting.program);
+            text(&run(command
+                .arg("--pack")
+                .arg(&pack)
+                .arg("--ledger")
+                .arg(&ledger)
+                .args(["--day", &day.to_string(), "--epsilon", &epsilon.to_string()])
+                .arg(example("typed.txt"))))
+        });
+        assert_eq!(releases(&shown, &pack, epsilon * 1_000_000), 1, "{shown}");
     }
 }
 
@@ -217,36 +231,26 @@ fn a_letter_is_released_by_the_sentence() {
 }
 
 /// The outcome of an unknown line is "nothing known". Each of the 12 others has a chance of 2⁻⁴⁸,
-/// the least possible, at this epsilon: 10⁻¹² for three lines.
+/// the least possible, at this epsilon. With more lines than places some line is kept.
 #[test]
 fn unknown_and_known_lines_are_told_apart() {
     let Some(setting) = setting() else { return };
-    let ledger = setting.ledger("unknown");
     let lines = setting.pack.with_file_name("lines.txt");
-    // An empty line is not sent.
-    fs::write(
-        &lines,
-        "Здравствуйте!\n\nThe doctor wants a blood test.\n...\n",
-    )
-    .expect("the target folder can be written");
-    let shown = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .args(["--epsilon", "200", "--budget", "600"])
-        .arg(lines)));
-    let start = "  the server learns   ";
-    let learnt: Vec<&str> = shown
-        .lines()
-        .filter_map(|l| l.strip_prefix(start))
-        .collect();
-    let [first, second, third] = learnt[..] else {
-        panic!("not three lines: {shown}");
-    };
-    assert!(
-        first.starts_with("nothing") && third.starts_with("nothing"),
-        "{shown}"
-    );
-    assert!(second.starts_with("health-clinic"), "{shown}");
+    for (name, line, learnt) in [
+        ("unknown", "Здравствуйте!\n\n...\n", "nothing"),
+        ("known", KNOWN, "health-clinic"),
+    ] {
+        let ledger = setting.ledger(name);
+        fs::write(&lines, line.repeat(101)).expect("the target folder can be written");
+        let shown = setting.year(&ledger, &["--epsilon", "200"], &lines);
+        assert!(
+            shown.contains(&format!("  the server learns   {learnt}")),
+            "{shown}"
+        );
+    }
 }
+
+const KNOWN: &str = "The doctor wants another blood test.\n";
 
 /// A running keyboard and its output.
 struct Typing {
@@ -269,7 +273,7 @@ impl Typing {
         let input = self.child.stdin.as_mut().expect("it was asked for");
         for _ in 0..count {
             input
-                .write_all(b"The doctor wants another blood test.\n")
+                .write_all(KNOWN.as_bytes())
                 .expect("the keyboard listens");
         }
     }
@@ -299,25 +303,39 @@ impl Typing {
     }
 }
 
+/// What was drawn survives a kill at any moment, of 101 lines that say the same.
 #[test]
-fn what_was_spent_survives_a_kill() {
+fn what_was_drawn_survives_a_kill() {
     let Some(setting) = setting() else { return };
     let ledger = setting.ledger("killed");
-    let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
-    // Two releases, and a line that is typed but not sent.
-    typing.type_sentences(2);
-    typing.wait_for("  left for the day    epsilon 6");
-    typing.wait_for("  left for the day    epsilon 3");
-    let input = typing.child.stdin.as_mut().expect("it was asked for");
-    input
-        .write_all(b"The doctor")
-        .expect("the keyboard listens");
-    typing.kill();
+    let lines = setting.pack.with_file_name("killed.txt");
+    fs::write(&lines, KNOWN.repeat(101)).expect("the target folder can be written");
+    let (day, next) = (LAST_WEEK.to_string(), (LAST_WEEK + 7).to_string());
+    let epsilon = ["--epsilon", "200"];
+    run(setting.keyboard(&ledger, &day).args(epsilon).arg(&lines));
+    for number in 0..5 {
+        let mut typing = Typing::start(setting.keyboard(&ledger, &day).args(epsilon));
+        typing.wait_for("  your lines ");
+        typing.type_sentences(20);
+        std::thread::sleep(Duration::from_micros(300 * number));
+        typing.kill();
+    }
     let shown = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .arg(example("typed.txt"))));
-    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 1, "{shown}");
-    assert_eq!(refusals(&shown), 5, "{shown}");
+        .keyboard(&ledger, &next)
+        .args(epsilon)
+        .arg(&lines)));
+    assert!(
+        shown.contains("  the server learns   health-clinic"),
+        "{shown}"
+    );
+    // What was stored is gone.
+    let stored = ledger.with_extension("ledger.reservoir");
+    let again = text(&run(setting
+        .keyboard(&ledger, &next)
+        .args(epsilon)
+        .arg(&lines)));
+    assert!(!again.contains("leaves the device"), "{again}");
+    assert!(!stored.exists() || again.ends_with(DUE), "{again}");
 }
 
 /// A keyboard that is killed at any moment never releases more than its ledger records.
@@ -376,8 +394,7 @@ fn of_two_at_once_the_second_is_refused() {
     let Some(setting) = setting() else { return };
     let ledger = setting.ledger("two");
     let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
-    typing.type_sentences(1);
-    typing.wait_for("  left for the day    epsilon 6");
+    typing.wait_for("  your lines ");
     let second = setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))
@@ -387,10 +404,7 @@ fn of_two_at_once_the_second_is_refused() {
     assert!(String::from_utf8_lossy(&second.stderr).contains("in use"));
     assert_eq!(second.stdout, b"");
     typing.kill();
-    let shown = text(&run(setting
-        .keyboard(&ledger, DAY)
-        .arg(example("typed.txt"))));
-    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 2, "{shown}");
+    run(setting.keyboard(&ledger, DAY).arg(example("typed.txt")));
 }
 
 /// At a terminal each line is a message, and its sentences are finished.
@@ -471,7 +485,12 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
 /// The output without its random parts: the release, and the topic with its excerpt.
 fn masked(shown: &str) -> Vec<String> {
     let mask = |line: &str| match line.get(..22) {
-        Some(start @ ("  leaves the device   " | "  the server learns   ")) => start.to_owned(),
+        Some(
+            start @ ("  leaves the device   "
+            | "  the server learns   "
+            | "  week of the year    "
+            | "  your lines          "),
+        ) => start.to_owned(),
         _ => line.to_owned(),
     };
     shown.trim_end().lines().map(mask).collect()
@@ -492,14 +511,14 @@ fn the_readme_shows_real_output() {
     let letters = setting.ledger("readme-letter");
     let letter = ["--every", "6", "letter.txt"];
     let runs = [
-        (&ledger, &["typed.txt"][..]),
-        (&ledger, &["typed.txt"]),
-        (&letters, &letter),
+        (&ledger, LAST_WEEK, &["typed.txt"][..]),
+        (&ledger, LAST_WEEK + 7, &["typed.txt"]),
+        (&letters, LAST_WEEK, &letter),
     ];
-    for (shown, (ledger, arguments)) in printed.into_iter().zip(runs) {
+    for (shown, (ledger, day, arguments)) in printed.into_iter().zip(runs) {
         let (file, options) = arguments.split_last().expect("a file");
         let real = text(&run(setting
-            .keyboard(ledger, DAY)
+            .keyboard(ledger, &day.to_string())
             .args(options)
             .arg(example(file))));
         assert_eq!(masked(shown), masked(&real));

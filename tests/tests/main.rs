@@ -30,6 +30,7 @@ mod proof;
 #[cfg(feature = "tools")]
 mod public_api;
 mod release_path;
+mod reservoir;
 mod rooms;
 mod sampler;
 mod scenario;

@@ -678,11 +678,62 @@ const MUTANTS: &[Mutant] = &[
         "start = range.end + 1;
         text.get(range)",
     ),
+    mutant(
+        "the place is drawn after the first line",
+        "reservoir.rs",
+        "place: below(rng, places.get().into()) as u32 + 1,",
+        "place: below(rng, places.get().into()) as u32 + 2,",
+    ),
+    mutant(
+        "a late line is kept with probability 1/(i + 1)",
+        "reservoir.rs",
+        "let late = below(rng, self.lines.into()).ct_eq(&0);",
+        "let late = below(rng, u128::from(self.lines) + 1).ct_eq(&0);",
+    ),
+    mutant(
+        "the number of places is the number of lines",
+        "reservoir.rs",
+        "let is_late = self.lines.ct_gt(&places.get().into());",
+        "let is_late = self.lines.ct_gt(&u32::MAX);",
+    ),
+    mutant(
+        "a release states the number of lines as the number of places",
+        "reservoir.rs",
+        "let drawn_by = DrawnBy::Drawn(self.places);",
+        "let drawn_by = DrawnBy::Drawn(
+            NonZero::new(self.draw.lines as u16).unwrap_or(NonZero::<u16>::MIN),
+        );",
+    ),
+    mutant(
+        "one sentence spends the whole text's epsilon",
+        "reservoir.rs",
+        "let ratio = drawn_ratio(epsilon, self.places);",
+        "let ratio = OneBest::ratio(epsilon);",
+    ),
+    mutant(
+        "a line stays in its document",
+        "document/release.rs",
+        "self.clear();
+        Ok(best)",
+        "Ok(best)",
+    ),
+    mutant(
+        "the slots are drawn again after a restart",
+        "ledger.rs",
+        "Appointment::new(self.newest.id, window, slots, count)",
+        "Appointment::new(self.newest.session, window, slots, count)",
+    ),
+    mutant(
+        "a slot has a second release",
+        "ledger.rs",
+        "spent / cost < appointment.due_by(slot).into()",
+        "spent / cost <= appointment.due_by(slot).into()",
+    ),
 ];
 
 /// Files of tests that should notice, the quick ones first: `lib` has the unit tests of
 /// `undertone-core`. The audit of planted bugs comes last.
-const TESTS: [&str; 18] = [
+const TESTS: [&str; 19] = [
     "lib",
     "sampler",
     "release_path",
@@ -692,6 +743,7 @@ const TESTS: [&str; 18] = [
     "words",
     "whole_text",
     "projective",
+    "reservoir",
     "ledger",
     "sentences",
     "kernels",

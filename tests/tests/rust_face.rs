@@ -18,10 +18,13 @@ use undertone_core::laplace::Noise;
 use undertone_core::ledger::{Cost, LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::pack::PackError;
 use undertone_core::release::ReleaseFormatError;
+use undertone_core::reservoir::ReservoirFormatError;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::vector::{VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
-use undertone_core::{Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Rule, Unit};
+use undertone_core::{
+    Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Reservoir, Rule, Unit,
+};
 use undertone_tests::golden::{FEATURES_PACK, PACK, SCORES_PACK, VECTORS_PACK};
 
 fn pack(bytes: &[u8]) -> Pack<'_> {
@@ -163,6 +166,24 @@ fn whole_text_without_scores() {
     let mut document = Document::<128, 100>::new(&pack(PACK)).expect("candidates");
     let refused = document.release_whole_text(grant(Unit::WholeText), &mut OsEntropy);
     assert_eq!(refused.err(), Some(DocumentError::NoScores));
+}
+
+#[test]
+fn damaged_reservoir() {
+    let line = scores();
+    let reservoir = Reservoir::new(&line, 7, NonZero::<u16>::MIN, &mut OsEntropy);
+    let mut stored = reservoir.expect("entropy").to_bytes();
+    stored[63] ^= 1;
+    let refused = Reservoir::from_bytes(&stored, &line).err();
+    assert_eq!(refused, Some(ReservoirFormatError::Damaged));
+}
+
+#[test]
+fn reservoir_of_another_pack() {
+    let reservoir = Reservoir::new(&scores(), 7, NonZero::<u16>::MIN, &mut OsEntropy);
+    let mut other = Document::<128, 100>::new(&pack(golden::pack("vote"))).expect("candidates");
+    let refused = reservoir.expect("entropy").add(&mut other, &mut OsEntropy);
+    assert_eq!(refused, Err(DocumentError::OtherPack));
 }
 
 #[test]

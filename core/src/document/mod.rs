@@ -195,6 +195,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.known.zeroize();
     }
 
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    pub(crate) fn pack_id(&self) -> [u8; 8] {
+        self.pack_id
+    }
+
     pub(crate) fn set_backend(&mut self, backend: Backend) {
         self.backend = backend;
     }
@@ -271,6 +279,9 @@ pub enum DocumentError {
         /// The limit `K`.
         limit: usize,
     },
+    /// A document of another pack than the reservoir's.
+    #[error("the document has another pack than the reservoir; begin with a new reservoir")]
+    OtherPack,
     /// A grant for another unit.
     #[error("not the right grant: {0}")]
     Unit(WrongUnit),

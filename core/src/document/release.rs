@@ -14,7 +14,7 @@ use crate::projective::Geometry;
 use crate::release::{DrawnBy, Release};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::scores::{LEVELS, ScoreLevels, ScoresSection};
-use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+use crate::select::{Levels, Ratio, Rule, select_on};
 use crate::unit::Unit;
 use crate::whole_text::{OneBest, whole_text_epsilon};
 
@@ -218,15 +218,27 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         })
     }
 
+    /// The best outcome for the whole text. Forgets all sentences.
+    pub(crate) fn take_best(&mut self) -> Result<OneBest, DocumentError> {
+        self.fill();
+        let best = self.best()?;
+        self.clear();
+        Ok(best)
+    }
+
+    /// The number of outcomes for the whole text: the candidates and "nothing known".
+    pub(crate) fn outcomes(&self) -> Result<u32, DocumentError> {
+        Ok(self.whole_text_scores()?.candidate_count() + 1)
+    }
+
     /// Draws an outcome by the whole-text rule; the sentences remain.
     pub(crate) fn draw_whole_text<R: Rng + ?Sized>(
         &self,
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<u32, DocumentError> {
-        let levels = self.best()?;
-        let ratio = OneBest::ratio(epsilon);
-        select_on::<{ OneBest::BOUND }, R>(self.backend, &levels, OneBest::RULE, ratio, rng)
+        self.best()?
+            .draw(self.backend, OneBest::ratio(epsilon), rng)
             .map_err(DocumentError::Selection)
     }
 
@@ -236,11 +248,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<(Geometry, u32), DocumentError> {
-        let best = self.best()?;
-        let found = best.outcomes;
-        let geometry = Geometry::best(found, epsilon)
-            .ok_or(DocumentError::Selection(SelectError::Candidates { found }))?;
-        Ok((geometry, geometry.draw(best.best, epsilon, rng)))
+        self.best()?
+            .draw_point(epsilon, rng)
+            .map_err(DocumentError::Selection)
     }
 }
 

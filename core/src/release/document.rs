@@ -1,5 +1,7 @@
 //! The release of a document, which is the header that every release starts with.
 
+use core::num::NonZero;
+
 use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
@@ -23,11 +25,11 @@ use crate::whole_text::OneBest;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 and 8) |
-/// | 6 | 2 | the order of the geometry for 8, else zero |
+/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry, 9 = drawn |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7, 8 and 9) |
+/// | 6 | 2 | the order of the geometry for 8, the number of places for 9, else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate, for 7 one more than the last for "nothing known"; point for 8 |
+/// | 12 | 4 | index of the candidate; their number for "nothing known" of 7 and 9; point for 8 |
 /// | 16 | 8 | identifier of the pack |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
@@ -49,6 +51,8 @@ pub enum DrawnBy {
     WholeText,
     /// [`Mechanism::Projective`], by the geometry of this order.
     Projective(Order),
+    /// [`Mechanism::Drawn`], always by [`Rule::Exponential`], with this number of places.
+    Drawn(NonZero<u16>),
 }
 
 /// The mechanism of a document's release. The numbers are those of the byte form.
@@ -63,6 +67,8 @@ pub enum Mechanism {
     WholeText = 7,
     /// A point that the best outcome prefers, see [`projective`](crate::projective).
     Projective = 8,
+    /// Randomised response about one sentence that was drawn, see [`reservoir`](crate::reservoir).
+    Drawn = 9,
 }
 
 /// The meaning of the number that a release holds.
@@ -90,6 +96,7 @@ impl Mechanism {
             2 => Some(Self::Scores),
             7 => Some(Self::WholeText),
             8 => Some(Self::Projective),
+            9 => Some(Self::Drawn),
             _ => None,
         }
     }
@@ -97,7 +104,7 @@ impl Mechanism {
     /// The unit that ε protects.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Depth | Self::Scores => Unit::Sentence,
+            Self::Depth | Self::Scores | Self::Drawn => Unit::Sentence,
             Self::WholeText | Self::Projective => Unit::WholeText,
         }
     }
@@ -112,7 +119,9 @@ impl Release {
     pub fn outcome(&self, candidate_count: u32) -> Option<Outcome> {
         let number = self.number;
         match self.drawn_by {
-            DrawnBy::WholeText if number == candidate_count => Some(Outcome::NothingKnown),
+            DrawnBy::WholeText | DrawnBy::Drawn(_) if number == candidate_count => {
+                Some(Outcome::NothingKnown)
+            }
             DrawnBy::Projective(order) => {
                 let geometry = Geometry::new(order.number(), candidate_count.checked_add(1)?)?;
                 let point = Outcome::Point { geometry, number };
@@ -127,7 +136,7 @@ impl Release {
         self.number
     }
 
-    /// The law: mechanism, and rule or order.
+    /// The law: mechanism, and rule, order or places.
     pub fn drawn_by(&self) -> DrawnBy {
         self.drawn_by
     }
@@ -139,6 +148,7 @@ impl Release {
             DrawnBy::Scores(_) => Mechanism::Scores,
             DrawnBy::WholeText => Mechanism::WholeText,
             DrawnBy::Projective(_) => Mechanism::Projective,
+            DrawnBy::Drawn(_) => Mechanism::Drawn,
         }
     }
 
@@ -146,7 +156,7 @@ impl Release {
     pub fn rule(&self) -> Rule {
         match self.drawn_by {
             DrawnBy::Depth(rule) | DrawnBy::Scores(rule) => rule,
-            DrawnBy::WholeText | DrawnBy::Projective(_) => OneBest::RULE,
+            DrawnBy::WholeText | DrawnBy::Projective(_) | DrawnBy::Drawn(_) => OneBest::RULE,
         }
     }
 
@@ -154,6 +164,14 @@ impl Release {
     pub fn order(&self) -> Option<Order> {
         match self.drawn_by {
             DrawnBy::Projective(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// k, the number of places, if the release is about one sentence that was drawn.
+    pub fn places(&self) -> Option<NonZero<u16>> {
+        match self.drawn_by {
+            DrawnBy::Drawn(places) => Some(places),
             _ => None,
         }
     }
@@ -173,7 +191,11 @@ impl Release {
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let (mechanism, rule) = (self.mechanism() as u8, self.rule() as u8);
         let header = Header {
-            order: U16::new(self.order().map_or(0, Order::number)),
+            order: U16::new(match self.drawn_by {
+                DrawnBy::Projective(order) => order.number(),
+                DrawnBy::Drawn(places) => places.get(),
+                _ => 0,
+            }),
             ..Header::new(mechanism, rule, self.epsilon, self.number, self.pack_id)
         };
         transmute!(header)
@@ -205,6 +227,11 @@ impl Release {
                     .ok_or(ReleaseFormatError::field("order of the geometry", order))?;
                 fixed.map(|_| DrawnBy::Projective(order))
             }
+            Mechanism::Drawn => {
+                let places = NonZero::new(header.order.get())
+                    .ok_or(ReleaseFormatError::field("number of places", 0u32))?;
+                fixed.map(|_| DrawnBy::Drawn(places))
+            }
         };
         Ok(Self {
             drawn_by: drawn_by.ok_or(ReleaseFormatError::field("rule", header.rule))?,
@@ -226,7 +253,7 @@ pub(super) struct Header {
     version: u8,
     pub(super) mechanism: u8,
     pub(super) rule: u8,
-    /// The order of the geometry of a point; zero for other mechanisms.
+    /// The order of the geometry of a point, or the number of places; zero for other mechanisms.
     order: U16,
     epsilon: U32,
     /// The outcome of a document; for words and vectors, the number of items that follow.
@@ -237,7 +264,7 @@ pub(super) struct Header {
 impl Header {
     pub(super) const BYTES: usize = size_of::<Self>();
 
-    /// A header without an order.
+    /// A header without an order and places.
     pub(super) fn new(
         mechanism: u8,
         rule: u8,
@@ -258,7 +285,7 @@ impl Header {
     }
 
     /// The header of `bytes`, its ε, and the bytes that follow. Does not validate mechanism, rule,
-    /// number, nor the order of [`Mechanism::Projective`].
+    /// number, order nor places.
     pub(super) fn read(bytes: &[u8]) -> Result<(&Self, Epsilon, &[u8]), ReleaseFormatError> {
         let (header, rest) =
             Self::ref_from_prefix(bytes).map_err(|_| ReleaseFormatError::Length {
@@ -274,7 +301,11 @@ impl Header {
             });
         }
         let order = header.order.get();
-        if order != 0 && header.mechanism != Mechanism::Projective as u8 {
+        let has_order = matches!(
+            Mechanism::from_number(header.mechanism),
+            Some(Mechanism::Projective | Mechanism::Drawn)
+        );
+        if order != 0 && !has_order {
             return Err(ReleaseFormatError::field("reserved field", order));
         }
         let micro = header.epsilon.get();

@@ -19,12 +19,12 @@ classes=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-mkdir -p lists/partial archives/partial
+mkdir -p lists/partial archives/partial generated
 
 # Gradle adds the package.
 sed 's/<manifest /&package="dev.undertone.keyboard" /' "$sources/main/AndroidManifest.xml" >AndroidManifest.xml
 aapt package -M AndroidManifest.xml -S "$sources/main/res" -I /usr/share/android-framework-res/framework-res.apk \
-    --min-sdk-version 26 --target-sdk-version 29 -F resources.apk
+    --min-sdk-version 26 --target-sdk-version 29 -F resources.apk -m -J generated
 aapt dump badging resources.apk >badging
 grep -qxF "provides-component:'ime'" badging || { cat badging >&2; exit 1; }
 if grep permission badging; then
@@ -48,5 +48,6 @@ android=$work/android/usr/share/java/com.android.android-23.jar
 
 # Everything but the numbers' test runs on no desktop: android.jar has empty methods.
 kotlinc -Werror -include-runtime -cp "$classes:$android" -d keyboard.jar \
+    generated/dev/undertone/keyboard/R.java \
     "$sources"/main/kotlin/dev/undertone/keyboard/*.kt "$sources"/test/kotlin/*.kt
 java -cp keyboard.jar NumbersTestKt

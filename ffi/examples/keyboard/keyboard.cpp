@@ -1,9 +1,10 @@
-// A keyboard's suggestion engine. Typed text stays on the device. Each line that is sent makes one
-// private release, which names a topic; the server chooses suggestions by it. A ledger file limits
-// the epsilon of a day. A line is short, so the release protects all of it. With --every the text
-// is long, like a letter: each finished sentence is added to sums and forgotten, and every N
-// sentences a release leaves that protects each of them. The program chooses the unit of privacy,
-// not the pack, which anybody may have made.
+// A keyboard's suggestion engine. Typed text stays on the device. Once in 52 weeks one line leaves:
+// in a week that is drawn beforehand, a reservoir draws one of the lines that are sent, keeps its
+// topic and no text, and makes a private release when the week is over. The program says so before
+// anything is typed. A ledger file limits the epsilon of the 52 weeks. With --every the text is
+// long, like a letter: each finished sentence is added to sums and forgotten, and every N sentences
+// a release leaves that protects each of them. The program chooses the unit of privacy, not the
+// pack, which anybody may have made.
 //
 //     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
 //              [--every N] [--day N] [TEXT]
@@ -13,11 +14,13 @@
 #include <undertone.hpp>
 
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +34,11 @@
 
 namespace {
 
+/// A window of the ledger: about a year.
+constexpr std::uint32_t WEEKS = 52;
+/// Below the number of lines that most people send in a week.
+constexpr std::uint32_t PLACES = 100;
+
 struct Options {
     std::string pack;
     std::string ledger;
@@ -38,7 +46,7 @@ struct Options {
     std::string text;
     std::string epsilon = "3";
     std::string budget = "9";
-    // 0: a release for each line.
+    // 0: a line a year.
     unsigned every = 0;
     // Days since 1970, in UTC: a clock that all of the app agrees on.
     std::uint64_t day = static_cast<std::uint64_t>(std::time(nullptr)) / 86400;
@@ -54,9 +62,9 @@ int usage()
                  "  --ledger FILE      where the budget is kept; made if it is not there\n"
                  "  --candidates FILE  what `undertone inspect` printed, to show what the server learns\n"
                  "  --epsilon E        spent on each release [3]\n"
-                 "  --budget E         for each day; an existing ledger keeps its own [9]\n"
                  "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
-                 "                     [a release for each line, that protects the whole line]\n"
+                 "                     [a release of one line in 52 weeks, that protects all of their lines]\n"
+                 "  --budget E         for each day, with --every; an existing ledger keeps its own [9]\n"
                  "  --day N            days since 1970 [today]\n"
                  "  TEXT               a file of typed text [standard input]\n",
                  UNDERTONE_MAX_SENTENCES);
@@ -175,7 +183,9 @@ public:
              std::vector<Candidate> candidates, undertone::Epsilon epsilon, undertone::Unit unit,
              const Options &options)
         : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
-          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), unit_(unit), day_(options.day)
+          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), unit_(unit),
+          window_(options.every == 0 ? options.day / (7 * WEEKS) : options.day), week_(options.day / 7),
+          stored_(options.ledger + ".reservoir")
     {
     }
 
@@ -185,18 +195,49 @@ public:
     {
         const auto promise = document_.promise(unit_, epsilon_);
         if (failed("the pack", promise.status())) return false;
-        std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
-                    epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
+        if (every_ == 0) {
+            const double line = std::log1p(std::expm1(epsilon_.micro() / 1e6) / PLACES);
+            std::printf("a release protects all lines of %u weeks by epsilon %s, each line by epsilon %s\n", WEEKS,
+                        epsilon_text(promise->whole_text_micro).c_str(),
+                        epsilon_text(static_cast<std::uint64_t>(std::ceil(line * 1e6))).c_str());
+        } else {
+            std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
+                        epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
+        }
         std::fflush(stdout);
         return true;
     }
 
-    /// Releases a line that was sent, whatever its content.
+    /// Says when the next release leaves. Makes the release of a week that is over, and begins with
+    /// the lines of this week if one is due.
+    bool begin_week()
+    {
+        if (!continue_week()) return false;
+        const std::uint32_t slot = static_cast<std::uint32_t>(week_ % WEEKS);
+        const auto appointed = ledger_.appointment(window_, schedule());
+        if (failed("the ledger", appointed.status())) return false;
+        std::printf("  week of the year    %u of %u; appointed is week %d\n", slot + 1, WEEKS, appointed->front() + 1);
+        const auto due = ledger_.is_due(window_, schedule(), slot);
+        if (failed("the ledger", due.status())) return false;
+        if (*due && !reservoir_) {
+            auto begun = undertone::Reservoir::create(document_, week_, PLACES);
+            if (failed("the reservoir", begun.status())) return false;
+            reservoir_.emplace(*std::move(begun));
+            if (!store()) return false;
+        }
+        std::printf("  your lines          %s\n\n", reservoir_ ? "one is drawn, and its topic leaves after this week"
+                                                                 : "are forgotten: nothing leaves about this week");
+        std::fflush(stdout);
+        return true;
+    }
+
+    /// Takes a line that was sent, whatever its content.
     bool send(std::string_view line)
     {
         // Nothing was sent.
-        if (line.empty()) return true;
-        return !failed("a line", document_.push_text(line).status()) && upload("a line was sent");
+        if (line.empty() || !reservoir_) return true;
+        return !failed("a line", document_.push_text(line).status()) &&
+               !failed("a line", reservoir_->push(document_)) && store();
     }
 
     /// Adds typed text of a long text. `complete`: it was sent, or ended.
@@ -214,6 +255,57 @@ public:
     }
 
 private:
+    undertone::Schedule schedule() const { return {WEEKS, 1, epsilon_}; }
+
+    /// Reads the reservoir of this week, or releases that of a week that is over.
+    bool continue_week()
+    {
+        std::ifstream file(stored_, std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+        auto read = undertone::Reservoir::read(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size(),
+                                               document_);
+        // None is stored, or what is stored is damaged or of another pack: a new one begins.
+        if (!read) return true;
+        // The clock was set back, and the week of what is stored is not over.
+        if (read->slot() > week_) return true;
+        reservoir_.emplace(*std::move(read));
+        if (reservoir_->slot() == week_) return true;
+        // The ledger records the cost before anything is drawn, in the year of the lines.
+        auto grant = ledger_.spend(epsilon_, reservoir_->slot() / WEEKS);
+        if (grant.status().code() != UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
+            if (failed("the ledger", grant.status())) return false;
+            const auto release =
+                reservoir_->release(document_, undertone::LineMechanism::whole_text, *std::move(grant));
+            if (failed("the release", release.status())) return false;
+            show(*release);
+        }
+        reservoir_.reset();
+        return wipe();
+    }
+
+    /// Replaces what is stored, which is as private as the lines.
+    bool store() const
+    {
+        const std::string beside = stored_ + ".partial";
+        std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+        file.write(reinterpret_cast<const char *>(reservoir_->bytes().data()), UNDERTONE_RESERVOIR_BYTES);
+        file.close();
+        if (file && std::rename(beside.c_str(), stored_.c_str()) == 0) return true;
+        std::fprintf(stderr, "keyboard: cannot write %s\n", stored_.c_str());
+        return false;
+    }
+
+    /// Overwrites what is stored, and removes it.
+    bool wipe() const
+    {
+        std::fstream file(stored_, std::ios::binary | std::ios::in | std::ios::out);
+        file.write(std::string(UNDERTONE_RESERVOIR_BYTES, '\0').data(), UNDERTONE_RESERVOIR_BYTES);
+        file.close();
+        if (file && std::remove(stored_.c_str()) == 0) return true;
+        std::fprintf(stderr, "keyboard: cannot remove %s\n", stored_.c_str());
+        return false;
+    }
+
     /// A release leaves after every `every_` sentences, whatever their content.
     bool finish(std::string_view sentence)
     {
@@ -226,15 +318,14 @@ private:
     bool upload(const std::string &what)
     {
         // The ledger records the cost before anything is drawn.
-        auto grant = ledger_.spend(epsilon_, day_);
+        auto grant = ledger_.spend(epsilon_, window_);
         if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
             std::printf("%s, but the budget of the day is used up: nothing leaves\n\n", what.c_str());
             std::fflush(stdout);
             return !failed("the document", document_.reset());
         }
         if (failed("the ledger", grant.status())) return false;
-        const auto release = unit_ == undertone::Unit::whole_text ? document_.release_whole_text(*std::move(grant))
-                                                                  : document_.release(*std::move(grant));
+        const auto release = document_.release(*std::move(grant));
         if (failed("the release", release.status())) return false;
         std::printf("%s\n", what.c_str());
         show(*release);
@@ -253,8 +344,10 @@ private:
         } else if (content) {
             std::printf("  the server learns   candidate %" PRIu32 "\n", content->candidate);
         }
-        if (const auto left = ledger_.remaining(day_))
-            std::printf("  left for the day    epsilon %s\n", epsilon_text(*left).c_str());
+        if (every_ != 0) {
+            if (const auto left = ledger_.remaining(window_))
+                std::printf("  left for the day    epsilon %s\n", epsilon_text(*left).c_str());
+        }
         std::printf("\n");
         std::fflush(stdout);
     }
@@ -266,7 +359,10 @@ private:
     undertone::Epsilon epsilon_;
     unsigned every_;
     undertone::Unit unit_;
-    std::uint64_t day_;
+    std::uint64_t window_;
+    std::uint64_t week_;
+    std::string stored_;
+    std::optional<undertone::Reservoir> reservoir_;
     std::string typed_;
     unsigned sentences_ = 0;
 };
@@ -289,7 +385,8 @@ int main(int argc, char **argv)
     if (failed(options->pack, document.status())) return 1;
     // The app chooses the unit of privacy, of releases and ledger, before any letter is typed.
     const auto unit = options->every == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
-    auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
+    const auto limit = options->every == 0 ? *epsilon : *budget;
+    auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, limit.micro());
     if (failed(options->ledger, ledger.status())) return 1;
     std::vector<Candidate> candidates;
     if (!options->candidates.empty()) {
@@ -315,7 +412,7 @@ int main(int argc, char **argv)
 
     Keyboard keyboard(*std::move(pack), *std::move(document), *std::move(ledger), std::move(candidates), *epsilon,
                       unit, *options);
-    if (!keyboard.promise()) return 1;
+    if (!keyboard.promise() || (options->every == 0 && !keyboard.begin_week())) return 1;
     for (std::string line; std::getline(input, line);)
         if (!(options->every == 0 ? keyboard.send(line) : keyboard.type(line + '\n', sent))) return 1;
     return keyboard.type("", true) ? 0 : 1;

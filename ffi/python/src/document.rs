@@ -21,7 +21,7 @@ use crate::pack::{Loaded, Pack, mechanism_name};
 
 self_cell!(
     /// A document and the pack it is under.
-    struct Open {
+    pub(crate) struct Open {
         owner: Arc<Loaded>,
         #[not_covariant]
         dependent: HostDocument,
@@ -34,7 +34,7 @@ self_cell!(
 /// One thread at a time may use it: another gets a `RuntimeError`. Raises `UndertoneError` for a
 /// pack without candidates.
 #[pyclass(module = "undertone")]
-pub(crate) struct Document(Open);
+pub(crate) struct Document(pub(crate) Open);
 
 #[pymethods]
 impl Document {
@@ -162,7 +162,9 @@ impl Document {
 /// The name by which `release` and `privatize` take the rule of a release.
 pub(crate) fn rule_name(mechanism: Mechanism, rule: Rule) -> &'static str {
     match (mechanism, rule) {
-        (Mechanism::WholeText | Mechanism::Projective, _) => mechanism_name(mechanism),
+        (Mechanism::WholeText | Mechanism::Projective | Mechanism::Drawn, _) => {
+            mechanism_name(mechanism)
+        }
         (_, Rule::PermuteAndFlip) => "permute-and-flip",
         (_, Rule::Exponential) => "exponential",
     }
@@ -203,20 +205,22 @@ impl Release {
         epsilon_f64(self.0.epsilon())
     }
 
-    /// "scores" or "depth" (for a sentence), "whole-text" or "projective" (for the whole text).
+    /// "scores", "depth" or "drawn" (for a sentence), "whole-text" or "projective" (for the whole
+    /// text).
     #[getter]
     fn mechanism(&self) -> &'static str {
         mechanism_name(self.0.mechanism())
     }
 
-    /// "permute-and-flip", "exponential", "whole-text" or "projective", as `privatize` takes it.
+    /// "permute-and-flip", "exponential", "whole-text" or "projective", as `privatize` takes it;
+    /// "drawn" as `Reservoir.release` does.
     #[getter]
     fn rule(&self) -> &'static str {
         rule_name(self.0.mechanism(), self.0.rule())
     }
 
-    /// The number of the candidate; of "whole-text" releases, the number of candidates stands for
-    /// "nothing known"; of "projective" ones, it is a point, which names no candidate.
+    /// The number of the candidate; of "whole-text" and "drawn" releases, the number of candidates
+    /// stands for "nothing known"; of "projective" ones, it is a point, which names no candidate.
     #[getter]
     fn candidate(&self) -> u32 {
         self.0.number()
@@ -228,6 +232,12 @@ impl Release {
         self.0
             .order()
             .map_or(0, undertone_core::projective::Order::number)
+    }
+
+    /// The number of places of "drawn" releases; 0 for others.
+    #[getter]
+    fn places(&self) -> u16 {
+        self.0.places().map_or(0, std::num::NonZero::get)
     }
 
     /// The identifier of the pack: 16 hexadecimal digits.

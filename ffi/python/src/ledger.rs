@@ -16,6 +16,7 @@ use undertone_core::unit::Unit;
 use crate::arguments::{self, Name, Text};
 use crate::errors::{argument, quietly, raised};
 use crate::releaser::{Released, Releaser};
+use crate::reservoir::schedule;
 
 /// A ledger file: the budget of each window of time, and how much of it is spent. `Ledger(path,
 /// budget, unit=...)` opens it, or makes it if it is missing. With `create=False` a missing file is
@@ -172,6 +173,44 @@ impl Ledger {
         let now = self.now();
         let remaining = raised(self.open()?.remaining(now))?;
         Ok(remaining as f64 / f64::from(MICRO))
+    }
+
+    /// The slots of the window in which this device releases, ascending, from 0: `appointments` out
+    /// of `slots`. They are drawn without looking at any text, and stay the same.
+    ///
+    /// With `appointments` releases a window, each at epsilon for all lines of its slot, everything
+    /// that somebody types in a window has the promise `appointments * epsilon`, which is the
+    /// budget to give the ledger. Set `window` to the number of a year, for example.
+    fn appointment(&mut self, slots: u32, appointments: u32) -> PyResult<Vec<u16>> {
+        let (slots, count) = (
+            schedule("slots", slots)?,
+            schedule("appointments", appointments)?,
+        );
+        let now = self.now();
+        let appointment = raised(self.open()?.appointment(now, slots, count.get()))?;
+        Ok(appointment.slots().collect())
+    }
+
+    /// Whether a release is due in a slot of the window: by its end the device has more
+    /// appointments than it has paid for releases of this epsilon. A missed slot is made up for in
+    /// the next one. The other arguments are those of `appointment`.
+    fn is_due(
+        &mut self,
+        slot: u32,
+        slots: u32,
+        appointments: u32,
+        epsilon: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let (slots, count) = (
+            schedule("slots", slots)?,
+            schedule("appointments", appointments)?,
+        );
+        let valid = u16::try_from(slot).ok().filter(|slot| *slot < slots.get());
+        let slot = valid
+            .ok_or_else(|| argument(format!("slot is {slot}; take 0 to {}", slots.get() - 1)))?;
+        let epsilon = arguments::epsilon(epsilon)?;
+        let now = self.now();
+        raised(self.open()?.is_due(now, slots, count.get(), slot, epsilon))
     }
 
     /// Closes the file, so that others can open it.

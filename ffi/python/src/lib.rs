@@ -18,6 +18,7 @@ mod packing;
 mod question;
 mod reading;
 mod releaser;
+mod reservoir;
 mod vectors;
 mod words;
 mod work;
@@ -46,6 +47,8 @@ mod _undertone {
     use crate::reading::{format_of, read_file};
     #[pymodule_export]
     use crate::releaser::Releaser;
+    #[pymodule_export]
+    use crate::reservoir::Reservoir;
     #[pymodule_export]
     use crate::vectors::{VectorMechanism, VectorRelease};
     #[pymodule_export]

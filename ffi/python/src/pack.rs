@@ -195,6 +195,7 @@ pub(crate) fn mechanism_name(mechanism: Mechanism) -> &'static str {
         Mechanism::Scores => "scores",
         Mechanism::WholeText => "whole-text",
         Mechanism::Projective => "projective",
+        Mechanism::Drawn => "drawn",
         _ => "unknown",
     }
 }

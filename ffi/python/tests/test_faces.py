@@ -48,6 +48,10 @@ def forged() -> bytes:
     return bytes(data)
 
 
+def reservoir() -> ut.Reservoir:
+    return ut.Reservoir(document(), 7, 1)
+
+
 def case(name: str) -> None:
     print(f"\ncase {name}")
 
@@ -70,6 +74,8 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
     ("short_embedding", Refused, "the pack takes", lambda: document().push(vector(15))),
     ("embedding_without_text", Refused, "features", lambda: document("golden-features").push(vector(16))),
     ("whole_text_without_scores", Refused, "needs a pack with scores", lambda: document("golden").release(1, "whole-text")),
+    ("damaged_reservoir", Refused, "damaged", lambda: ut.Reservoir.read(flipped(bytes(reservoir()), -1), document())),
+    ("reservoir_of_another_pack", ut.UndertoneError, "another pack", lambda: reservoir().push(document("golden-vote"))),
     ("short_release", Refused, "23 bytes, but a release has 24", lambda: ut.Release(bytes(23))),
     ("foreign_release", Refused, "not a release", lambda: ut.Release(bytes(24))),
     ("forged_release", Refused, "mechanism of the release is 99", lambda: ut.Release(forged())),

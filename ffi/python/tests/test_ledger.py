@@ -267,3 +267,49 @@ def test_a_ledger_stays_where_it_is(tmp_path: Path) -> None:
     """A copy would spend the same budget once more."""
     with ut.Ledger(tmp_path / "own.ledger", 10, unit="sentence") as ledger, pytest.raises(TypeError, match="pickle"):
         pickle.dumps(ledger)
+
+
+def test_a_year_with_one_release(pack: ut.Pack, tmp_path: Path) -> None:
+    document = ut.Document(pack)
+    with ut.Ledger(tmp_path / "year.ledger", 3, unit="whole-text", window=2026) as ledger:
+        (appointed,) = ledger.appointment(52, 1)
+        assert ledger.appointment(3, 5) == [0, 1, 2]
+        due = []
+        for week in range(52):
+            if not ledger.is_due(week, 52, 1, 3):
+                continue
+            due.append(week)
+            stored = bytes(ut.Reservoir(document, 2026 * 52 + week, 2))
+            for _ in range(5):
+                # Each line after a restart.
+                reservoir = ut.Reservoir.read(stored, document)
+                document.push_text("The clinic called.")
+                reservoir.push(document)
+                stored = bytes(reservoir)
+            reservoir = ut.Reservoir.read(stored, document)
+            assert document.sentence_count == 0 and len(stored) == 64
+            assert (reservoir.slot, reservoir.places) == (2026 * 52 + week, 2)
+            release = reservoir.release(3, ledger=ledger)
+            assert (release.mechanism, release.epsilon) == ("whole-text", 3)
+            with pytest.raises(ut.ArgumentError, match="released"):
+                bytes(reservoir)
+        assert due == [appointed] and ledger.remaining == 0
+        ledger.window = 2027
+        assert ledger.remaining == 3
+        with pytest.raises(ut.ArgumentError, match="slot is 52; take 0 to 51"):
+            ledger.is_due(52, 52, 1, 3)
+        with pytest.raises(ut.ArgumentError, match="slots is 0; take 1 to 65535"):
+            ledger.appointment(0, 1)
+
+
+def test_a_drawn_sentence_states_its_places(pack: ut.Pack) -> None:
+    document = ut.Document(pack)
+    reservoir = ut.Reservoir(document, 0, 3)
+    for sentence in ["One.", "Two."]:
+        document.push_text(sentence)
+        reservoir.push(document)
+    with pytest.raises(ut.ArgumentError, match="rule is unknown"):
+        reservoir.release(1, "exponential")
+    release = reservoir.release(1, "drawn")
+    assert (release.mechanism, release.places, release.epsilon) == ("drawn", 3, 1)
+    assert ut.Release(bytes(release)) == release

@@ -2,8 +2,9 @@ import { staticText } from "./calls.js";
 
 export { Document, Release, type Promised, type Rule } from "./document.js";
 export { Grant, type Unit } from "./grant.js";
-export { Ledger } from "./ledger.js";
+export { Ledger, type Schedule } from "./ledger.js";
 export { Pack } from "./pack.js";
+export { Reservoir, type LineMechanism } from "./reservoir.js";
 export { finishedSentences, sentences } from "./sentences.js";
 export { VectorMechanism, VectorRelease, type Noise, type VectorOptions } from "./vector.js";
 export { type Code, UndertoneError } from "./errors.js";

@@ -43,8 +43,10 @@ const view = () => new DataView(exports().memory.buffer);
 export const u32 = (n = 0) => view().getUint32(out(n), true);
 /** @internal */
 export const i32 = (n = 0) => view().getInt32(out(n), true);
+/** @internal */
+export const u64 = (n = 0) => view().getBigUint64(out(n), true);
 /** @internal An epsilon in micro-units, as a number: 0.5 is 0.5. */
-export const micro = (n = 0) => Number(view().getBigUint64(out(n), true)) / 1e6;
+export const micro = (n = 0) => Number(u64(n)) / 1e6;
 
 /**
  * @internal An array that the library writes: `write` gets its address, its capacity, and the

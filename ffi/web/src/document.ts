@@ -178,7 +178,7 @@ export class Release {
     readonly epsilon: number;
     readonly rule: Rule;
     readonly unit: Unit;
-    /** The order of the geometry of a projective release, else 0. */
+    /** The order of the geometry of a projective release, the places of a drawn sentence, else 0. */
     readonly order: number;
     /** The identifier of the pack whose candidates are counted, in hexadecimal. */
     readonly packId: string;

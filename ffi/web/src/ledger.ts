@@ -2,7 +2,7 @@ import { LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
 import { natural, numberOf, shown, withCopy } from "./arguments.js";
-import { call, check, epsilonMicro, micro, out, status, u32, written } from "./calls.js";
+import { call, check, epsilonMicro, i32, micro, out, status, u32, written } from "./calls.js";
 import { UndertoneError } from "./errors.js";
 import { handleMemory } from "./handle.js";
 import { withBytes } from "./memory.js";
@@ -45,6 +45,20 @@ function left(image: Uint8Array, unit: number, window: bigint): number {
     withCopy(image, (start, length) => call("undertone_ledger_remaining", unit, start, length, window, 0, out()));
     return micro();
 }
+
+/**
+ * A device releases in `appointments` of the `slots` of a window, at `epsilon` each, so a window
+ * costs `appointments` times `epsilon`, which is the budget of the ledger. Slots are numbered from
+ * 0 in each window.
+ */
+export interface Schedule {
+    slots: number;
+    appointments: number;
+    epsilon: number | string;
+}
+
+const counts = (schedule: Schedule) =>
+    [natural(schedule.slots, "the number of slots"), natural(schedule.appointments, "the number of appointments")] as const;
 
 /** Given to the constructor by this module alone. */
 const OPENED = Symbol();
@@ -154,6 +168,37 @@ export class Ledger {
     async left(window = Ledger.today()): Promise<number> {
         const number = windowNumber(window);
         return this.#turn(async (storage) => left(await storage.read(), this.#unit, number));
+    }
+
+    /**
+     * The slots of a window in which this device releases, ascending. They are drawn without looking
+     * at any text, and stay the same.
+     */
+    async appointment(window: number, schedule: Schedule): Promise<number[]> {
+        const [number, [slots, count]] = [windowNumber(window), counts(schedule)];
+        return this.#turn(async (storage) =>
+            withCopy(await storage.read(), (start, length) => {
+                const found = written(2, Math.min(slots, count), (memory, room, written) =>
+                    call("undertone_ledger_appointment", start, length, number, slots, count, memory, room, written),
+                );
+                return Array.from(new Uint16Array(found.buffer));
+            }),
+        );
+    }
+
+    /**
+     * Whether a release is due in a slot: by its end the device has more appointments in the window
+     * than it has paid for releases. A missed slot is made up for in the next one.
+     */
+    async isDue(window: number, slot: number, schedule: Schedule): Promise<boolean> {
+        const [number, [slots, count]] = [windowNumber(window), counts(schedule)];
+        const [asked, spent] = [natural(slot, "the slot"), epsilonMicro(schedule.epsilon)];
+        return this.#turn(async (storage) =>
+            withCopy(await storage.read(), (start, length) => {
+                call("undertone_ledger_is_due", start, length, number, 0, slots, count, asked, spent, out());
+                return i32() !== 0;
+            }),
+        );
     }
 
     /**

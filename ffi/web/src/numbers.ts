@@ -22,6 +22,8 @@ export const STATUS = {
     WORD_COUNT_OUT_OF_RANGE: 25,
     NO_SUCH_WORD: 26,
     UNKNOWN_UNIT: 27,
+    UNKNOWN_MECHANISM: 28,
+    SCHEDULE_OUT_OF_RANGE: 29,
     PACK_TOO_SHORT: 32,
     NOT_A_PACK: 33,
     PACK_UNSUPPORTED_VERSION: 34,
@@ -65,6 +67,8 @@ export const STATUS = {
     LEDGER_NOT_RAISED: 99,
     LEDGER_STORAGE_FAILED: 100,
     LEDGER_IN_USE: 101,
+    RESERVOIR_DAMAGED: 112,
+    RESERVOIR_OTHER_PACK: 113,
     INTERNAL: 127,
 } as const;
 export const UNIT_SENTENCE = 1;
@@ -75,6 +79,9 @@ export const RULE_PERMUTE_AND_FLIP = 1;
 export const RULE_EXPONENTIAL = 2;
 export const SELECTOR_DEPTH = 1;
 export const SELECTOR_SCORES = 2;
+export const MECHANISM_WHOLE_TEXT = 7;
+export const MECHANISM_PROJECTIVE = 8;
+export const MECHANISM_DRAWN = 9;
 export const NOISE_LAPLACE = 3;
 export const NOISE_DISCRETE_LAPLACE = 4;
 export const WORD_METHOD_PERMUTE_AND_FLIP = 1;
@@ -92,6 +99,7 @@ export const MAX_RELEASED_WORDS = 256;
 export const RELEASE_BYTES = 24;
 export const MAX_VECTOR_RELEASE_BYTES = 4132;
 export const MAX_BAG_RELEASE_BYTES = 536;
+export const RESERVOIR_BYTES = 64;
 export const PACK_ID_BYTES = 8;
 export const ENCODER_DIGEST_BYTES = 32;
 export const ENCODER_NAME_BYTES = 33;

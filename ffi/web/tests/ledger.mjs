@@ -13,7 +13,7 @@ import * as undertone from "undertone";
 import { golden, inFolder, ran } from "./common.mjs";
 import { keyboardDay } from "./day.mjs";
 
-const { Ledger } = undertone;
+const { Document, Grant, Ledger, Pack, Reservoir } = undertone;
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 test("a day of a keyboard", () =>
@@ -24,6 +24,39 @@ test("a day of a keyboard", () =>
             write: (bytes) => writeFile(file, bytes),
         };
         for (const step of await keyboardDay(undertone, golden("golden-scores.pack"), file, stored)) ran(step);
+    }));
+
+test("a year with one release", () =>
+    inFolder(async (path) => {
+        const schedule = { slots: 52, appointments: 1, epsilon: 3 };
+        const document = new Document(new Pack(golden("golden-scores.pack")));
+        const ledger = await Ledger.openOrCreate(path("year"), "whole-text", 3);
+        const [appointed] = await ledger.appointment(2026, schedule);
+        assert.deepEqual(await ledger.appointment(2026, { ...schedule, slots: 3, appointments: 5 }), [0, 1, 2]);
+        const due = [];
+        for (let week = 0; week < 52; week++) {
+            if (!(await ledger.isDue(2026, week, schedule))) continue;
+            due.push(week);
+            let stored = Reservoir.begin(document, 2026 * 52 + week, 2).bytes;
+            for (let line = 0; line < 5; line++) {
+                // Each line after a restart.
+                const reservoir = Reservoir.read(stored, document);
+                document.pushSentence("The choir sings.");
+                reservoir.push(document);
+                stored = reservoir.bytes;
+            }
+            const reservoir = Reservoir.read(stored, document);
+            assert.equal(reservoir.slot, BigInt(2026 * 52 + week));
+            const release = reservoir.release(document, await ledger.spend(3, { window: 2026 }));
+            assert.deepEqual([release.unit, release.epsilon, document.sentenceCount], ["whole-text", 3, 0]);
+            assert(reservoir.bytes.every((byte) => byte === 0));
+        }
+        assert.deepEqual(due, [appointed]);
+        await assert.rejects(ledger.isDue(2026, 52, schedule), (error) => error.code === "SCHEDULE_OUT_OF_RANGE");
+        await ledger.close();
+
+        const drawn = Reservoir.begin(document, 0, 3).release(document, Grant.unrecorded("sentence", 1), "drawn");
+        assert.deepEqual([drawn.unit, drawn.order], ["sentence", 3]);
     }));
 
 // Each process spends until it is killed, and says what it got a grant for. None may get one for

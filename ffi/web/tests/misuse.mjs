@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { Bag, Document, Grant, Ledger, Pack, Release, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
+import { Bag, Document, Grant, Ledger, Pack, Release, Reservoir, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
 
 import { golden, inFolder, misuse } from "./common.mjs";
 
@@ -137,6 +137,14 @@ misuse("release_twice", () => {
 });
 
 refuses("whole_text_without_scores", "NO_SCORES", () => document("golden.pack").releaseWholeText(grant("whole-text")));
+refuses("damaged_reservoir", "RESERVOIR_DAMAGED", () => {
+    const stored = Reservoir.begin(document(), 7, 1).bytes;
+    stored[63] ^= 1;
+    Reservoir.read(stored, document());
+});
+refuses("reservoir_of_another_pack", "RESERVOIR_OTHER_PACK", () => {
+    Reservoir.begin(document(), 7, 1).push(document("golden-vote.pack"));
+});
 refuses("used_grant", "GRANT_SPENT", () => {
     const [into, once] = [document(), grant()];
     into.release(once);

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, SystemTime};
 
+use undertone_core::appointment::Appointment;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{
     Contents, Cost, Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, SpendError, Storage,
@@ -226,6 +228,34 @@ impl LedgerFile {
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
         remaining.map_err(Error::ledger(&self.storage.path))
+    }
+
+    /// Returns the slots of `window` in which this device releases: `count` out of `slots`. See
+    /// [`appointment`](undertone_core::appointment).
+    ///
+    /// # Errors
+    /// Those of [`contents`].
+    pub fn appointment(&self, window: u64, slots: NonZero<u16>, count: u16) -> Result<Appointment> {
+        Ok(contents(&self.storage.path)?.appointment(window, slots, count))
+    }
+
+    /// Returns whether a release of ε is due in a slot of `window`, below `slots`: by its end, this
+    /// device has more appointments than the window has releases.
+    ///
+    /// # Errors
+    /// Those of [`contents`], and [`remaining`](LedgerFile::remaining).
+    pub fn is_due(
+        &self,
+        window: u64,
+        slots: NonZero<u16>,
+        count: u16,
+        slot: u16,
+        epsilon: Epsilon,
+    ) -> Result<bool> {
+        let contents = contents(&self.storage.path)?;
+        let appointment = contents.appointment(window, slots, count);
+        let is_due = contents.is_due(&appointment, window, slot, epsilon);
+        is_due.map_err(Error::ledger(&self.storage.path))
     }
 
     /// Spends ε, or the cost of a bag, in `window`. Returns a grant only after the disk has

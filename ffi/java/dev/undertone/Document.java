@@ -33,7 +33,7 @@ public final class Document implements Closeable {
         Native.check(Native.documentInit(memory, packMemory, pack.bytes));
     }
 
-    private ByteBuffer open() {
+    ByteBuffer open() {
         if (closed) {
             throw new IllegalStateException("the document is closed");
         }
@@ -203,11 +203,11 @@ public final class Document implements Closeable {
     }
 
     /** A native function that draws a release. */
-    private interface Draw {
+    interface Draw {
         int draw(ByteBuffer grant, byte[] entropy, byte[] out);
     }
 
-    private Release released(Grant grant, Draw draw) {
+    Release released(Grant grant, Draw draw) {
         open();
         byte[] entropy = Native.entropy();
         byte[] release = new byte[Release.BYTES];

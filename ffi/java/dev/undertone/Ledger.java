@@ -410,6 +410,54 @@ public final class Ledger implements Closeable {
     }
 
     /**
+     * The slots of a window in which this device releases, ascending. They are drawn without
+     * looking at any text, and stay the same.
+     *
+     * @throws IOException if the file cannot be read
+     * @throws UndertoneException if a number of the schedule is not in 1..=65535
+     */
+    public synchronized int[] appointment(long window, Schedule schedule) throws IOException {
+        check(window);
+        begin();
+        try {
+            byte[] image = Arrays.copyOf(storage.buffer, storage.read());
+            ByteBuffer room = Native.room(2 * Math.max(0, Math.min(schedule.slots, schedule.appointments)));
+            int count = Native.checked(
+                    Native.ledgerAppointment(image, window, schedule.slots, schedule.appointments, room));
+            int[] slots = new int[count];
+            for (int i = 0; i < count; i++) {
+                slots[i] = Short.toUnsignedInt(room.getShort());
+            }
+            return slots;
+        } finally {
+            busy = false;
+        }
+    }
+
+    /**
+     * Returns whether a release is due in a slot: by its end the device has more appointments in
+     * the window than it has paid for releases. A missed slot is made up for in the next one.
+     *
+     * @param slot from 0 on, below the slots of the schedule
+     * @throws IOException if the file cannot be read
+     * @throws UndertoneException if the slot or the schedule is out of range, or the ledger is of a
+     *     later window
+     */
+    public synchronized boolean isDue(long window, int slot, Schedule schedule) throws IOException {
+        check(window);
+        begin();
+        try {
+            byte[] image = Arrays.copyOf(storage.buffer, storage.read());
+            long counter = storage.isCounted() ? storage.readCounter() : -1;
+            return Native.checked(Native.ledgerIsDue(
+                            image, counter, window, schedule.slots, schedule.appointments, slot, schedule.epsilonMicro))
+                    == 1;
+        } finally {
+            busy = false;
+        }
+    }
+
+    /**
      * Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
      * spent whatever becomes of the grant, and may be spent if this fails.
      *

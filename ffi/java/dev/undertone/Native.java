@@ -144,6 +144,11 @@ final class Native {
 
     static native int ledgerRemaining(byte[] image, long counter, int unit, long window, long[] outMicro);
 
+    static native int ledgerAppointment(byte[] image, long window, int slots, int appointments, ByteBuffer out);
+
+    static native int ledgerIsDue(
+            byte[] image, long counter, long window, int slots, int appointments, int slot, long epsilonMicro);
+
     static native int ledgerRecreateSpent(
             Storage storage,
             byte[] buffer,
@@ -180,6 +185,15 @@ final class Native {
 
     static native int documentReleaseWholeText(
             ByteBuffer document, ByteBuffer grant, boolean projective, byte[] entropy, byte[] out);
+
+    static native int reservoirInit(ByteBuffer document, long slot, int places, byte[] entropy, ByteBuffer out);
+
+    static native int reservoirPush(ByteBuffer reservoir, ByteBuffer document, byte[] entropy);
+
+    static native int reservoirRead(byte[] bytes, ByteBuffer document, long[] outSlot);
+
+    static native int reservoirRelease(
+            ByteBuffer reservoir, ByteBuffer document, int mechanism, ByteBuffer grant, byte[] entropy, byte[] out);
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 

@@ -34,6 +34,18 @@ final class Numbers {
     /** Candidates are selected by bounded scores. */
     static final int SELECTOR_SCORES = 2;
 
+    /** The whole-text rule: protects all lines of a slot together. */
+    static final int MECHANISM_WHOLE_TEXT = 7;
+
+    /**
+     * Projective geometry, for counting among many candidates: protects all lines of a slot
+     * together.
+     */
+    static final int MECHANISM_PROJECTIVE = 8;
+
+    /** The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence). */
+    static final int MECHANISM_DRAWN = 9;
+
     /** n-dimensional Laplace noise, the default: the least noise. */
     static final int NOISE_LAPLACE = 3;
 
@@ -90,6 +102,9 @@ final class Numbers {
 
     /** The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words. */
     static final int MAX_BAG_RELEASE_BYTES = 536;
+
+    /** The length of a reservoir. */
+    static final int RESERVOIR_BYTES = 64;
 
     /** The length of a pack's identifier. */
     static final int PACK_ID_BYTES = 8;

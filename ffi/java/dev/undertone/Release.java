@@ -56,17 +56,18 @@ public final class Release {
     }
 
     /**
-     * Returns true for a whole-text release whose outcome is that the pack recognised
-     * nothing in the text. {@link #candidate} then names no candidate. The noise may have picked
+     * Returns true for a release of the whole text, or of a drawn sentence, whose outcome is that
+     * the pack recognised nothing in it. {@link #candidate} then names no candidate. The noise may have picked
      * this outcome.
      */
     public boolean isNothingKnown(Pack pack) {
-        return unit() == Unit.WHOLE_TEXT && order() == 0 && candidate() == Native.packNothingKnown(pack.memory, pack.bytes);
+        return (unit() == Unit.WHOLE_TEXT) == (order() == 0) && candidate() == Native.packNothingKnown(pack.memory, pack.bytes);
     }
 
     /**
      * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link
-     * #candidate} is the number of a point. 0 for all others.
+     * #candidate} is the number of a point. The number of places of a {@link LineMechanism#DRAWN}
+     * sentence. 0 for all others.
      */
     public int order() {
         return (int) fields[4];

@@ -67,6 +67,12 @@ public final class Status {
     /** Unknown unit of privacy, or one that this call does not take. */
     public static final int UNKNOWN_UNIT = 27;
 
+    /** Unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9. */
+    public static final int UNKNOWN_MECHANISM = 28;
+
+    /** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
+    public static final int SCHEDULE_OUT_OF_RANGE = 29;
+
     /** Too few bytes for a pack; is the file complete? */
     public static final int PACK_TOO_SHORT = 32;
 
@@ -210,6 +216,12 @@ public final class Status {
 
     /** The ledger is in use, here or in another program; only one at a time can spend. */
     public static final int LEDGER_IN_USE = 101;
+
+    /** Not an intact reservoir of this version; begin with a new one, which costs no privacy. */
+    public static final int RESERVOIR_DAMAGED = 112;
+
+    /** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
+    public static final int RESERVOIR_OTHER_PACK = 113;
 
     /** A bug in undertone; please report it with the call that returned it. */
     public static final int INTERNAL = 127;

@@ -9,7 +9,7 @@ public struct Release: Equatable, Sendable {
     public let rule: Rule
     public let unit: PrivacyUnit
     /// The order of the geometry of a release by `releaseProjective`: then `candidate` is the
-    /// number of a point. 0 for others.
+    /// number of a point. The places of a drawn sentence. 0 for others.
     public let order: UInt32
     /// The identifier of the pack.
     public let packID: [UInt8]
@@ -32,8 +32,11 @@ public struct Release: Equatable, Sendable {
         packID = id
     }
 
-    /// True for a whole-text release whose outcome is that this pack recognised nothing.
-    public func isNothingKnown(_ pack: Pack) -> Bool { unit == .wholeText && order == 0 && candidate == pack.nothingKnown }
+    /// True for a release of the whole text, or of a drawn sentence, whose outcome is that this pack
+    /// recognised nothing.
+    public func isNothingKnown(_ pack: Pack) -> Bool {
+        (unit == .wholeText) == (order == 0) && candidate == pack.nothingKnown
+    }
 }
 
 /// The promise of a release, in micro-units; less is more private.
@@ -47,7 +50,7 @@ public struct Promise: Equatable, Sendable {
 /// A private document: sentences go in, one private release comes out, and the document is empty
 /// again. What is private in it is wiped when it is released, reset, closed or let go.
 public final class Document: Sendable {
-    private let handle: Handle
+    let handle: Handle
 
     /// An empty document for the candidates of a pack.
     public init(_ pack: Pack) throws {
@@ -131,7 +134,7 @@ public final class Document: Sendable {
     /// Forgets all sentences, for good. A second time does nothing.
     public func close() { handle.close() }
 
-    private func draw(
+    func draw(
         _ grant: Grant,
         _ by: (OpaquePointer, OpaquePointer, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>) -> Int32
     ) throws -> Release {

@@ -11,6 +11,21 @@ public protocol Counter: AnyObject {
     func raise(to: UInt64) throws
 }
 
+/// A device releases in `appointments` of the `slots` of a window, at `epsilon` each, so a window
+/// costs `appointments` times `epsilon`, which is the budget to give the ledger. Slots are numbered
+/// from 0 in each window.
+public struct Schedule: Sendable {
+    public let slots: UInt32
+    public let appointments: UInt32
+    public let epsilon: Epsilon
+
+    public init(slots: UInt32, appointments: UInt32, epsilon: Epsilon) {
+        self.slots = slots
+        self.appointments = appointments
+        self.epsilon = epsilon
+    }
+}
+
 /// A privacy budget in a file: an epsilon for every window of time, for one unit. The file is
 /// locked until the ledger is closed or deinitialised. Exclude the file from backups
 /// (`isExcludedFromBackup`): after restoring one, what was spent since would be forgotten.
@@ -63,6 +78,41 @@ public final class Ledger: @unchecked Sendable {
         var micro: UInt64 = 0
         try alone { try access.with { undertone_posix_remaining(&$0, unit.rawValue, window, &micro) } }
         return micro
+    }
+
+    /// The slots of a window in which this device releases, ascending. They are drawn without
+    /// looking at any text, and stay the same.
+    public func appointment(in window: UInt64, _ schedule: Schedule) throws -> [UInt16] {
+        let image = try self.image()
+        return try array(Int(min(schedule.slots, schedule.appointments)), of: UInt16(0)) {
+            undertone_ledger_appointment(
+                image, image.count, window, schedule.slots, schedule.appointments, $0, $1, &$2)
+        }
+    }
+
+    /// Whether a release is due in a slot: by its end the device has more appointments in the window
+    /// than it has paid for releases. A missed slot is made up for in the next one.
+    public func isDue(in window: UInt64, slot: UInt32, _ schedule: Schedule) throws -> Bool {
+        let image = try self.image()
+        var isDue: Int32 = 0
+        try check(
+            undertone_ledger_is_due(
+                image, image.count, window, nil, schedule.slots, schedule.appointments, slot,
+                schedule.epsilon.micro, &isDue))
+        return isDue != 0
+    }
+
+    /// The bytes of the file.
+    private func image() throws -> [UInt8] {
+        try alone {
+            try array(Int(UNDERTONE_LEDGER_IMAGE_BYTES), of: UInt8(0)) { start, capacity, count in
+                try access.with { storage in
+                    let failed = storage.read!(storage.context, start, capacity, &count) != 0
+                    return failed ? UNDERTONE_STATUS_LEDGER_STORAGE_FAILED : UNDERTONE_STATUS_OK
+                }
+                return UNDERTONE_STATUS_OK
+            }
+        }
     }
 
     /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays

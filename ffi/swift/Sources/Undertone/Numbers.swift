@@ -30,6 +30,17 @@ public enum Selection: Int32, CaseIterable, Sendable {
     case scores = 2
 }
 
+/// The mechanism that releases a line of a slot.
+public enum LineMechanism: Int32, CaseIterable, Sendable {
+    /// The whole-text rule: protects all lines of a slot together.
+    case wholeText = 7
+    /// Projective geometry, for counting among many candidates: protects all lines of a slot
+    /// together.
+    case projective = 8
+    /// The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+    case drawn = 9
+}
+
 /// The noise on a released vector.
 public enum Noise: Int32, CaseIterable, Sendable {
     /// n-dimensional Laplace noise, the default: the least noise.

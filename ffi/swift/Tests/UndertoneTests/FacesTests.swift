@@ -106,6 +106,13 @@ final class FacesTests: XCTestCase {
         refused("NO_SCORES", "whole_text_without_scores") {
             try Document(try pack("golden")).releaseWholeText(grant(.wholeText))
         }
+        let reservoir = try Reservoir(document, slot: 7, places: 1)
+        var flipped = reservoir.bytes
+        flipped[63] ^= 1
+        refused("RESERVOIR_DAMAGED", "damaged_reservoir") { try Reservoir(reading: flipped, for: document) }
+        refused("RESERVOIR_OTHER_PACK", "reservoir_of_another_pack") {
+            try reservoir.push(Document(try pack("golden-vote")))
+        }
         let once = try grant()
         _ = try document.release(once)
         refused("GRANT_SPENT", "used_grant") { try document.release(once) }
@@ -332,6 +339,38 @@ final class FacesTests: XCTestCase {
         try bag.reset()
         bag.close()
         XCTAssertThrowsError(try bag.push(word: "clinic")) { XCTAssertEqual($0 as? UndertoneError, .closed) }
+    }
+
+    /// A device that releases once in 52 weeks, and starts again for each line.
+    func testAYearHasOneRelease() throws {
+        let schedule = Schedule(slots: 52, appointments: 1, epsilon: Epsilon(micro: 3_000_000))
+        let document = try self.document()
+        let ledger = try Ledger(openingOrCreating: path("year"), for: .wholeText, budgetMicro: 3_000_000)
+        let appointed = try ledger.appointment(in: 2026, schedule)
+        XCTAssertEqual(appointed.count, 1)
+        var due: [UInt16] = []
+        for week in UInt32(0)..<52 where try ledger.isDue(in: 2026, slot: week, schedule) {
+            due.append(UInt16(week))
+            let slot = UInt64(2026 * 52 + week)
+            var stored = try Reservoir(document, slot: slot, places: 2).bytes
+            for _ in 0..<5 {
+                let reservoir = try Reservoir(reading: stored, for: document)
+                try document.push(sentence: "The choir sings.")
+                try reservoir.push(document)
+                stored = reservoir.bytes
+            }
+            let reservoir = try Reservoir(reading: stored, for: document)
+            XCTAssertEqual(reservoir.slot, slot)
+            let paid = try ledger.spend(schedule.epsilon, in: 2026)
+            XCTAssertEqual(try reservoir.release(document, by: .wholeText, paid).unit, .wholeText)
+            XCTAssertTrue(reservoir.bytes.allSatisfy { $0 == 0 })
+        }
+        XCTAssertEqual(due, appointed)
+        XCTAssertThrowsError(try ledger.isDue(in: 2026, slot: 52, schedule))
+        ledger.close()
+        let drawn = try Reservoir(document, slot: 0, places: 3).release(document, by: .drawn, grant())
+        XCTAssertEqual(drawn.unit, .sentence)
+        XCTAssertEqual(drawn.order, 3)
     }
 
     func testDayOfAKeyboard() throws {

@@ -147,8 +147,8 @@ impl Kind {
         self.epsilon
     }
 
-    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response; 0 for
-    /// other mechanisms.
+    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, or the
+    /// places of a drawn sentence; 0 for other mechanisms.
     pub fn order(&self) -> u16 {
         let [.., low, high] = self.head.start.to_le_bytes();
         u16::from_le_bytes([low, high])
@@ -164,7 +164,7 @@ impl Kind {
                 let answers = u32::try_from(answers).unwrap_or(u32::MAX);
                 Geometry::new(self.order(), answers).map_or(0, |own| own.points().into())
             }
-            Mechanism::WholeText => answers,
+            Mechanism::WholeText | Mechanism::Drawn => answers,
             _ => candidates.into(),
         }
     }
@@ -200,6 +200,7 @@ impl fmt::Display for Kind {
             Mechanism::Scores => write!(f, "pack {pack}, scores")?,
             Mechanism::WholeText => write!(f, "pack {pack}, whole text")?,
             Mechanism::Projective => write!(f, "pack {pack}, projective")?,
+            Mechanism::Drawn => write!(f, "pack {pack}, drawn")?,
             other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
         }
         match (self.mechanism, self.rule) {
@@ -212,7 +213,12 @@ impl fmt::Display for Kind {
             _ => {}
         }
         if self.order() != 0 {
-            write!(f, ", order {}", self.order())?;
+            let name = if self.mechanism == Mechanism::Drawn {
+                "places"
+            } else {
+                "order"
+            };
+            write!(f, ", {name} {}", self.order())?;
         }
         match self.method() {
             Some(method) => {

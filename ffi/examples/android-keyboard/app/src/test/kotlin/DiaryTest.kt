@@ -14,7 +14,7 @@ import java.nio.file.Paths
 import java.nio.file.StandardOpenOption
 
 /**
- * Days of the keyboard on a desktop: DiaryTestKt PACK, a pack with a lexicon.
+ * Years of the keyboard on a desktop: DiaryTestKt PACK, a pack with a lexicon.
  */
 
 /** Android's numbers of input types that [Field] lacks; `NumbersTest.kt` compares them. */
@@ -28,14 +28,17 @@ object Kinds {
     const val ACTION_SEND = 0x4
 }
 
-private const val DAY = 20_000L
+private const val YEAR = 55L
+
+/** A day in the last week of a year, in which a release that was not made is due. */
+private fun lastWeek(year: Long) = (year * Diary.WEEKS + Diary.WEEKS - 1) * 7
 
 private val prose = Field(Field.CLASS_TEXT or Field.VARIATION_SHORT_MESSAGE, 0)
 
 private class Phone(bytes: ByteArray) : Closeable {
     private val pack = Pack.copyOf(bytes)
     val folder: Path = Files.createTempDirectory("keyboard")
-    val ledger: Path = folder.resolve("sentences.ledger")
+    val ledger: Path = folder.resolve("year.ledger")
     var diary = start()
 
     private fun start(): Diary {
@@ -49,8 +52,10 @@ private class Phone(bytes: ByteArray) : Closeable {
         diary = start()
     }
 
-    fun write(text: String, field: Field, day: Long) {
-        diary.begin(field, day)
+    fun begin(field: Field, year: Long) = diary.begin(field, lastWeek(year))
+
+    fun write(text: String, field: Field, year: Long) {
+        begin(field, year)
         for (letter in text) diary.type(letter.toString())
         diary.end()
     }
@@ -80,20 +85,20 @@ private fun privateFieldsAreLeftAlone(phone: Phone) {
         Field(Field.CLASS_TEXT, Field.FLAG_NO_PERSONALIZED_LEARNING or Kinds.ACTION_SEND)
     )
     for (field in secret) {
-        phone.write("Correct horse. Battery staple.", field, DAY)
+        phone.write("Correct horse. Battery staple.", field, YEAR)
         check(phone.diary.sentenceCount == 0) { "a private field" }
     }
     var allowed = 0
     for (inputType in 0..0xfff) if (Field(inputType, 0).mayBeReleased) allowed++
     check(allowed == 5) { "$allowed kinds of fields" }
     // The same text in a field for prose: nothing of the private fields is left over.
-    phone.write("Correct horse. Battery staple.", prose, DAY)
+    phone.write("Correct horse. Battery staple.", prose, YEAR)
     check(phone.diary.sentenceCount == 2) { "prose" }
 }
 
 private fun onlyFinishedSentencesCount(phone: Phone) {
     val diary = phone.diary
-    diary.begin(prose, DAY)
+    phone.begin(prose, YEAR)
     for (letter in "Dr. Smith called. I wil") diary.type(letter.toString())
     check(diary.sentenceCount == 1) { "the finished one" }
     diary.delete(1)
@@ -106,59 +111,79 @@ private fun onlyFinishedSentencesCount(phone: Phone) {
     diary.move()
     diary.end()
     check(diary.sentenceCount == 2) { "what was deleted, or left behind" }
-    diary.begin(prose, DAY)
+    phone.begin(prose, YEAR)
     diary.type("no full stop")
     diary.end()
     check(diary.sentenceCount == 3) { "a field that was left is finished" }
     diary.end()
     diary.type("outside of any field. ")
     check(diary.sentenceCount == 3) { "outside of a field" }
-    repeat(200) { phone.write("Again and again.", prose, DAY) }
-    check(diary.sentenceCount == 128) { "as many as a document holds" }
+    repeat(200) { phone.write("Again and again.", prose, YEAR) }
+    check(diary.sentenceCount == 203) { "any number" }
 }
 
 private fun consentIsNeeded(phone: Phone) {
     val diary = phone.diary
-    phone.write("We won the match.", prose, DAY)
+    phone.write("We won the match.", prose, YEAR)
     diary.isAllowed = false
     check(diary.sentenceCount == 0) { "withdrawn" }
-    phone.write("We won the match.", prose, DAY + 1)
-    phone.write("We won the match.", prose, DAY + 2)
+    phone.write("We won the match.", prose, YEAR + 1)
+    phone.write("We won the match.", prose, YEAR + 2)
     check(diary.sentenceCount == 0 && phone.releases().isEmpty()) { "nothing without consent" }
-    check(phone.folder.toFile().list().isNullOrEmpty()) { "no files without consent" }
+    check(phone.folder.toFile().list()!!.toList() == listOf("year.ledger")) { "nothing of a text without consent" }
 }
 
-private fun aReleaseADay(phone: Phone) {
-    phone.write("My doctor wants to repeat the blood test.", prose, DAY)
-    check(phone.releases().isEmpty()) { "not on the first day" }
-    phone.write("Good morning.", prose, DAY + 1)
+private fun aReleaseAYear(phone: Phone) {
+    phone.write("My doctor wants to repeat the blood test.", prose, YEAR)
+    check(phone.releases().isEmpty()) { "not in the week of the text" }
+    check(phone.diary.isDue && phone.diary.appointed in 0 until Diary.WEEKS) { "what is said first" }
+    phone.write("Good morning.", prose, YEAR + 1)
     val release = phone.releases().single()
-    check(release.epsilonMicro() == Diary.EPSILON_MICRO && release.unit() == ReleaseUnit.SENTENCE) { "the promise" }
+    check(release.epsilonMicro() == Diary.EPSILON_MICRO && release.unit() == ReleaseUnit.WHOLE_TEXT) { "the promise" }
     check(phone.diary.sentenceCount == 1) { "a sentence is in one release only" }
-    phone.write("And again.", prose, DAY + 1)
-    check(phone.releases().size == 1) { "one a day" }
+    phone.write("And again.", prose, YEAR + 1)
+    check(phone.releases().size == 1) { "one a year" }
 
-    // Killed and started on the same day. The first field after a start releases nothing.
+    // Killed and started in the same week: the draw goes on.
     phone.kill()
-    phone.write("I am back.", prose, DAY + 1)
+    phone.write("I am back.", prose, YEAR + 1)
     check(phone.releases().size == 1 && phone.diary.sentenceCount == 1) { "started again" }
-    phone.diary.begin(Field(Kinds.CLASS_NUMBER, 0), DAY + 2)
-    check(phone.releases().size == 2 && phone.diary.sentenceCount == 0) { "the next day, in any field" }
+    phone.begin(Field(Kinds.CLASS_NUMBER, 0), YEAR + 2)
+    check(phone.releases().size == 2 && phone.diary.sentenceCount == 0) { "the next year, in any field" }
 
-    // A day without typed text has a release as well, so a release does not reveal that there was
+    // A week without typed text has a release as well, so a release does not reveal that there was
     // text.
-    phone.diary.begin(prose, DAY + 3)
-    check(phone.releases().size == 3) { "an empty day" }
+    phone.begin(prose, YEAR + 3)
+    check(phone.releases().size == 3) { "an empty week" }
     // The clock was set back: nothing leaves, and nothing fails.
-    phone.diary.begin(prose, DAY + 1)
+    phone.begin(prose, YEAR + 1)
     check(phone.releases().size == 3) { "the clock was set back" }
 }
 
+/** Week by week: in the appointed week sentences count, and the week after has the release. */
+private fun everyYearHasOneRelease(phone: Phone) {
+    val first = YEAR * Diary.WEEKS
+    for (week in first..first + 2 * Diary.WEEKS) {
+        phone.diary.begin(prose, 7 * week)
+        val isAppointed = phone.diary.appointed == (week % Diary.WEEKS).toInt()
+        check(phone.diary.isDue == isAppointed) { "week $week" }
+        if (week % 3 == 0L) phone.kill()
+        phone.diary.begin(prose, 7 * week)
+        for (letter in "We won the match. ") phone.diary.type(letter.toString())
+        phone.diary.end()
+        check(phone.diary.sentenceCount == (if (isAppointed) 1 else 0)) { "sentences of week $week" }
+    }
+    val last = first + 2 * Diary.WEEKS + 1
+    phone.diary.begin(prose, 7 * last)
+    val begun = if (phone.diary.appointed == 0) 1 else 0
+    check(phone.releases().size == 2 + begun) { "one a year" }
+}
+
 private fun killedInTheMiddleOfARecord(phone: Phone) {
-    phone.write("One.", prose, DAY)
-    phone.write("Two.", prose, DAY + 1)
+    phone.write("One.", prose, YEAR)
+    phone.write("Two.", prose, YEAR + 1)
     val before = Files.readAllBytes(phone.ledger)
-    phone.write("Three.", prose, DAY + 2)
+    phone.write("Three.", prose, YEAR + 2)
     val after = Files.readAllBytes(phone.ledger)
     check(phone.releases().size == 2) { "two releases" }
     val record = if (before.copyOf(64).contentEquals(after.copyOf(64))) 64 else 0
@@ -166,51 +191,48 @@ private fun killedInTheMiddleOfARecord(phone: Phone) {
     System.arraycopy(after, record, torn, record, 40)
     Files.write(phone.ledger, torn)
     phone.kill()
-    // A field of yesterday, so that the next one is the first of a day.
-    phone.write("Four.", prose, DAY + 1)
-    phone.write("Five.", prose, DAY + 2)
-    check(phone.releases().size == 2 && phone.diary.sentenceCount == 2) { "the rest of the day is spent" }
-    phone.write("Six.", prose, DAY + 3)
-    check(phone.releases().size == 3) { "the next day" }
+    phone.write("Four.", prose, YEAR + 2)
+    phone.write("Five.", prose, YEAR + 3)
+    check(phone.releases().size == 2) { "the rest of the year is spent" }
+    phone.write("Six.", prose, YEAR + 4)
+    check(phone.releases().size == 3) { "the next year" }
 
-    // A ledger that is gone or empty does not give the budget of the day again.
+    // A ledger that is gone or empty does not give the budget of the year again.
     Files.delete(phone.ledger)
-    phone.write("Seven.", prose, DAY + 4)
-    check(phone.releases().size == 3) { "a ledger that is gone" }
-    phone.write("Eight.", prose, DAY + 5)
-    check(phone.releases().size == 4) { "the day after" }
+    phone.write("Seven.", prose, YEAR + 5)
+    check(phone.releases().size == 3 && phone.diary.sentenceCount == 0) { "a ledger that is gone" }
+    phone.write("Eight.", prose, YEAR + 6)
+    phone.write("Nine.", prose, YEAR + 7)
+    check(phone.releases().size == 4) { "the years after" }
     Files.write(phone.ledger, ByteArray(0))
-    phone.write("Nine.", prose, DAY + 6)
-    check(phone.releases().size == 4) { "a ledger that is empty" }
-    phone.write("Ten.", prose, DAY + 7)
-    check(phone.releases().size == 5) { "the day after" }
+    phone.write("Ten.", prose, YEAR + 8)
+    check(phone.releases().size == 4 && phone.diary.sentenceCount == 0) { "a ledger that is empty" }
     // Another program has it.
-    Ledger.open(phone.ledger, ReleaseUnit.SENTENCE).use { phone.write("Eleven.", prose, DAY + 8) }
-    check(phone.releases().size == 5) { "in use" }
+    Ledger.open(phone.ledger, ReleaseUnit.WHOLE_TEXT).use { phone.write("Eleven.", prose, YEAR + 9) }
+    check(phone.releases().size == 4 && !phone.diary.isDue) { "in use" }
 }
 
 /** Storage that is full or broken ends no keyboard, and what it cut short is no release. */
 private fun storageFails(phone: Phone) {
-    phone.write("One.", prose, DAY)
-    phone.write("Two.", prose, DAY + 1)
+    phone.write("One.", prose, YEAR)
+    phone.write("Two.", prose, YEAR + 1)
     check(phone.releases().size == 1) { "one release" }
     // Nothing can be written to the outbox, as on a full disk.
     val saved = Files.readAllBytes(phone.diary.outbox)
     Files.delete(phone.diary.outbox)
     Files.createDirectory(phone.diary.outbox)
-    phone.write("Three.", prose, DAY + 2)
-    check(phone.diary.sentenceCount == 1) { "a release that was lost has its sentences" }
+    phone.write("Three.", prose, YEAR + 2)
     Files.delete(phone.diary.outbox)
     Files.write(phone.diary.outbox, saved + ByteArray(10))
-    phone.write("Four.", prose, DAY + 3)
-    check(phone.releases().size == 2) { "a release that was cut short" }
+    phone.write("Four.", prose, YEAR + 3)
+    check(phone.releases().size == 2) { "one that was lost, and one that was cut short" }
     Files.write(phone.diary.outbox, ByteArray(23), StandardOpenOption.APPEND)
-    phone.write("Five.", prose, DAY + 4)
+    phone.write("Five.", prose, YEAR + 4)
     check(phone.releases().size == 3) { "a release that was cut short" }
     Files.delete(phone.ledger)
     Files.createDirectory(phone.ledger)
-    phone.write("Six.", prose, DAY + 5)
-    check(phone.releases().size == 3 && phone.diary.sentenceCount == 2) { "a ledger that cannot be read" }
+    phone.write("Six.", prose, YEAR + 5)
+    check(phone.releases().size == 3 && !phone.diary.isDue) { "a ledger that cannot be read" }
 }
 
 /** Text of two places does not become one sentence. */
@@ -238,7 +260,7 @@ private fun theCursorIsFollowed(phone: Phone) {
     check(!cursor.isOurs(0, 0)) { "a field that does not say where" }
 
     val diary = phone.diary
-    diary.begin(prose, DAY)
+    phone.begin(prose, YEAR)
     diary.type("no full stop")
     diary.finish()
     diary.type("And here.")
@@ -254,7 +276,7 @@ private fun lettersAreOverwritten(phone: Phone) {
     field.isAccessible = true
     fun array() = field.get(diary) as CharArray
     fun holds(letters: String) = String(array()).trimEnd('\u0000') == letters
-    diary.begin(prose, DAY)
+    phone.begin(prose, YEAR)
     diary.type("half a sentence")
     diary.delete(8)
     check(holds("half a ")) { "what was deleted" }
@@ -278,11 +300,11 @@ private fun lettersAreOverwritten(phone: Phone) {
  */
 private fun nothingOfATextIsStored(phone: Phone) {
     val words = listOf("zugzwang", "quixotic", "xylophone")
-    for (day in 0L..5L) for (word in words) phone.write("The $word is mine. ", prose, DAY + day)
+    for (day in 0L..5L) for (word in words) phone.write("The $word is mine. ", prose, YEAR + day)
     for (file in phone.folder.toFile().walk().filter { it.isFile }) {
         val stored = String(file.readBytes(), Charsets.ISO_8859_1)
         check(words.none { it in stored }) { "$file has a word" }
-        check(file.name in listOf("sentences.ledger", "outbox")) { "$file" }
+        check(file.name in listOf("year.ledger", "outbox", "reservoir")) { "$file" }
     }
     check(Files.size(phone.ledger) == 128L && phone.releases().size == 5) { "a ledger and five releases" }
 }
@@ -290,7 +312,7 @@ private fun nothingOfATextIsStored(phone: Phone) {
 fun main(arguments: Array<String>) {
     val pack = Files.readAllBytes(Paths.get(arguments[0]))
     val tests = listOf(
-        ::privateFieldsAreLeftAlone, ::onlyFinishedSentencesCount, ::consentIsNeeded, ::aReleaseADay,
+        ::privateFieldsAreLeftAlone, ::onlyFinishedSentencesCount, ::consentIsNeeded, ::aReleaseAYear, ::everyYearHasOneRelease,
         ::killedInTheMiddleOfARecord, ::storageFails, ::theCursorIsFollowed, ::lettersAreOverwritten,
         ::nothingOfATextIsStored
     )

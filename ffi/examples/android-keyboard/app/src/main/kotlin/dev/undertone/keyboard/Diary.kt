@@ -2,8 +2,11 @@ package dev.undertone.keyboard
 
 import dev.undertone.Document
 import dev.undertone.Ledger
+import dev.undertone.LineMechanism
 import dev.undertone.Pack
 import dev.undertone.Release
+import dev.undertone.Reservoir
+import dev.undertone.Schedule
 import dev.undertone.Sentence
 import dev.undertone.Status
 import dev.undertone.UndertoneException
@@ -14,20 +17,27 @@ import java.io.RandomAccessFile
 import java.nio.file.Files
 import java.nio.file.NoSuchFileException
 import java.nio.file.Path
+import java.nio.file.StandardCopyOption
 
 /**
- * Collects the finished sentences that are typed, and once a day makes a release of them.
+ * Releases the topic of one sentence in [WEEKS] weeks, drawn from the finished sentences of a week.
  *
- * Every sentence is in at most one release, which protects it by [EPSILON_MICRO]. The app chooses
- * the sentence as the unit of privacy, because a day has many; the pack does not choose it.
- * Sentences exist in memory alone, as counts, and a keyboard that is killed loses them. The ledger
- * is a file of 128 bytes, and the outbox has 24 bytes for each release.
+ * Everything that is typed in [WEEKS] weeks is protected by [EPSILON_MICRO] together, and any one
+ * sentence by about 0.175. The week is drawn when the ledger is made, without looking at any text,
+ * and [appointed] names it before anything is typed. In other weeks, sentences are forgotten. In
+ * that week a reservoir of 64 bytes keeps the topic of one sentence that is drawn, and no text. It
+ * is as private as the text, so it is wiped with the release. The ledger is a file of 128 bytes, and
+ * the outbox has 24 bytes for each release.
  *
  * @param folder a folder that no backup restores: `Context.getNoBackupFilesDir`
  */
 class Diary(pack: Pack, folder: Path) : Closeable {
     private val document = Document(pack)
-    private val ledgerFile = folder.resolve("sentences.ledger")
+    private val ledgerFile = folder.resolve("year.ledger")
+    private val stored = folder.resolve("reservoir")
+
+    /** Of this week, if a release is due. */
+    private var reservoir: Reservoir? = null
 
     /**
      * What may leave the device: releases, one after another. The program that uploads it takes
@@ -42,7 +52,7 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     private var typed = CharArray(64)
     private var length = 0
     private var isCounting = false
-    private var day = -1L
+    private var week = -1L
 
     /**
      * Whether the user agreed, which nobody does for them. To withdraw it forgets all sentences.
@@ -52,27 +62,36 @@ class Diary(pack: Pack, folder: Path) : Closeable {
             field = allowed
             if (!allowed) {
                 isCounting = false
+                week = -1
                 wipe()
-                document.reset()
+                forget()
             }
         }
 
-    /** The sentences since the last release. Private: it must not leave the device. */
-    val sentenceCount: Int get() = document.sentenceCount()
+    /** The sentences in the reservoir's draw, of this run. Private: it must not leave the device. */
+    var sentenceCount = 0
+        private set
+
+    /** The week of these [WEEKS] weeks that is appointed, from 0; null if that is not known. */
+    var appointed: Int? = null
+        private set
+
+    /** Whether one of this week's sentences is drawn, and its topic leaves when the week is over. */
+    val isDue: Boolean get() = reservoir != null
 
     /**
-     * The user begins to type in a field. The first field of a day releases the sentences before
-     * it, even if there are none: whether there is a release may depend on the use of the keyboard,
-     * but not on the typed text.
+     * The user begins to type in a field. The first field of a week releases what was drawn in a
+     * week that is over, even if nothing was typed: whether there is a release may depend on the use
+     * of the keyboard, but not on the typed text.
      *
      * @param today the days since 1970
      */
     fun begin(field: Field, today: Long) {
         wipe()
         isCounting = isAllowed && field.mayBeReleased
-        if (!isAllowed || today == day) return
-        if (day >= 0) release(today)
-        day = today
+        if (!isAllowed || today / 7 == week) return
+        week = today / 7
+        turn()
     }
 
     /** The keyboard puts text in front of the cursor. */
@@ -109,8 +128,7 @@ class Diary(pack: Pack, folder: Path) : Closeable {
         var end = 0
         while (true) {
             val sentence = next(all, end).orElse(null) ?: break
-            // A full document leaves the rest of the day out.
-            if (document.sentenceCount() < Document.MAX_SENTENCES) document.pushSentence(sentence.text())
+            draw(sentence.text())
             end = sentence.end()
         }
         typed.copyInto(typed, 0, end, length)
@@ -131,18 +149,80 @@ class Diary(pack: Pack, folder: Path) : Closeable {
         length = from
     }
 
-    /**
-     * Spends first, then releases. A keyboard continues if the ledger refuses or storage is full:
-     * without a grant nothing leaves, and the sentences wait for the next day. A release that
-     * cannot be written is lost.
-     */
-    private fun release(today: Long) {
+    /** The draw goes on if it cannot be stored: a restart then loses some sentences. */
+    private fun draw(sentence: String) {
+        val reservoir = reservoir ?: return
+        document.pushSentence(sentence)
+        reservoir.push(document)
+        sentenceCount++
         try {
-            val grant = ledger(today).use { it.spend(EPSILON_MICRO, today) }
-            append(document.release(grant).toBytes())
+            store(reservoir)
+        } catch (failed: IOException) {
+            return
+        }
+    }
+
+    private fun store(reservoir: Reservoir) {
+        val partial = stored.resolveSibling("reservoir.partial")
+        Files.write(partial, reservoir.toBytes())
+        Files.move(partial, stored, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
+    }
+
+    /** Wipes what was drawn, also on storage. */
+    private fun forget() {
+        reservoir = null
+        sentenceCount = 0
+        document.reset()
+        if (Files.exists(stored)) {
+            Files.write(stored, ByteArray(Reservoir.BYTES))
+            Files.delete(stored)
+        }
+    }
+
+    /**
+     * A week begins. A keyboard continues if the ledger refuses or storage is full: without a grant
+     * nothing leaves.
+     */
+    private fun turn() {
+        reservoir = null
+        sentenceCount = 0
+        try {
+            ledger().use { ledger ->
+                resume(ledger)
+                appointed = ledger.appointment(week / WEEKS, SCHEDULE).first()
+                if (reservoir == null && ledger.isDue(week / WEEKS, (week % WEEKS).toInt(), SCHEDULE)) {
+                    reservoir = Reservoir.begin(document, week, PLACES).also { store(it) }
+                }
+            }
         } catch (refused: UndertoneException) {
             return
         } catch (failed: IOException) {
+            return
+        }
+    }
+
+    /**
+     * Goes on with this week's reservoir, or releases that of a week that is over: spends first, in
+     * the window of its week. A release that cannot be written is lost.
+     */
+    private fun resume(ledger: Ledger) {
+        if (Files.notExists(stored)) return
+        val found = try {
+            Reservoir.read(Files.readAllBytes(stored), document)
+        } catch (damaged: UndertoneException) {
+            return forget()
+        }
+        if (found.slot() == week) reservoir = found
+        if (found.slot() >= week) return
+        val release = try {
+            found.release(document, LineMechanism.WHOLE_TEXT, ledger.spend(EPSILON_MICRO, found.slot() / WEEKS))
+        } catch (refused: UndertoneException) {
+            return forget()
+        }
+        forget()
+        try {
+            append(release.toBytes())
+        } catch (lost: IOException) {
             return
         }
     }
@@ -159,19 +239,19 @@ class Diary(pack: Pack, folder: Path) : Closeable {
         }
     }
 
-    private fun ledger(today: Long): Ledger = try {
+    private fun ledger(): Ledger = try {
         // Once there was a release, a ledger that is gone must not become a fresh budget.
         // That nobody can tell is not that there was none.
         if (Files.notExists(outbox)) {
-            Ledger.openOrCreate(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO)
+            Ledger.openOrCreate(ledgerFile, ReleaseUnit.WHOLE_TEXT, EPSILON_MICRO)
         } else {
-            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
+            Ledger.open(ledgerFile, ReleaseUnit.WHOLE_TEXT)
         }
     } catch (gone: NoSuchFileException) {
-        Ledger.recreateSpent(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+        Ledger.recreateSpent(ledgerFile, ReleaseUnit.WHOLE_TEXT, EPSILON_MICRO, week / WEEKS)
     } catch (refused: UndertoneException) {
         if (refused.status() !in UNKNOWN_SPENT) throw refused
-        Ledger.recreateSpent(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+        Ledger.recreateSpent(ledgerFile, ReleaseUnit.WHOLE_TEXT, EPSILON_MICRO, week / WEEKS)
     }
 
     /** Wipes what was typed. */
@@ -181,10 +261,18 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     }
 
     companion object {
-        /** Epsilon 2 a day, and for every sentence. */
-        const val EPSILON_MICRO = 2_000_000L
+        /** A window of the ledger: about a year. */
+        const val WEEKS = 52
 
-        /** What was spent is not known, so today counts as spent. */
+        /** Epsilon 3 for everything that is typed in a window. */
+        const val EPSILON_MICRO = 3_000_000L
+
+        /** Below the number of sentences that most people type in a week. */
+        const val PLACES = 100
+
+        private val SCHEDULE = Schedule(WEEKS, 1, EPSILON_MICRO)
+
+        /** What was spent is not known, so this window counts as spent. */
         private val UNKNOWN_SPENT = setOf(
             Status.LEDGER_WRONG_LENGTH, Status.NOT_A_LEDGER, Status.LEDGER_DAMAGED, Status.LEDGER_MIXED,
             Status.LEDGER_SET_BACK

@@ -7,18 +7,20 @@ import android.view.View
 import android.view.inputmethod.EditorInfo
 import android.widget.Button
 import android.widget.LinearLayout
+import android.widget.TextView
 import dev.undertone.Ledger
 import dev.undertone.Pack
 import java.nio.file.Paths
 
 /**
- * A small keyboard whose user may agree to release, once a day, what they write about. All of that
- * is in [Diary].
+ * A small keyboard whose user may agree to release, once a year, the topic of one sentence. All of
+ * that is in [Diary]. A line over the keys says what will leave, and when.
  */
 class KeyboardService : InputMethodService() {
     private var diary: Diary? = null
 
     private val cursor = Cursor()
+    private var notice: TextView? = null
 
     override fun onCreate() {
         super.onCreate()
@@ -33,6 +35,18 @@ class KeyboardService : InputMethodService() {
         val settings = getSharedPreferences("settings", Context.MODE_PRIVATE)
         diary?.isAllowed = settings.getBoolean("release", false)
         diary?.begin(Field(attribute.inputType, attribute.imeOptions), Ledger.today())
+        notice?.text = notice()
+    }
+
+    /** What will leave, and when, before anything is typed. */
+    private fun notice(): String {
+        val appointed = diary?.appointed
+        return when {
+            diary?.isAllowed != true -> getString(R.string.off)
+            diary?.isDue == true -> getString(R.string.due)
+            appointed == null -> getString(R.string.nothing)
+            else -> getString(R.string.appointed, appointed + 1, Diary.WEEKS)
+        }
     }
 
     override fun onFinishInput() {
@@ -56,6 +70,10 @@ class KeyboardService : InputMethodService() {
     override fun onCreateInputView(): View {
         val keyboard = LinearLayout(this)
         keyboard.orientation = LinearLayout.VERTICAL
+        notice = TextView(this).also {
+            it.text = notice()
+            keyboard.addView(it)
+        }
         for (letters in listOf("qwertyuiop", "asdfghjkl", "zxcvbnm,.?")) {
             keyboard.addView(row(letters.map { letter -> key(letter.toString()) { put(letter.toString()) } }))
         }

@@ -1,0 +1,727 @@
+//! A reservoir draws one of the lines that a device sees, and keeps its outcome for one release.
+//!
+//! A *line* is one text: a message, a search, an emoji, or one sentence of a longer text. A *slot*
+//! is the stretch of time, or the longer text, that one release is about. A release about all lines
+//! of a slot taken together would name a mixture of their topics. A reservoir keeps the outcome of
+//! one line that is drawn without looking at any: the best candidate, or "nothing known". It never
+//! keeps text.
+//!
+//! # The draw
+//! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first
+//! line. Line i ≤ k is kept if i = s. Line i > k replaces the kept line with probability 1/i
+//! (Vitter 1985). Before place s is reached, the outcome is "nothing known". So after m lines, each
+//! has been kept with probability 1/max(k, m), whatever its position.
+//!
+//! # What a release promises
+//! Let the kept outcome be released by a law that promises ε for the whole text, E = e^ε.
+//!
+//! - *Everything.* If all lines are replaced by any others, the probability of a release changes by
+//!   at most a factor of E, because the law of a release is a mixture of laws that differ by at
+//!   most E.
+//! - *Some lines.* If any j ≤ k lines are exchanged, added or removed, it changes by at most
+//!   1 + j·(E − 1)/k. Exchanged lines are kept with probability at most j/k. Let P be the law given
+//!   that another line is kept, and u its least probability. The worst ratio is
+//!   ((1 − j/k)·u + (j/k)·E·u) / u. With added lines the law is P' = ((m − j)·P + j·p)/m for some
+//!   m ≥ k lines and a law p ≤ E·P, which gives the same bound, and so do removed lines. ∎
+//!
+//! Both hold at once and without δ. [`line_epsilon`] computes the second.
+//!
+//! # One sentence of a text
+//! [`Reservoir::release_drawn`] spends ε for each *sentence*. The lines are the sentences of one
+//! text, and the kept outcome is released with E' = 1 + k·(e^ε − 1). By the second promise one
+//! sentence changes probabilities by at most 1 + (E' − 1)/k = e^ε, and by the first, the whole text
+//! by at most E'. For texts of a few sentences this errs less than the sentence rule, which adds up
+//! bounded scores of all sentences. The release states k, from which a server computes E'.
+//!
+//! # Finite randomness
+//! By [`below`], a probability of 1/i is met within a factor 1 ± i·2⁻¹²⁸. Over fewer than 2³² lines
+//! these errors multiply to less than 1 ± 2⁻⁶³, which the 2⁻⁶² that the weights leave pays for.
+//!
+//! # Stored state
+//! An app that may be stopped during a slot stores [`Reservoir::to_bytes`]. The file is as private
+//! as the text: wipe it with the release. If it is lost or damaged, begin with a new reservoir. If
+//! it is set back, go on. Both cost accuracy and not privacy: a line is still kept with probability
+//! at most 1/k, and a [`Ledger`](crate::Ledger) pays for every release.
+
+use core::cmp;
+use core::num::NonZero;
+
+use rand_core::Rng;
+use sha2::{Digest, Sha256};
+use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use thiserror::Error;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute, transmute_ref};
+use zeroize::Zeroize;
+
+use crate::document::{Document, DocumentError};
+use crate::epsilon::{Epsilon, MICRO, Micro};
+use crate::kernels::Backend;
+use crate::ledger::Grant;
+use crate::release::{DrawnBy, Release};
+use crate::rng::{Entropy, ReleaseStream, below};
+use crate::select::Ratio;
+use crate::unit::Unit;
+use crate::whole_text::{LARGEST_EPSILON, OneBest};
+
+/// The length of a stored reservoir.
+pub const RESERVOIR_BYTES: usize = 64;
+
+const MAGIC: [u8; 6] = *b"UTRESV";
+const VERSION: u8 = 1;
+
+/// The outcome of one line out of all that were added; see the [module](self).
+///
+/// Dropping it wipes it.
+pub struct Reservoir {
+    backend: Backend,
+    pack_id: [u8; 8],
+    slot: u64,
+    places: NonZero<u16>,
+    draw: Draw,
+}
+
+/// The private part of a reservoir.
+struct Draw {
+    /// The outcome of the kept line.
+    best: OneBest,
+    /// The place of the line to keep among the first ones, from 1.
+    place: u32,
+    /// The number of lines so far, at most `u32::MAX`.
+    lines: u32,
+}
+
+/// Wipes the draw; its best outcome wipes itself.
+impl Drop for Draw {
+    fn drop(&mut self) {
+        self.place.zeroize();
+        self.lines.zeroize();
+    }
+}
+
+impl Draw {
+    /// Draws the place.
+    fn new<R: Rng + ?Sized>(places: NonZero<u16>, outcomes: u32, rng: &mut R) -> Self {
+        Self {
+            best: OneBest {
+                best: outcomes - 1,
+                outcomes,
+            },
+            place: below(rng, places.get().into()) as u32 + 1,
+            lines: 0,
+        }
+    }
+
+    /// Keeps `outcome` with the probability of the next line. The work is always the same.
+    fn add<R: Rng + ?Sized>(&mut self, places: NonZero<u16>, outcome: u32, rng: &mut R) {
+        let most = self.lines.ct_eq(&u32::MAX);
+        self.lines
+            .conditional_assign(&self.lines.wrapping_add(1), !most);
+        let late = below(rng, self.lines.into()).ct_eq(&0);
+        let is_late = self.lines.ct_gt(&places.get().into());
+        let kept = (is_late & late) | (!is_late & self.lines.ct_eq(&self.place));
+        self.best.best.conditional_assign(&outcome, kept);
+    }
+}
+
+impl Reservoir {
+    /// An empty reservoir for documents like `document`.
+    ///
+    /// # Shapes
+    /// `slot`: the public number of the slot, stored with the state. `places`: k, a public number
+    /// below the number of lines that most devices see in a slot. A device with fewer lines often
+    /// releases "nothing known".
+    ///
+    /// # Errors
+    /// [`DocumentError::NoScores`], [`DocumentError::TooManyCandidates`] as for
+    /// [`Document::release_whole_text`]; [`DocumentError::Entropy`].
+    ///
+    /// # Cost
+    /// 32 bytes of entropy.
+    pub fn new<const K: usize, const P: usize, E: Entropy + ?Sized>(
+        document: &Document<'_, K, P>,
+        slot: u64,
+        places: NonZero<u16>,
+        entropy: &mut E,
+    ) -> Result<Self, DocumentError> {
+        let outcomes = document.outcomes()?;
+        let backend = document.backend();
+        let mut stream = open(backend, entropy)?;
+        Ok(Self {
+            backend,
+            pack_id: document.pack_id(),
+            slot,
+            places,
+            draw: Draw::new(places, outcomes, &mut stream),
+        })
+    }
+
+    /// Adds the line that `document` holds, all its sentences as one text, and forgets them.
+    ///
+    /// # Leaks
+    /// The work is the same for every line, whether it is kept or not.
+    ///
+    /// # Errors
+    /// [`DocumentError::OtherPack`] for a document of another pack; [`DocumentError::Entropy`]. The
+    /// sentences remain, and the line does not count.
+    ///
+    /// # Cost
+    /// One pass over the candidates; 32 bytes of entropy.
+    pub fn add<const K: usize, const P: usize, E: Entropy + ?Sized>(
+        &mut self,
+        document: &mut Document<'_, K, P>,
+        entropy: &mut E,
+    ) -> Result<(), DocumentError> {
+        self.check(document)?;
+        let mut stream = open(self.backend, entropy)?;
+        let line = document.take_best()?;
+        self.draw.add(self.places, line.best, &mut stream);
+        Ok(())
+    }
+
+    fn check<const K: usize, const P: usize>(
+        &self,
+        document: &Document<'_, K, P>,
+    ) -> Result<(), DocumentError> {
+        if document.pack_id() == self.pack_id && document.outcomes()? == self.draw.best.outcomes {
+            Ok(())
+        } else {
+            Err(DocumentError::OtherPack)
+        }
+    }
+
+    /// Releases the kept outcome by the whole-text rule.
+    ///
+    /// # Guarantee
+    /// ε-DP for **all lines together**, and [`line_epsilon`] for some of them; see the
+    /// [module](self).
+    ///
+    /// # Leaks
+    /// That there is a release, its time, pack and ε, which must be chosen without looking at a
+    /// line. The work is always the same.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unit`] for a grant that is not for whole texts; [`DocumentError::Entropy`].
+    /// The reservoir and the grant are spent: nothing was released, and this slot has no release.
+    ///
+    /// # Cost
+    /// As [`Document::release_whole_text`].
+    ///
+    /// # Source
+    /// Reservoir sampling: Vitter 1985. Randomised response: Warner 1965.
+    pub fn release_whole_text<E: Entropy + ?Sized>(
+        self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        self.release_by(
+            DrawnBy::WholeText,
+            OneBest::ratio(epsilon),
+            epsilon,
+            entropy,
+        )
+    }
+
+    /// Releases the kept outcome by projective geometry response, for counting among many
+    /// candidates.
+    ///
+    /// # Guarantee
+    /// As [`release_whole_text`](Reservoir::release_whole_text).
+    ///
+    /// # Leaks
+    /// As [`release_whole_text`](Reservoir::release_whole_text).
+    ///
+    /// # Errors
+    /// As [`release_whole_text`](Reservoir::release_whole_text).
+    ///
+    /// # Cost
+    /// As [`Document::release_projective`].
+    ///
+    /// # Source
+    /// Vitter 1985; Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
+    pub fn release_projective<E: Entropy + ?Sized>(
+        self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        let mut stream = open(self.backend, entropy)?;
+        let drawn = self.draw.best.draw_point(epsilon, &mut stream);
+        let (geometry, point) = drawn.map_err(DocumentError::Selection)?;
+        Ok(self.release(DrawnBy::Projective(geometry.into()), point, epsilon))
+    }
+
+    /// Releases the kept outcome so that each *line* has the promise ε.
+    ///
+    /// # Guarantee
+    /// ε-DP for **one line**: any one line may be exchanged, added or removed. All lines together
+    /// have the promise ln(1 + k·(e^ε − 1)), which [`all_lines_epsilon`] computes.
+    ///
+    /// # Leaks
+    /// As [`release_whole_text`](Reservoir::release_whole_text), and the number of places.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unit`] for a grant that is not for sentences; [`DocumentError::Entropy`].
+    /// The reservoir and the grant are spent.
+    ///
+    /// # Cost
+    /// As [`Document::release_whole_text`].
+    ///
+    /// # Source
+    /// Reservoir sampling: Vitter 1985. Privacy amplification by sampling: Kasiviswanathan, Lee,
+    /// Nissim, Raskhodnikova and Smith 2011.
+    pub fn release_drawn<E: Entropy + ?Sized>(
+        self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.spend(Unit::Sentence).map_err(DocumentError::Unit)?;
+        let ratio = drawn_ratio(epsilon, self.places);
+        let drawn_by = DrawnBy::Drawn(self.places);
+        self.release_by(drawn_by, ratio, epsilon, entropy)
+    }
+
+    /// Draws by randomised response.
+    fn release_by<E: Entropy + ?Sized>(
+        self,
+        drawn_by: DrawnBy,
+        ratio: Ratio,
+        epsilon: Epsilon,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let mut stream = open(self.backend, entropy)?;
+        let drawn = self.draw.best.draw(self.backend, ratio, &mut stream);
+        let number = drawn.map_err(DocumentError::Selection)?;
+        Ok(self.release(drawn_by, number, epsilon))
+    }
+
+    fn release(&self, drawn_by: DrawnBy, number: u32, epsilon: Epsilon) -> Release {
+        Release {
+            drawn_by,
+            number,
+            epsilon,
+            pack_id: self.pack_id,
+        }
+    }
+
+    /// The public number of the slot.
+    pub fn slot(&self) -> u64 {
+        self.slot
+    }
+
+    /// k, the public number of places.
+    pub fn places(&self) -> NonZero<u16> {
+        self.places
+    }
+
+    /// The state to store. **It is as private as the lines.** `core/FORMAT.md` has the layout.
+    pub fn to_bytes(&self) -> [u8; RESERVOIR_BYTES] {
+        let state = State {
+            magic: MAGIC,
+            version: VERSION,
+            zero: 0,
+            pack_id: self.pack_id,
+            slot: self.slot.into(),
+            places: self.places.get().into(),
+            // At most `places`.
+            place: (self.draw.place as u16).into(),
+            outcomes: self.draw.best.outcomes.into(),
+            best: self.draw.best.best.into(),
+            lines: self.draw.lines.into(),
+            checksum: [0; 24],
+        };
+        transmute!(state.sealed())
+    }
+
+    /// Reads a stored state, for documents like `document`.
+    ///
+    /// # Shapes
+    /// `bytes`: any bytes, which may be damaged.
+    ///
+    /// # Leaks
+    /// Whether the bytes are intact. The work depends on their length only, if they are.
+    ///
+    /// # Errors
+    /// [`ReservoirFormatError`]; begin with a [`new`](Reservoir::new) reservoir then.
+    ///
+    /// # Cost
+    /// One block of SHA-256.
+    pub fn from_bytes<const K: usize, const P: usize>(
+        bytes: &[u8],
+        document: &Document<'_, K, P>,
+    ) -> Result<Self, ReservoirFormatError> {
+        let found = bytes.len();
+        let state =
+            State::read_from_bytes(bytes).map_err(|_| ReservoirFormatError::Length { found })?;
+        if state.magic != MAGIC {
+            return Err(ReservoirFormatError::NotAReservoir);
+        }
+        if state.version != VERSION {
+            return Err(ReservoirFormatError::Version {
+                found: state.version,
+            });
+        }
+        let (place, best, outcomes) = (state.place.get(), state.best.get(), state.outcomes.get());
+        let places = NonZero::new(state.places.get())
+            .filter(|places| (1..=places.get()).contains(&place) && best < outcomes)
+            .filter(|_| state.checksum == state.digest())
+            .ok_or(ReservoirFormatError::Damaged)?;
+        let reservoir = Self {
+            backend: document.backend(),
+            pack_id: state.pack_id,
+            slot: state.slot.get(),
+            places,
+            draw: Draw {
+                best: OneBest { best, outcomes },
+                place: place.into(),
+                lines: state.lines.get(),
+            },
+        };
+        match reservoir.check(document) {
+            Ok(()) => Ok(reservoir),
+            Err(_) => Err(ReservoirFormatError::OtherPack),
+        }
+    }
+}
+
+fn open<E: Entropy + ?Sized>(
+    backend: Backend,
+    entropy: &mut E,
+) -> Result<ReleaseStream, DocumentError> {
+    ReleaseStream::open(backend, entropy).map_err(|_| DocumentError::Entropy)
+}
+
+/// The ratio of the two weights for E' = 1 + k·(e^ε − 1), never above it: with C ≥ 2⁶⁴·e^−ε it is
+/// ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉.
+pub(crate) fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
+    let c = u128::from(OneBest::ratio(epsilon).constant());
+    let whole = c + u128::from(places.get()) * ((1 << 64) - c);
+    let constant = (c << 64).div_ceil(whole);
+    Ratio::from_constant(u64::try_from(constant).unwrap_or(u64::MAX))
+}
+
+/// The promise for `lines` lines, if a release promises `epsilon` for all of them:
+/// ln(1 + j·(e^ε − 1)/k), at most ε, rounded up to micro-units.
+#[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
+pub fn line_epsilon(epsilon: Epsilon, places: NonZero<u16>, lines: u32) -> Micro {
+    let most = Micro(epsilon.micro().into());
+    if lines >= places.get().into() {
+        return most;
+    }
+    let share = f64::from(lines) / f64::from(places.get());
+    let loss = libm::log1p(share * libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO)));
+    cmp::min(most, rounded_up(loss))
+}
+
+/// The promise for all lines together, if a release promises `epsilon` for one of them:
+/// ln(1 + k·(e^ε − 1)), rounded up to micro-units.
+#[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
+pub fn all_lines_epsilon(epsilon: Epsilon, places: NonZero<u16>) -> Micro {
+    let grown = libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO));
+    let loss = libm::log1p(f64::from(places.get()) * grown);
+    cmp::min(rounded_up(loss), LARGEST_EPSILON)
+}
+
+/// A loss that was computed to within 10⁻¹², in micro-units, rounded up.
+#[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
+fn rounded_up(loss: f64) -> Micro {
+    Micro((libm::ceil(loss * f64::from(MICRO)) as u64).saturating_add(1))
+}
+
+/// The stored form, which may be any bytes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct State {
+    magic: [u8; 6],
+    version: u8,
+    zero: u8,
+    pack_id: [u8; 8],
+    slot: U64,
+    places: U16,
+    place: U16,
+    outcomes: U32,
+    best: U32,
+    lines: U32,
+    checksum: [u8; 24],
+}
+
+const _: () = assert!(size_of::<State>() == RESERVOIR_BYTES);
+
+impl State {
+    /// The first bytes of the SHA-256 of all fields before the checksum.
+    fn digest(&self) -> [u8; 24] {
+        let bytes: &[u8; RESERVOIR_BYTES] = transmute_ref!(self);
+        let [fields @ .., _, _, _] = bytes.as_chunks::<8>().0 else {
+            return [0; 24];
+        };
+        let digest: [u8; 32] = Sha256::digest(fields.as_flattened()).into();
+        let (first, _) = digest.split_first_chunk().unwrap_or((&[0; 24], &[]));
+        *first
+    }
+
+    fn sealed(mut self) -> Self {
+        self.checksum = self.digest();
+        self
+    }
+}
+
+/// The reason why bytes are not a reservoir of this pack that this version reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReservoirFormatError {
+    /// The number of bytes is not [`RESERVOIR_BYTES`].
+    #[error("{found} bytes, but a reservoir has {RESERVOIR_BYTES}; begin with a new one")]
+    Length {
+        /// Bytes given.
+        found: usize,
+    },
+    /// The bytes do not start with the magic number.
+    #[error("not a reservoir: the first six bytes are not \"UTRESV\"; begin with a new one")]
+    NotAReservoir,
+    /// A version that this reader does not know.
+    #[error(
+        "reservoir version {found}, but this library reads version {VERSION}; begin with a new one"
+    )]
+    Version {
+        /// The reservoir's version.
+        found: u8,
+    },
+    /// The checksum or a field is wrong.
+    #[error("the reservoir is damaged; begin with a new one")]
+    Damaged,
+    /// The reservoir has outcomes of another pack.
+    #[error("the reservoir was filled with another pack; begin with a new one")]
+    OtherPack,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+    use std::{iter, vec};
+
+    use core::convert::Infallible;
+
+    use rand_core::TryRng;
+
+    use super::*;
+
+    /// Replays random words of 128 bits, each in two halves.
+    struct Words {
+        script: Vec<u128>,
+        halves: usize,
+    }
+
+    impl TryRng for Words {
+        type Error = Infallible;
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            unreachable!("only whole words are drawn")
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            let word = self.script[self.halves / 2];
+            self.halves += 1;
+            let shift = 64 * (self.halves as u32 % 2);
+            Ok((word >> shift) as u64)
+        }
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
+            unreachable!("only whole words are drawn")
+        }
+    }
+
+    /// The first of the 2¹²⁸ words whose share is at least `index / limit`.
+    fn first_word(index: u64, limit: u64) -> u128 {
+        let (index, limit) = (u128::from(index), u128::from(limit));
+        let (quotient, rest) = (u128::MAX / limit, u128::MAX % limit);
+        (quotient.wrapping_mul(index)).wrapping_add((index * (rest + 1)).div_ceil(limit))
+    }
+
+    /// The least and the greatest word with a share from `from / limit` to `to / limit`.
+    fn ends(from: u64, to: u64, limit: u64) -> [u128; 2] {
+        [
+            first_word(from, limit),
+            first_word(to, limit).wrapping_sub(1),
+        ]
+    }
+
+    fn places(k: u16) -> NonZero<u16> {
+        NonZero::new(k).unwrap()
+    }
+
+    /// 12!, which the number of any line divides.
+    const WHOLE: u64 = 479_001_600;
+
+    /// The exact law of the kept outcome, in parts of `k`·[`WHOLE`], from the words that the code
+    /// draws. Words between two ends that do the same do the same.
+    fn law(k: u16, lines: &[u32], outcomes: u32) -> Vec<u64> {
+        let [law, same] = [0, 1].map(|end| law_of_ends(k, lines, outcomes, end));
+        assert_eq!(law, same, "{k} {lines:?}");
+        law
+    }
+
+    fn law_of_ends(k: u16, lines: &[u32], outcomes: u32, end: usize) -> Vec<u64> {
+        let mut law = vec![0; outcomes as usize];
+        let late = lines.len().saturating_sub(k.into());
+        let early = (lines.len() - late) as u64;
+        // A late line is kept with probability 1/i; an early line's word does not matter.
+        for kept in 0..1u32 << late {
+            let is_kept = |line: u64| kept >> (line - early - 1) & 1 == 1;
+            let late_lines = || early + 1..=lines.len() as u64;
+            let weight = late_lines().fold(WHOLE, |weight, line| {
+                let share = if is_kept(line) { 1 } else { line - 1 };
+                assert!((weight * share).is_multiple_of(line));
+                weight * share / line
+            });
+            for place in 0..u64::from(k) {
+                let late_words = late_lines().map(|line| {
+                    let kept = is_kept(line);
+                    ends(u64::from(!kept), if kept { 1 } else { line }, line)[end]
+                });
+                let script = iter::once(ends(place, place + 1, k.into())[end])
+                    .chain(iter::repeat_n(ends(0, 1, 1)[end], early as usize))
+                    .chain(late_words)
+                    .collect();
+                let mut rng = Words { script, halves: 0 };
+                let mut draw = Draw::new(places(k), outcomes, &mut rng);
+                for outcome in lines {
+                    draw.add(places(k), *outcome, &mut rng);
+                }
+                assert_eq!(rng.halves, 2 * rng.script.len(), "every line draws once");
+                law[draw.best.best as usize] += weight;
+            }
+        }
+        law
+    }
+
+    #[test]
+    fn every_line_is_kept_equally_often() {
+        for k in 1..=6 {
+            for m in 0..=12 {
+                let lines: Vec<u32> = (0..m).collect();
+                let law = law(k, &lines, m + 1);
+                let whole = u64::from(k) * WHOLE;
+                let (most, nothing) = (
+                    u64::from(m).max(k.into()),
+                    u64::from(k).saturating_sub(m.into()),
+                );
+                assert!(
+                    law[..m as usize].iter().all(|part| *part * most == whole),
+                    "{k} {m}"
+                );
+                assert_eq!(law[m as usize] * most, whole * nothing, "{k} {m}");
+            }
+        }
+    }
+
+    /// All multisets of at most `most` lines with the outcomes 0 and 1; 2 is "nothing known".
+    fn texts(most: u32) -> impl Iterator<Item = [u32; 3]> {
+        (0..=most).flat_map(move |a| {
+            (0..=most - a).flat_map(move |b| (0..=most - a - b).map(move |c| [a, b, c]))
+        })
+    }
+
+    #[test]
+    fn no_text_loses_more_than_the_theorem_says_and_some_lose_as_much() {
+        for micro in [405_465, 1_098_612, 2_995_732] {
+            let mut weights =
+                OneBest::ratio(Epsilon::from_micro(micro).unwrap()).weights(OneBest::RULE);
+            // Shifted, so that products fit; the ratio stays within the promise.
+            let [first, other] = [
+                weights.next().unwrap() >> 24,
+                (weights.next().unwrap() >> 24) + 1,
+            ];
+            for k in 1..=4u16 {
+                let laws: Vec<_> = texts(6)
+                    .map(|text| {
+                        let lines: Vec<u32> = (0..3)
+                            .flat_map(|outcome| {
+                                iter::repeat_n(outcome, text[outcome as usize] as usize)
+                            })
+                            .collect();
+                        let law = law(k, &lines, 3);
+                        let whole: u64 = law.iter().sum();
+                        // The law of the release, times the same normaliser.
+                        let law: Vec<u128> = law
+                            .iter()
+                            .map(|part| {
+                                u128::from(*part) * first + u128::from(whole - part) * other
+                            })
+                            .collect();
+                        (text, law)
+                    })
+                    .collect();
+                let mut attained = vec![false; usize::from(k) + 1];
+                for (a, of_a) in &laws {
+                    for (b, of_b) in &laws {
+                        let common: u32 = a.iter().zip(b).map(|(a, b)| a.min(b)).sum();
+                        let longer = a.iter().sum::<u32>().max(b.iter().sum());
+                        let changed = u128::from((longer - common).min(k.into()));
+                        let k128 = u128::from(k);
+                        for (x, y) in of_a.iter().zip(of_b) {
+                            let (loss, bound) = (
+                                x * k128 * other,
+                                y * (k128 * other + changed * (first - other)),
+                            );
+                            assert!(loss <= bound, "{a:?} {b:?} of {k} places");
+                            attained[changed as usize] |= loss == bound;
+                        }
+                    }
+                }
+                assert!(attained.iter().all(|attained| *attained), "{k} places");
+            }
+        }
+    }
+
+    #[test]
+    fn one_sentence_keeps_its_promise_under_the_larger_weights() {
+        for micro in [
+            1,
+            1_000,
+            500_000,
+            1_000_000,
+            3_000_000,
+            10_000_000,
+            1_000_000_000,
+        ] {
+            let epsilon = Epsilon::from_micro(micro).unwrap();
+            for k in [1, 2, 3, 5, 200, u16::MAX] {
+                let weights = |ratio: Ratio| ratio.weights(OneBest::RULE);
+                let first = OneBest::RULE.first_weight();
+                let drawn = weights(drawn_ratio(epsilon, places(k))).nth(1).unwrap();
+                // 1 + k·(e^ε - 1) is at least whole/c, and first/drawn at most that, but not much
+                // less.
+                let c = u128::from(OneBest::ratio(epsilon).constant());
+                let whole = c + u128::from(k) * ((1 << 64) - c);
+                assert!(drawn * whole >= first * c, "{micro} {k}");
+                assert!(drawn <= 2 || (drawn - 2) * whole < first * c, "{micro} {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn promises_of_lines() {
+        let epsilon = |text: &str| text.parse::<Epsilon>().unwrap();
+        for (text, k, lines, expected) in [
+            ("3", 20, 1, 670_021),
+            ("3", 100, 1, 174_672),
+            ("3", 1000, 1, 18_906),
+            ("1", 20, 1, 82_423),
+            ("1", 1000, 1, 1_717),
+            ("3", 20, 20, 3_000_000),
+            ("3", 20, 300, 3_000_000),
+            ("1000", 2, 1, 1_000_000_000),
+        ] {
+            let Micro(found) = line_epsilon(epsilon(text), places(k), lines);
+            assert!(found.abs_diff(expected) <= 1, "{text} {k} {lines}: {found}");
+        }
+        assert_eq!(line_epsilon(epsilon("3"), places(20), 0), Micro(1));
+        for k in [1, 3, 20] {
+            let Micro(all) = all_lines_epsilon(epsilon("1"), places(k));
+            let all = Epsilon::from_micro(all as u32).unwrap();
+            assert!((1_000_000..=1_000_004).contains(&line_epsilon(all, places(k), 1).0));
+        }
+        assert_eq!(
+            all_lines_epsilon(epsilon("1000"), places(2)),
+            LARGEST_EPSILON
+        );
+    }
+}

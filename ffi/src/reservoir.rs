@@ -1,0 +1,209 @@
+//! One line of a slot.
+
+use core::ffi::c_void;
+use core::num::NonZero;
+
+use undertone_core::release::Mechanism;
+use undertone_core::reservoir::{Reservoir, ReservoirFormatError};
+use undertone_core::unit::Unit;
+
+use crate::document::{self, UndertoneDocument};
+use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
+use crate::interface::*;
+use crate::memory::{
+    Buffer, HandleBusy, HandleMut, HandleRef, In, InOut, Optional, Out, Source, checked, give,
+};
+use crate::status::{Refusal, SENTENCES_STACK, report_private};
+
+type Bytes = [u8; UNDERTONE_RESERVOIR_BYTES];
+
+fn format_refusal(error: ReservoirFormatError) -> Refusal {
+    Refusal(match error {
+        ReservoirFormatError::OtherPack => UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
+        _ => UNDERTONE_STATUS_RESERVOIR_DAMAGED,
+    })
+}
+
+/// A public number of places, slots or appointments.
+pub(crate) fn schedule(number: u32) -> Result<NonZero<u16>, Refusal> {
+    let number = u16::try_from(number).ok().and_then(NonZero::new);
+    number.ok_or(Refusal(UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE))
+}
+
+/// Makes an empty reservoir. A reservoir sees the lines of a slot one after another and keeps the
+/// outcome of one that is drawn without looking at any. It never keeps text.
+///
+/// A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
+/// release is about, such as a week. With `UNDERTONE_MECHANISM_DRAWN` the lines are the sentences
+/// of one text, and the slot is that text.
+///
+/// `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
+/// is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
+/// lines that most devices see in a slot. Line i is kept with probability 1/k if i <= k, and
+/// otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, releases
+/// "nothing known" with probability 1 - m/k. `entropy`: called once with `context`, for 32 bytes.
+/// `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The app
+/// stores them after each call, with its own means. **They are as private as the lines.** If they
+/// are lost, begin with a new reservoir, which costs no privacy.
+///
+/// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_NO_SCORES`,
+/// `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_init(
+    document: *mut UndertoneDocument,
+    slot: u64,
+    place_count: u32,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out_reservoir: *mut u8,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let (document, mut entropy, out) = checked!(
+            unsafe HandleBusy(document),
+            Source(entropy, context),
+            Out(out_reservoir.cast::<Bytes>()),
+        );
+        let places = schedule(place_count)?;
+        let made = document.run(|document| Reservoir::new(document, slot, places, &mut entropy));
+        out.write(made.map_err(document::refusal)?.to_bytes());
+        Ok(())
+    })
+}
+
+/// Adds the line that a document holds, all its sentences as one text, and removes them from the
+/// document. The work is the same for every line, whether it is kept or not.
+///
+/// `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `document`: of the same pack
+/// as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither.
+///
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+/// `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then remains in the document and does not count.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_push(
+    reservoir: *mut u8,
+    document: *mut UndertoneDocument,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let (bytes, document, mut entropy) = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleBusy(document),
+            Source(entropy, context),
+        );
+        let stored = Reservoir::from_bytes(&bytes.read(), document.get());
+        let mut reservoir = stored.map_err(format_refusal)?;
+        let added = document.run(|document| reservoir.add(document, &mut entropy));
+        added.map_err(document::refusal)?;
+        bytes.write(reservoir.to_bytes());
+        Ok(())
+    })
+}
+
+/// Checks stored bytes of a reservoir and reads its slot, for an app that starts again. After a
+/// slot that has ended, release the reservoir, and pay for it in the window of its slot.
+///
+/// `reservoir`: `len` bytes. `document`: names the pack. `out_slot`: NULL, or receives the number
+/// of the slot. `out_place_count`: NULL, or receives the number of places.
+///
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_read(
+    reservoir: *const u8,
+    len: usize,
+    document: *const UndertoneDocument,
+    out_slot: *mut u64,
+    out_place_count: *mut u32,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let (bytes, document, slot, places) = checked!(
+            unsafe In(reservoir, len),
+            HandleRef(document),
+            Optional(out_slot),
+            Optional(out_place_count),
+        );
+        let reservoir = Reservoir::from_bytes(bytes, document).map_err(format_refusal)?;
+        give(slot, reservoir.slot());
+        give(places, reservoir.places().get().into());
+        Ok(())
+    })
+}
+
+/// Releases the kept outcome and wipes the reservoir. The app also wipes what it stored.
+///
+/// Guarantee: let k be the number of places. By `UNDERTONE_MECHANISM_WHOLE_TEXT` and
+/// `UNDERTONE_MECHANISM_PROJECTIVE`, replacing all lines of the slot changes the probability of any
+/// release by at most a factor of e^epsilon; exchanging, adding or removing any j <= k lines, by at
+/// most a factor of 1 + j * (e^epsilon - 1) / k. By `UNDERTONE_MECHANISM_DRAWN`, exchanging, adding
+/// or removing one line changes it by at most a factor of e^epsilon, and replacing all lines, by at
+/// most a factor of 1 + k * (e^epsilon - 1). There is no delta.
+///
+/// Leaks: that there is a release, its time, pack, mechanism, epsilon and, by
+/// `UNDERTONE_MECHANISM_DRAWN`, k, all of which must be chosen without looking at a line. Release
+/// even if nothing was typed. The work is always the same.
+///
+/// `reservoir`, `document`: as for `undertone_reservoir_push`; the sentences of the document do not
+/// matter. `mechanism`: a `UNDERTONE_MECHANISM_` number. `grant`: for `UNDERTONE_UNIT_SENTENCE` by
+/// `UNDERTONE_MECHANISM_DRAWN`, otherwise for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and
+/// what a failure spends, are as for `undertone_document_release`. Unless the status is
+/// `UNDERTONE_STATUS_OK`, the reservoir is unchanged.
+///
+/// Statuses: `UNDERTONE_STATUS_UNKNOWN_MECHANISM`, `UNDERTONE_STATUS_RESERVOIR_DAMAGED`,
+/// `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
+/// `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_release(
+    reservoir: *mut u8,
+    document: *const UndertoneDocument,
+    mechanism: i32,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let (bytes, document, grant, mut entropy, out) = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleRef(document),
+            HandleMut(grant),
+            Source(entropy, context),
+            Buffer(out, out_capacity, out_written),
+        );
+        let mechanism = u8::try_from(mechanism)
+            .ok()
+            .and_then(Mechanism::from_number);
+        let release = match mechanism {
+            Some(Mechanism::WholeText) => Reservoir::release_whole_text,
+            Some(Mechanism::Projective) => Reservoir::release_projective,
+            Some(Mechanism::Drawn) => Reservoir::release_drawn,
+            _ => return Err(Refusal(UNDERTONE_STATUS_UNKNOWN_MECHANISM)),
+        };
+        let unit = mechanism.map_or(Unit::WholeText, Mechanism::unit);
+        let stored = Reservoir::from_bytes(&bytes.read(), document).map_err(format_refusal)?;
+        let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
+        let grant = grant::spend(grant, |grant| grant::for_unit(unit, grant))?;
+        let released = release(stored, grant, &mut entropy).map_err(document::refusal)?;
+        out.write(released.to_bytes().into_iter());
+        bytes.write([0; UNDERTONE_RESERVOIR_BYTES]);
+        Ok(())
+    })
+}

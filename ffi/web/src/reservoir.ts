@@ -1,0 +1,108 @@
+import { MECHANISM_DRAWN, MECHANISM_PROJECTIVE, MECHANISM_WHOLE_TEXT, RELEASE_BYTES, RESERVOIR_BYTES } from "./numbers.js";
+import { expect, natural, numberOf, withCopy } from "./arguments.js";
+import { call, out, u64, written } from "./calls.js";
+import { Document, Release } from "./document.js";
+import { Grant } from "./grant.js";
+import { type Region, withBytes } from "./memory.js";
+import { source } from "./module.js";
+
+/**
+ * How a line of a slot is released. Epsilon protects all lines of the slot together, or with
+ * "drawn" each line, such as a sentence of a text, for which the grant is for the unit "sentence".
+ */
+export type LineMechanism = "whole-text" | "projective" | "drawn";
+
+const MECHANISMS: Record<LineMechanism, number> = {
+    "whole-text": MECHANISM_WHOLE_TEXT,
+    projective: MECHANISM_PROJECTIVE,
+    drawn: MECHANISM_DRAWN,
+};
+
+/**
+ * The outcome of one line of a slot, which is drawn without looking at any. It holds no text.
+ *
+ * A line is what one document holds; a slot is the stretch of time that one release is about. Store
+ * `bytes` after each line: they are as private as the lines. If they are lost, begin with a new
+ * reservoir, which costs no privacy.
+ */
+export class Reservoir {
+    #bytes: Uint8Array;
+    /** The number of the slot. */
+    readonly slot: bigint;
+
+    private constructor(bytes: Uint8Array, slot: bigint) {
+        this.#bytes = bytes;
+        this.slot = slot;
+    }
+
+    /**
+     * An empty reservoir for documents like this one.
+     *
+     * @param slot a public number, which is stored
+     * @param places a public number below the number of lines that most devices see in a slot, from
+     *     1 to 65535
+     */
+    static begin(document: Document, slot: number | bigint, places: number): Reservoir {
+        const [like, number] = [expect(document, Document, "document").address, BigInt.asUintN(64, BigInt(slot))];
+        const k = natural(places, "the number of places");
+        return withBytes(RESERVOIR_BYTES, (region) => {
+            call("undertone_reservoir_init", like, number, k, ...source(), region.address);
+            return new Reservoir(region.bytes.slice(), number);
+        });
+    }
+
+    /**
+     * Reads what was stored.
+     *
+     * @throws UndertoneError if it is damaged, or of another pack
+     */
+    static read(bytes: Uint8Array, document: Document): Reservoir {
+        const like = expect(document, Document, "document").address;
+        return withCopy(bytes, (start, length) => {
+            call("undertone_reservoir_read", start, length, like, out(), 0);
+            return new Reservoir(Uint8Array.from(bytes), u64());
+        });
+    }
+
+    /** What to store: 64 bytes. */
+    get bytes(): Uint8Array {
+        return this.#bytes.slice();
+    }
+
+    /**
+     * Adds the line in a document, all its sentences as one text, and forgets them.
+     *
+     * @throws UndertoneError if the document has another pack; the sentences are still there then
+     */
+    push(document: Document): void {
+        const from = expect(document, Document, "document").address;
+        this.#change((region) => call("undertone_reservoir_push", region.address, from, ...source()));
+    }
+
+    /**
+     * Releases the kept outcome, and wipes the reservoir. Release even if nothing was typed, and
+     * wipe what was stored.
+     *
+     * @throws UndertoneError if the grant was spent or is for another unit; the reservoir is
+     *     unchanged then
+     */
+    release(document: Document, grant: Grant, mechanism: LineMechanism = "whole-text"): Release {
+        const [like, permission] = [expect(document, Document, "document").address, expect(grant, Grant, "grant").address];
+        const by = numberOf(MECHANISMS, mechanism, "the mechanism");
+        const drawn = this.#change((region) =>
+            written(1, RELEASE_BYTES, (memory, room, count) =>
+                call("undertone_reservoir_release", region.address, like, by, permission, ...source(), memory, room, count),
+            ),
+        );
+        return new Release(drawn);
+    }
+
+    #change<T>(use: (region: Region) => T): T {
+        return withBytes(RESERVOIR_BYTES, (region) => {
+            region.bytes.set(this.#bytes);
+            const result = use(region);
+            this.#bytes.set(region.bytes);
+            return result;
+        });
+    }
+}

@@ -1,0 +1,339 @@
+//! One line of a slot, end to end: releases, stored states, and a year of appointments.
+
+use std::num::NonZero;
+
+use undertone_core::appointment::Appointment;
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::{Epsilon, Micro};
+use undertone_core::ledger::{Contents, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, Storage};
+use undertone_core::pack::Pack;
+use undertone_core::release::{Mechanism, Outcome, Release};
+use undertone_core::reservoir::{
+    RESERVOIR_BYTES, Reservoir, ReservoirFormatError, all_lines_epsilon,
+};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::unit::Unit;
+use undertone_tests::FixedEntropy;
+use undertone_tests::packs::ScoreParts;
+
+const ENTROPY: [u8; 32] = [7; 32];
+
+fn epsilon(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("in range")
+}
+
+fn grant(unit: Unit) -> Grant {
+    Grant::unrecorded(unit, epsilon(3_000_000))
+}
+
+fn places(k: u16) -> NonZero<u16> {
+    NonZero::new(k).expect("not 0")
+}
+
+/// A pack in which the embedding `[1]` prefers the candidate `best` of five.
+fn pack_of(best: usize) -> Vec<u8> {
+    let mut scores = vec![0; 5];
+    scores[best] = 1;
+    ScoreParts::of_table(&[scores], 1).to_pack()
+}
+
+fn document<'p>(pack: &'p [u8]) -> Document<'p> {
+    Document::new(&Pack::parse(pack).expect("a pack")).expect("scores")
+}
+
+fn new(document: &Document<'_>, k: u16) -> Reservoir {
+    Reservoir::new(document, 9, places(k), &mut FixedEntropy::new(&ENTROPY)).expect("entropy")
+}
+
+/// With one place, a single line is always kept, so the release is that of its document, byte for
+/// byte.
+#[test]
+fn the_release_of_a_kept_line_is_that_of_its_document() {
+    type Drawn = Result<Release, DocumentError>;
+    type FromDocument = fn(&mut Document<'_>, Grant, &mut FixedEntropy<'_>) -> Drawn;
+    type FromReservoir = fn(Reservoir, Grant, &mut FixedEntropy<'_>) -> Drawn;
+    let ways: [(FromDocument, FromReservoir); 2] = [
+        (
+            |d, g, e| d.release_whole_text(g, e),
+            |r, g, e| r.release_whole_text(g, e),
+        ),
+        (
+            |d, g, e| d.release_projective(g, e),
+            |r, g, e| r.release_projective(g, e),
+        ),
+    ];
+    for (best, known) in (0..5).flat_map(|best| [(best, true), (best, false)]) {
+        let pack = pack_of(best);
+        for (from_document, from_reservoir) in ways {
+            for key in 1..=50 {
+                let [mut line, mut kept] = [(); 2].map(|()| {
+                    let mut document = document(&pack);
+                    if known {
+                        document.push(&[1.0]).expect("room");
+                    }
+                    document
+                });
+                let mut reservoir = new(&kept, 1);
+                let added = reservoir.add(&mut kept, &mut FixedEntropy::new(&[3; 32]));
+                assert_eq!((added, kept.sentence_count()), (Ok(()), 0));
+                let entropy = [key; 32];
+                let expected = from_document(
+                    &mut line,
+                    grant(Unit::WholeText),
+                    &mut FixedEntropy::new(&entropy),
+                );
+                let found = from_reservoir(
+                    reservoir,
+                    grant(Unit::WholeText),
+                    &mut FixedEntropy::new(&entropy),
+                );
+                assert!(expected.is_ok());
+                assert_eq!(found, expected, "{best} {known} {key}");
+            }
+        }
+    }
+}
+
+/// A drawn sentence is released as by the whole-text rule at E' = 1 + k·(e^ε − 1), and the release
+/// states k and ε.
+#[test]
+fn a_drawn_sentence_is_released_with_the_larger_epsilon() {
+    for (k, known) in [1, 3, 200]
+        .into_iter()
+        .flat_map(|k| [(k, true), (k, false)])
+    {
+        let pack = pack_of(1);
+        let mut line = document(&pack);
+        let mut reservoir = new(&line, k);
+        for key in 1..=200 {
+            if known {
+                line.push(&[1.0]).expect("room");
+            }
+            let added = reservoir.add(&mut line, &mut FixedEntropy::new(&[key; 32]));
+            assert_eq!(added, Ok(()));
+        }
+        let stored = reservoir.to_bytes();
+        let filled = || Reservoir::from_bytes(&stored, &line).expect("intact");
+        let Micro(all) = all_lines_epsilon(epsilon(1_000_000), places(k));
+        let mut numbers = [0; 6];
+        for key in 1..=200 {
+            let entropy = [key; 32];
+            let one = Grant::unrecorded(Unit::Sentence, epsilon(1_000_000));
+            let drawn = filled()
+                .release_drawn(one, &mut FixedEntropy::new(&entropy))
+                .expect("entropy");
+            let whole = Grant::unrecorded(Unit::WholeText, epsilon(all as u32));
+            let expected = filled()
+                .release_whole_text(whole, &mut FixedEntropy::new(&entropy))
+                .expect("entropy");
+            assert_eq!(drawn.number(), expected.number(), "{k} {known} {key}");
+            assert_eq!(drawn.epsilon(), epsilon(1_000_000));
+            assert_eq!(
+                (drawn.mechanism(), drawn.places()),
+                (Mechanism::Drawn, Some(places(k)))
+            );
+            assert_eq!(
+                drawn.outcome(5) == Some(Outcome::NothingKnown),
+                drawn.number() == 5
+            );
+            assert_eq!(Release::from_bytes(&drawn.to_bytes()), Ok(drawn));
+            numbers[drawn.number() as usize] += 1;
+        }
+        let most = numbers.iter().max();
+        assert_eq!(
+            most,
+            Some(&numbers[if known { 1 } else { 5 }]),
+            "{k} {numbers:?}"
+        );
+    }
+}
+
+#[test]
+fn refusals_keep_the_line_and_depend_on_no_line() {
+    let (pack, other) = (pack_of(0), pack_of(1));
+    let mut line = document(&pack);
+    line.push(&[1.0]).expect("room");
+    let mut reservoir = new(&line, 3);
+    let before = reservoir.to_bytes();
+    let failed = reservoir.add(&mut line, &mut FixedEntropy::new(&[]));
+    assert_eq!(failed, Err(DocumentError::Entropy));
+    let failed = reservoir.add(&mut document(&other), &mut FixedEntropy::new(&ENTROPY));
+    assert_eq!(failed, Err(DocumentError::OtherPack));
+    assert_eq!((line.sentence_count(), reservoir.to_bytes()), (1, before));
+    for unit in [Unit::Sentence, Unit::Word, Unit::Vector] {
+        let refused =
+            new(&line, 3).release_whole_text(grant(unit), &mut FixedEntropy::new(&ENTROPY));
+        assert!(matches!(refused, Err(DocumentError::Unit(_))), "{unit}");
+    }
+    for unit in [Unit::WholeText, Unit::Word, Unit::Vector] {
+        let refused = new(&line, 3).release_drawn(grant(unit), &mut FixedEntropy::new(&ENTROPY));
+        assert!(matches!(refused, Err(DocumentError::Unit(_))), "{unit}");
+    }
+    let failed =
+        new(&line, 3).release_projective(grant(Unit::WholeText), &mut FixedEntropy::new(&[0; 32]));
+    assert_eq!(failed, Err(DocumentError::Entropy));
+    let failed = Reservoir::new(&line, 0, places(1), &mut FixedEntropy::new(&[])).map(|_| ());
+    assert_eq!(failed, Err(DocumentError::Entropy));
+}
+
+/// A device that stores and reads the state after every line draws as one that never stops.
+#[test]
+fn a_stored_state_goes_on_as_if_nothing_had_happened() {
+    let packs = pack_of(2);
+    for k in [1, 2, 5, 100] {
+        let mut line = document(&packs);
+        let (mut running, mut stored) = (new(&line, k), new(&line, k).to_bytes());
+        for number in 0..40u8 {
+            let key = [number + 1; 32];
+            for stored_turn in [false, true] {
+                if number % 3 == 0 {
+                    line.push(&[1.0]).expect("room");
+                }
+                let mut entropy = FixedEntropy::new(&key);
+                if stored_turn {
+                    let mut read = Reservoir::from_bytes(&stored, &line).expect("intact");
+                    read.add(&mut line, &mut entropy).expect("entropy");
+                    stored = read.to_bytes();
+                } else {
+                    running.add(&mut line, &mut entropy).expect("entropy");
+                }
+                assert_eq!(entropy.left(), 0);
+            }
+            assert_eq!(running.to_bytes(), stored);
+        }
+        let read = Reservoir::from_bytes(&stored, &line).expect("intact");
+        assert_eq!((read.slot(), read.places()), (9, places(k)));
+    }
+}
+
+#[test]
+fn damaged_states_are_refused() {
+    let pack = pack_of(2);
+    let line = document(&pack);
+    let bytes = new(&line, 4).to_bytes();
+    let read = |bytes: &[u8]| Reservoir::from_bytes(bytes, &line).map(|_| ()).err();
+    assert_eq!(read(&bytes), None);
+    for bit in 0..8 * RESERVOIR_BYTES {
+        let mut bytes = bytes;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let expected = match bit / 8 {
+            0..6 => ReservoirFormatError::NotAReservoir,
+            6 => ReservoirFormatError::Version { found: bytes[6] },
+            _ => ReservoirFormatError::Damaged,
+        };
+        assert_eq!(read(&bytes), Some(expected), "bit {bit}");
+    }
+    for found in (0..RESERVOIR_BYTES).chain([RESERVOIR_BYTES + 1]) {
+        let long = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(
+            read(&long[..found]),
+            Some(ReservoirFormatError::Length { found })
+        );
+    }
+    let other = pack_of(3);
+    let refused = Reservoir::from_bytes(&bytes, &document(&other)).map(|_| ());
+    assert_eq!(refused, Err(ReservoirFormatError::OtherPack));
+}
+
+struct Memory([u8; LEDGER_BYTES]);
+
+impl Storage for Memory {
+    type Error = std::convert::Infallible;
+
+    fn read(&mut self, image: &mut [u8]) -> Result<usize, Self::Error> {
+        image[..LEDGER_BYTES].copy_from_slice(&self.0);
+        Ok(LEDGER_BYTES)
+    }
+
+    fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Self::Error> {
+        self.0[offset..offset + RECORD_BYTES].copy_from_slice(record);
+        Ok(())
+    }
+}
+
+/// Devices that are often off release as often as appointed, at or after each appointment, and
+/// never more often, in every year.
+#[test]
+fn a_device_releases_as_often_as_appointed() {
+    const WEEKS: u16 = 52;
+    let one = epsilon(1_000_000);
+    for device in 0..200u64 {
+        let count = [1, 1, 2, 5, 52][device as usize % 5];
+        let mut entropy = device.to_le_bytes();
+        entropy[7] = 1;
+        let budget = u64::from(count) * 1_000_000;
+        let mut storage = Memory(
+            Ledger::create(Unit::WholeText, budget, &mut FixedEntropy::new(&entropy))
+                .expect("made"),
+        );
+        let mut running = PublicRng::new(device);
+        for year in [2026, 2027] {
+            let appointment = |image: &Memory| -> Appointment {
+                let contents = Contents::read(&image.0, None).expect("a ledger");
+                contents.appointment(year, places(WEEKS), count)
+            };
+            let appointed: Vec<u16> = appointment(&storage).slots().collect();
+            let mut released = Vec::new();
+            // Some weeks more than once, others not at all; the last week always.
+            for week in (0..WEEKS)
+                .flat_map(|week| [week, week])
+                .chain([WEEKS - 1; 60])
+            {
+                if week < WEEKS - 1 && running.next_u64().is_multiple_of(3) {
+                    continue;
+                }
+                let contents = Contents::read(&storage.0, None).expect("a ledger");
+                let due = contents.is_due(&appointment(&storage), year, week, one);
+                if due.expect("not from the future") {
+                    let entropy = running.next_u64().to_le_bytes();
+                    let mut ledger = Ledger::open(
+                        Unit::WholeText,
+                        &storage.0,
+                        &mut FixedEntropy::new(&entropy),
+                    )
+                    .expect("a ledger");
+                    let spent = ledger.spend(one, year, &mut storage);
+                    let _grant = spent.expect("budget left");
+                    released.push(week);
+                }
+            }
+            assert_eq!(appointed.len(), usize::from(count));
+            assert_eq!(released.len(), appointed.len());
+            for (week, appointed) in released.iter().zip(&appointed) {
+                assert!(
+                    week >= appointed,
+                    "device {device}: {week} before {appointed}"
+                );
+            }
+        }
+    }
+}
+
+/// Why no mechanism memoises: with a permanent noisy answer for each of two values, some two
+/// reports are possible for somebody whose value changes and impossible for somebody whose value
+/// stays. With a fresh draw for each report no two reports are.
+#[test]
+fn permanent_answers_tell_change_from_constancy() {
+    // Probabilities in quarters: the answer is the value in 3 of 4 cases.
+    let answer = |value: usize, answer: usize| if value == answer { 3 } else { 1 };
+    let year = |values: [usize; 2], reports: [usize; 2], permanent: bool| -> u32 {
+        if permanent && values[0] == values[1] {
+            return if reports[0] == reports[1] {
+                4 * answer(values[0], reports[0])
+            } else {
+                0
+            };
+        }
+        answer(values[0], reports[0]) * answer(values[1], reports[1])
+    };
+    let reports = [[0, 0], [0, 1], [1, 0], [1, 1]];
+    let infinite = |permanent| {
+        let of = |reports| [[0, 0], [0, 1]].map(|values| year(values, reports, permanent));
+        reports
+            .iter()
+            .filter(|reports| of(**reports).contains(&0))
+            .count()
+    };
+    assert_eq!((infinite(true), infinite(false)), (2, 0));
+}
