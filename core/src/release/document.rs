@@ -4,6 +4,7 @@ use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
 
+use super::answer::ANSWER;
 use crate::epsilon::Epsilon;
 use crate::projective::{Geometry, Order};
 use crate::select::Rule;
@@ -227,7 +228,7 @@ pub(super) struct Header {
     pub(super) mechanism: u8,
     pub(super) rule: u8,
     /// The order of the geometry of a point; zero for other mechanisms.
-    order: U16,
+    pub(super) order: U16,
     epsilon: U32,
     /// The outcome of a document; for words and vectors, the number of items that follow.
     pub(super) number: U32,
@@ -258,7 +259,7 @@ impl Header {
     }
 
     /// The header of `bytes`, its ε, and the bytes that follow. Does not validate mechanism, rule,
-    /// number, nor the order of [`Mechanism::Projective`].
+    /// number, nor the order of a geometry.
     pub(super) fn read(bytes: &[u8]) -> Result<(&Self, Epsilon, &[u8]), ReleaseFormatError> {
         let (header, rest) =
             Self::ref_from_prefix(bytes).map_err(|_| ReleaseFormatError::Length {
@@ -274,7 +275,7 @@ impl Header {
             });
         }
         let order = header.order.get();
-        if order != 0 && header.mechanism != Mechanism::Projective as u8 {
+        if order != 0 && ![Mechanism::Projective as u8, ANSWER].contains(&header.mechanism) {
             return Err(ReleaseFormatError::field("reserved field", order));
         }
         let micro = header.epsilon.get();
