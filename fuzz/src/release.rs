@@ -2,7 +2,9 @@
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Noise, Sensitivity};
-use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
+use undertone_core::release::{
+    AnswerRelease, BagRelease, Release, ReleaseFormatError, VectorRelease,
+};
 use undertone_core::select::Rule;
 use undertone_core::words::WordMechanism;
 
@@ -17,7 +19,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 9, 1, 4, 5, 8] {
+    for mechanism in [mechanism % 11, 1, 4, 5, 8, 10] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
@@ -92,6 +94,24 @@ fn read(bytes: &[u8]) {
             micro: release.epsilon().micro(),
             number: release.number(),
             pack_id: release.pack_id(),
+        }
+    });
+    assert_eq!(found, expected, "{bytes:?}");
+
+    let release = told(AnswerRelease::from_bytes(bytes), bytes);
+    let expected = head.filter(|head| {
+        let fields = (head.mechanism, head.rule, bytes.len());
+        fields == (10, 2, 24) && (head.order == 1 || is_order(head.order))
+    });
+    let found = release.map(|release| {
+        assert_eq!(release.to_bytes(), *bytes);
+        Head {
+            mechanism: 10,
+            rule: 2,
+            order: release.order().number(),
+            micro: release.epsilon().micro(),
+            number: u32::from(release.question()) << 24 | release.point(),
+            pack_id: release.form_id(),
         }
     });
     assert_eq!(found, expected, "{bytes:?}");
@@ -175,7 +195,8 @@ fn head(bytes: &[u8]) -> Option<Head> {
     let bytes = bytes.get(..24)?;
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let whole = bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || bytes[4] == 8);
+    let whole =
+        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8 | 10));
     let micro = number(8);
     (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
         mechanism: bytes[4],
