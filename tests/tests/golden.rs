@@ -65,7 +65,10 @@ fn release(
 fn answers_match_the_reference() {
     let form = Form::parse(include_bytes!("../golden/golden.form")).expect("the golden form");
     let name = form.attribute_name(2).expect("an attribute");
-    assert_eq!((name, form.category_names(2).last()), ("häufig?", Some("nein")));
+    assert_eq!(
+        (name, form.category_names(2).last()),
+        ("häufig?", Some("nein"))
+    );
     let mut questions = std::collections::BTreeSet::new();
     for block in include_str!("../golden/answers.txt").split("\n\n").skip(1) {
         let field = |name: &str| {
@@ -82,7 +85,11 @@ fn answers_match_the_reference() {
         let grant = Grant::unrecorded(Unit::WholeText, epsilon);
         let release = form.release(&answers, grant, &mut FixedEntropy::new(&entropy));
         let release = release.expect("answers");
-        assert_eq!(release.to_bytes().to_vec(), golden::from_hex(field("release")), "{block}");
+        assert_eq!(
+            release.to_bytes().to_vec(),
+            golden::from_hex(field("release")),
+            "{block}"
+        );
         assert!(form.read(&release).is_some());
         questions.insert(release.question());
     }
