@@ -47,10 +47,13 @@ use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::ledger::{Grant, WrongUnit};
 use crate::projective::{Geometry, Order};
-use crate::release::AnswerRelease;
+use crate::release::{DrawnBy, Release};
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::unit::Unit;
 use format::{AttributeEntry, Header, PairEntry};
+
+/// The bits of the number in a release that hold the point; every geometry has fewer than 2²⁴ points.
+const POINT_BITS: u32 = 24;
 
 /// An answer that is no category of any attribute.
 pub const NO_ANSWER: u32 = u32::MAX;
@@ -85,6 +88,8 @@ pub struct Question {
 /// A release in the terms of its form: [`Form::read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Answer {
+    /// The index of the question among [`Form::questions`].
+    pub index: u8,
     /// The question that was drawn.
     pub question: Question,
     /// The geometry of its outcomes.
@@ -219,18 +224,24 @@ impl<'a> Form<'a> {
 
     /// The question, geometry and point of a release. `None` for a release of another form, and for
     /// a question or a point that no release of this form holds: such a release is forged.
-    pub fn read(&self, release: &AnswerRelease) -> Option<Answer> {
-        let question = self.questions().nth(release.question.into())?;
-        let geometry = match release.order {
-            Order::SINGLETONS => Geometry::singletons(question.outcomes),
-            order => Geometry::new(order.number(), question.outcomes),
+    pub fn read(&self, release: &Release) -> Option<Answer> {
+        let DrawnBy::Answer(order) = release.drawn_by else {
+            return None;
+        };
+        let index = (release.number >> POINT_BITS) as u8;
+        let question = self.questions().nth(index.into())?;
+        let geometry = if order == Order::SINGLETONS {
+            Geometry::singletons(question.outcomes)
+        } else {
+            Geometry::new(order.number(), question.outcomes)
         }?;
         let answer = Answer {
+            index,
             question,
             geometry,
-            point: release.point,
+            point: release.number & ((1 << POINT_BITS) - 1),
         };
-        (release.form_id == self.id() && release.point < geometry.points()).then_some(answer)
+        (release.pack_id == self.id() && answer.point < geometry.points()).then_some(answer)
     }
 
     /// Releases an answer to one question, which is drawn.
@@ -261,12 +272,52 @@ impl<'a> Form<'a> {
         answers: &[u32],
         grant: Grant,
         entropy: &mut E,
-    ) -> Result<AnswerRelease, AnswersError> {
+    ) -> Result<Release, AnswersError> {
+        let find = |index, epsilon| self.best_geometry(index, epsilon);
+        self.release_with(find, answers, grant, entropy)
+    }
+
+    /// As [`release`](Form::release), by geometries that were computed before: for devices and
+    /// servers that make many releases with one ε.
+    ///
+    /// # Shapes
+    /// `geometries`: [`Geometry::best_for_answer`] for each of [`questions`](Form::questions).
+    ///
+    /// # Errors
+    /// As [`release`](Form::release), and [`AnswersError::Outcomes`] if the drawn question has no
+    /// geometry, or one with too few outcomes.
+    ///
+    /// # Cost
+    /// As [`release`](Form::release), without the search for a geometry.
+    pub fn release_by<E: Entropy + ?Sized>(
+        &self,
+        geometries: &[Geometry],
+        answers: &[u32],
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, AnswersError> {
+        let find = |index: u8, _| geometries.get(usize::from(index)).copied();
+        self.release_with(find, answers, grant, entropy)
+    }
+
+    fn release_with<E: Entropy + ?Sized>(
+        &self,
+        find: impl FnOnce(u8, Epsilon) -> Option<Geometry>,
+        answers: &[u32],
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, AnswersError> {
         let epsilon = grant.spend(Unit::WholeText).map_err(AnswersError::Unit)?;
         self.check_length(answers)?;
         let mut stream =
             ReleaseStream::open(Backend::best(), entropy).map_err(|_| AnswersError::Entropy)?;
-        self.draw(answers, epsilon, &mut stream)
+        self.draw(find, answers, epsilon, &mut stream)
+    }
+
+    /// The geometry of a question.
+    pub(crate) fn best_geometry(&self, index: u8, epsilon: Epsilon) -> Option<Geometry> {
+        let question = self.questions().nth(index.into())?;
+        Geometry::best_for_answer(question.outcomes, epsilon)
     }
 
     /// Checks the number of answers, which is public, so that nobody spends a budget on a refusal.
@@ -282,26 +333,28 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Draws a question, then a point for its outcome.
+    /// Draws a question, then a point for its outcome by the geometry that `find` returns.
     pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
+        find: impl FnOnce(u8, Epsilon) -> Option<Geometry>,
         answers: &[u32],
         epsilon: Epsilon,
         rng: &mut R,
-    ) -> Result<AnswerRelease, AnswersError> {
+    ) -> Result<Release, AnswersError> {
         self.check_length(answers)?;
         let drawn = self.draw_question(rng);
         let (index, question) = drawn.ok_or(AnswersError::Outcomes { found: 0 })?;
-        let outcome = self.outcome(question, answers);
+        // The promise is for outcomes of the geometry.
         let found = question.outcomes;
-        let geometry =
-            Geometry::best_for_answer(found, epsilon).ok_or(AnswersError::Outcomes { found })?;
-        Ok(AnswerRelease {
-            order: geometry.into(),
-            question: index,
-            point: geometry.draw(outcome, epsilon, rng),
+        let geometry = find(index, epsilon)
+            .filter(|geometry| geometry.outcomes() >= found)
+            .ok_or(AnswersError::Outcomes { found })?;
+        let point = geometry.draw(self.outcome(question, answers), epsilon, rng);
+        Ok(Release {
+            drawn_by: DrawnBy::Answer(geometry.into()),
+            number: u32::from(index) << POINT_BITS | point,
             epsilon,
-            form_id: self.id(),
+            pack_id: self.id(),
         })
     }
 
@@ -543,8 +596,8 @@ pub enum AnswersError {
     /// The entropy source failed or returned nothing but zeroes.
     #[error("the entropy source failed or returned nothing but zeroes")]
     Entropy,
-    /// A question with another number of outcomes; never with a parsed form.
-    #[error("a question has {found} outcomes, allowed are 2..=65537")]
+    /// No geometry for a question of so many outcomes; only by [`Form::release_by`].
+    #[error("no geometry was given for a question of {found} outcomes, or one with fewer")]
     Outcomes {
         /// The number of outcomes.
         found: u32,

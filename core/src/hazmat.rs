@@ -44,7 +44,7 @@ use crate::form::{AnswersError, Form};
 use crate::kernels::Backend;
 use crate::laplace::{Floats, Laplace, LaplaceError};
 use crate::projective::Geometry;
-use crate::release::AnswerRelease;
+use crate::release::Release;
 use crate::rng::{Entropy, ReleaseStream};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
@@ -124,8 +124,9 @@ pub fn draw_answer<R: Rng + ?Sized>(
     answers: &[u32],
     epsilon: Epsilon,
     rng: &mut R,
-) -> Result<AnswerRelease, AnswersError> {
-    form.draw(answers, epsilon, rng)
+) -> Result<Release, AnswersError> {
+    let find = |index, epsilon| form.best_geometry(index, epsilon);
+    form.draw(find, answers, epsilon, rng)
 }
 
 /// Makes the document use this backend. All backends give the same release in different times.

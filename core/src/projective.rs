@@ -164,6 +164,15 @@ impl Order {
         exists.then_some(Self(number))
     }
 
+    /// The order with this number, if some geometry of an answer has it.
+    pub fn of_answer(number: u16) -> Option<Self> {
+        if number == Self::SINGLETONS.0 {
+            Some(Self::SINGLETONS)
+        } else {
+            Self::from_number(number)
+        }
+    }
+
     /// The number in releases.
     pub const fn number(self) -> u16 {
         self.0

@@ -177,7 +177,14 @@ statuses! {
     UNDERTONE_STATUS_LEDGER_WRONG_UNIT = 97:
         "the ledger is for another unit; every unit has a ledger of its own";
     UNDERTONE_STATUS_LEDGER_SET_BACK = 98:
-        "the ledger was set back or exchanged;
+        "the ledger was set back or exchanged; recreate it with this window spent";
+    UNDERTONE_STATUS_LEDGER_NOT_RAISED = 99:
+        "the platform's counter did not rise as asked, so nothing is granted; does another \
+         program use it?";
+    UNDERTONE_STATUS_LEDGER_STORAGE_FAILED = 100:
+        "the storage of the ledger failed, so nothing is granted; the epsilon may stay spent";
+    UNDERTONE_STATUS_LEDGER_IN_USE = 101:
+        "the ledger is in use, here or in another program; only one at a time can spend";
 
     UNDERTONE_STATUS_NOT_A_FORM = 112:
         "not a form: the first six bytes are not \"UTFORM\"; is it the right file?";
@@ -188,14 +195,7 @@ statuses! {
     UNDERTONE_STATUS_FORM_MALFORMED = 115:
         "the form breaks the rules of its format; build it again";
     UNDERTONE_STATUS_WRONG_ANSWER_COUNT = 116:
-        "the form has another number of attributes; give one answer for each"; recreate it with this window spent";
-    UNDERTONE_STATUS_LEDGER_NOT_RAISED = 99:
-        "the platform's counter did not rise as asked, so nothing is granted; does another \
-         program use it?";
-    UNDERTONE_STATUS_LEDGER_STORAGE_FAILED = 100:
-        "the storage of the ledger failed, so nothing is granted; the epsilon may stay spent";
-    UNDERTONE_STATUS_LEDGER_IN_USE = 101:
-        "the ledger is in use, here or in another program; only one at a time can spend";
+        "the form has another number of attributes; give one answer for each";
 
     UNDERTONE_STATUS_INTERNAL = 127:
         "a bug in undertone; please report it with the call that returned it";

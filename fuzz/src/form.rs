@@ -3,7 +3,7 @@
 use undertone_core::epsilon::Epsilon;
 use undertone_core::form::{Form, NO_ANSWER, digest, format::Header};
 use undertone_core::hazmat;
-use undertone_core::release::AnswerRelease;
+use undertone_core::release::Release;
 use undertone_core::rng::PublicRng;
 use zerocopy::FromBytes;
 
@@ -47,6 +47,6 @@ fn used(bytes: &[u8]) {
         let release = hazmat::draw_answer(&form, &answers, epsilon, &mut rng).expect("answers");
         let read = form.read(&release).expect("a release of the form");
         assert!(read.point < read.geometry.points() && read.question.weight > 0);
-        assert_eq!(AnswerRelease::from_bytes(&release.to_bytes()), Ok(release));
+        assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
     }
 }

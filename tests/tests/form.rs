@@ -11,7 +11,7 @@ use undertone_core::form::{AnswersError, Form, FormError, NO_ANSWER, Question};
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::projective::{Geometry, Order, Shape};
-use undertone_core::release::{AnswerRelease, Release, ReleaseFormatError};
+use undertone_core::release::Release;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::unit::Unit;
@@ -118,11 +118,11 @@ fn law(
                         "{answers:?}: {low:?} and {high:?} from one interval"
                     ));
                 }
-                let release = low.0.get(..24).map(AnswerRelease::from_bytes);
-                let read = release.and_then(|release| form.read(&release.ok()?).zip(release.ok()));
+                let release = low.0.get(..24).map(Release::from_bytes);
+                let read = release.and_then(|release| form.read(&release.ok()?));
                 let of = outcome(&question, sizes, answers);
-                let right = read.is_some_and(|(answer, release)| {
-                    release.question() == index
+                let right = read.is_some_and(|answer| {
+                    answer.index == index
                         && answer.question == question
                         && answer.geometry == geometry
                         && geometry.contains(of, answer.point) == inside
@@ -401,34 +401,60 @@ fn releases_are_read_back_and_forged_ones_refused() {
         let release = form.release(&[1, 7], grant, &mut entropy).expect("answers");
         assert_eq!(entropy.left(), 0);
         let bytes = release.to_bytes();
-        assert_eq!(AnswerRelease::from_bytes(&bytes), Ok(release));
+        assert_eq!(Release::from_bytes(&bytes), Ok(release));
         let answer = form.read(&release).expect("a release of the form");
-        assert_eq!(Order::from(answer.geometry), release.order());
-        assert_eq!(answer.point, release.point());
-        // A document's release has another mechanism.
-        assert!(matches!(
-            Release::from_bytes(&bytes),
-            Err(ReleaseFormatError::Field {
-                name: "mechanism",
-                ..
-            })
-        ));
+        assert_eq!(Some(Order::from(answer.geometry)), release.order());
+        assert_eq!(
+            u32::from(answer.index) << 24 | answer.point,
+            release.number()
+        );
+        assert_eq!(release.outcome(4), None);
         for (at, value) in [(15, 2), (12, 0xff), (16, bytes[16] ^ 1)] {
             let mut forged = bytes;
             forged[at] = value;
             if at == 12 {
                 forged[13..15].fill(0xff);
             }
-            let forged = AnswerRelease::from_bytes(&forged).expect("well formed");
+            let forged = Release::from_bytes(&forged).expect("well formed");
             assert_eq!(form.read(&forged), None, "{at}");
         }
-        for (at, value) in [(0, 0), (3, 2), (4, 8), (4, 9), (5, 1), (6, 9), (11, 0xff)] {
+        for (at, value) in [(0, 0), (3, 2), (4, 7), (5, 1), (6, 9), (11, 0xff)] {
             let mut bad = bytes;
             bad[at] = value;
             bad[7] = if at == 6 { 0 } else { bad[7] };
-            assert!(AnswerRelease::from_bytes(&bad).is_err(), "{at}");
+            assert!(Release::from_bytes(&bad).is_err(), "{at}");
         }
-        assert!(AnswerRelease::from_bytes(&bytes[..23]).is_err());
+        assert!(Release::from_bytes(&bytes[..23]).is_err());
+    }
+}
+
+#[test]
+fn releases_by_given_geometries_are_the_same() {
+    let bytes = FormParts::of_sizes(&[4, 2600, 2], &[1, 3, 1], &[(0, 2, 2)]).to_form();
+    let form = Form::parse(&bytes).expect("a form");
+    let epsilon = epsilon(4_000_000);
+    let best = |question: Question| Geometry::best_for_answer(question.outcomes, epsilon);
+    let geometries: Vec<Geometry> = form.questions().filter_map(best).collect();
+    let grant = || Grant::unrecorded(Unit::WholeText, epsilon);
+    for key in 1..40u8 {
+        let key = [key; 32];
+        let by = |geometries: &[Geometry]| {
+            form.release_by(
+                geometries,
+                &[1, 7, 2],
+                grant(),
+                &mut FixedEntropy::new(&key),
+            )
+        };
+        let release = form.release(&[1, 7, 2], grant(), &mut FixedEntropy::new(&key));
+        assert_eq!(by(&geometries), release);
+        // The promise is for outcomes of a geometry.
+        let few = geometries
+            .iter()
+            .map(|own| Geometry::singletons(own.outcomes().min(2)));
+        let few: Vec<Geometry> = few.flatten().collect();
+        assert!(matches!(by(&few), Err(AnswersError::Outcomes { .. })));
+        assert!(matches!(by(&[]), Err(AnswersError::Outcomes { .. })));
     }
 }
 

@@ -1,21 +1,20 @@
-//! The release of a document, which is the header that every release starts with.
+//! The release of a document or an answer, which is the header that every release starts with.
 
 use thiserror::Error;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
 
-use super::answer::ANSWER;
 use crate::epsilon::Epsilon;
 use crate::projective::{Geometry, Order};
 use crate::select::Rule;
 use crate::unit::Unit;
 use crate::whole_text::OneBest;
 
-/// A private release of a document: the number that was drawn, and the public facts needed to
-/// read it.
+/// A private release of a document or an answer: the number that was drawn, and the public facts
+/// needed to read it.
 ///
-/// Only [`Document`](crate::document::Document) makes one from private data;
-/// [`Release::from_bytes`] reads one that was made elsewhere.
+/// Only [`Document`](crate::document::Document) and [`Form`](crate::form::Form) make one from
+/// private data; [`Release::from_bytes`] reads one that was made elsewhere.
 ///
 /// # Shapes
 /// The byte form has [`Release::BYTES`] bytes, numbers little-endian:
@@ -24,12 +23,12 @@ use crate::whole_text::OneBest;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 and 8) |
-/// | 6 | 2 | the order of the geometry for 8, else zero |
+/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry, 10 = answer |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7, 8 and 10) |
+/// | 6 | 2 | the order of the geometry for 8 and 10, else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate, for 7 one more than the last for "nothing known"; point for 8 |
-/// | 16 | 8 | identifier of the pack |
+/// | 12 | 4 | index of the candidate, for 7 one more than the last for "nothing known"; point for 8; 2²⁴ times the question, plus the point, for 10 |
+/// | 16 | 8 | identifier of the pack, or of the form for 10 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
     pub(crate) drawn_by: DrawnBy,
@@ -50,9 +49,11 @@ pub enum DrawnBy {
     WholeText,
     /// [`Mechanism::Projective`], by the geometry of this order.
     Projective(Order),
+    /// [`Mechanism::Answer`], by the geometry of this order.
+    Answer(Order),
 }
 
-/// The mechanism of a document's release. The numbers are those of the byte form.
+/// The mechanism of a release of a document or an answer. The numbers are those of the byte form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mechanism {
@@ -64,6 +65,8 @@ pub enum Mechanism {
     WholeText = 7,
     /// A point that the best outcome prefers, see [`projective`](crate::projective).
     Projective = 8,
+    /// A point for an answer to one question of a form, see [`form`](mod@crate::form).
+    Answer = 10,
 }
 
 /// The meaning of the number that a release holds.
@@ -91,6 +94,7 @@ impl Mechanism {
             2 => Some(Self::Scores),
             7 => Some(Self::WholeText),
             8 => Some(Self::Projective),
+            10 => Some(Self::Answer),
             _ => None,
         }
     }
@@ -99,7 +103,7 @@ impl Mechanism {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Depth | Self::Scores => Unit::Sentence,
-            Self::WholeText | Self::Projective => Unit::WholeText,
+            Self::WholeText | Self::Projective | Self::Answer => Unit::WholeText,
         }
     }
 }
@@ -109,7 +113,8 @@ impl Release {
     pub const BYTES: usize = Header::BYTES;
 
     /// The outcome, if the pack has `candidate_count` candidates; `None` for a number that no
-    /// release under that pack holds. A release that was read from bytes may be forged.
+    /// release under that pack holds, and for an answer, which [`Form::read`](crate::Form::read)
+    /// reads. A release that was read from bytes may be forged.
     pub fn outcome(&self, candidate_count: u32) -> Option<Outcome> {
         let number = self.number;
         match self.drawn_by {
@@ -119,6 +124,7 @@ impl Release {
                 let point = Outcome::Point { geometry, number };
                 (number < geometry.points()).then_some(point)
             }
+            DrawnBy::Answer(_) => None,
             _ => (number < candidate_count).then_some(Outcome::Candidate(number)),
         }
     }
@@ -140,6 +146,7 @@ impl Release {
             DrawnBy::Scores(_) => Mechanism::Scores,
             DrawnBy::WholeText => Mechanism::WholeText,
             DrawnBy::Projective(_) => Mechanism::Projective,
+            DrawnBy::Answer(_) => Mechanism::Answer,
         }
     }
 
@@ -147,14 +154,14 @@ impl Release {
     pub fn rule(&self) -> Rule {
         match self.drawn_by {
             DrawnBy::Depth(rule) | DrawnBy::Scores(rule) => rule,
-            DrawnBy::WholeText | DrawnBy::Projective(_) => OneBest::RULE,
+            DrawnBy::WholeText | DrawnBy::Projective(_) | DrawnBy::Answer(_) => OneBest::RULE,
         }
     }
 
     /// The order of the geometry, if the release holds a point.
     pub fn order(&self) -> Option<Order> {
         match self.drawn_by {
-            DrawnBy::Projective(order) => Some(order),
+            DrawnBy::Projective(order) | DrawnBy::Answer(order) => Some(order),
             _ => None,
         }
     }
@@ -164,8 +171,8 @@ impl Release {
         self.epsilon
     }
 
-    /// The identifier of the pack whose candidates the number counts:
-    /// [`Pack::id`](crate::pack::Pack::id).
+    /// The identifier of the pack whose candidates the number counts,
+    /// [`Pack::id`](crate::pack::Pack::id), or of the form.
     pub fn pack_id(&self) -> [u8; 8] {
         self.pack_id
     }
@@ -196,15 +203,19 @@ impl Release {
             .ok_or(ReleaseFormatError::field("mechanism", header.mechanism))?;
         let rule = Rule::from_number(header.rule);
         let fixed = rule.filter(|rule| *rule == OneBest::RULE);
+        let order = header.order.get();
+        let refused = ReleaseFormatError::field("order of the geometry", order);
         let drawn_by = match mechanism {
             Mechanism::Depth => rule.map(DrawnBy::Depth),
             Mechanism::Scores => rule.map(DrawnBy::Scores),
             Mechanism::WholeText => fixed.map(|_| DrawnBy::WholeText),
             Mechanism::Projective => {
-                let order = header.order.get();
-                let order = Order::from_number(order)
-                    .ok_or(ReleaseFormatError::field("order of the geometry", order))?;
+                let order = Order::from_number(order).ok_or(refused)?;
                 fixed.map(|_| DrawnBy::Projective(order))
+            }
+            Mechanism::Answer => {
+                let order = Order::of_answer(order).ok_or(refused)?;
+                fixed.map(|_| DrawnBy::Answer(order))
             }
         };
         Ok(Self {
@@ -228,7 +239,7 @@ pub(super) struct Header {
     pub(super) mechanism: u8,
     pub(super) rule: u8,
     /// The order of the geometry of a point; zero for other mechanisms.
-    pub(super) order: U16,
+    order: U16,
     epsilon: U32,
     /// The outcome of a document; for words and vectors, the number of items that follow.
     pub(super) number: U32,
@@ -275,7 +286,8 @@ impl Header {
             });
         }
         let order = header.order.get();
-        if order != 0 && ![Mechanism::Projective as u8, ANSWER].contains(&header.mechanism) {
+        let points = [Mechanism::Projective as u8, Mechanism::Answer as u8];
+        if order != 0 && !points.contains(&header.mechanism) {
             return Err(ReleaseFormatError::field("reserved field", order));
         }
         let micro = header.epsilon.get();
