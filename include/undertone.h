@@ -88,20 +88,22 @@
  * better rule can split a text itself and push one sentence after another. core/src/sentences.rs
  * has the rule in full.
  *
- * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
+ * The bytes of a release of a document or an answer, numbers little-endian. undertone_release_read
+ * reads those of a document:
  *
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
  *     4   1   mechanism: 1 sentence release by depth; 2 sentence release by scores; 7 whole-text
- *             release; 8 projective whole-text release
+ *             release; 8 projective whole-text release; 10 answer to a form
  *     5   1   rule, a UNDERTONE_RULE_ number
- *     6   2   order of the projective geometry; 0 unless the mechanism is 8
+ *     6   2   order of the geometry; 0 unless the mechanism is 8 or 10
  *     8   4   epsilon in micro-units
- *     12  4   number of the candidate, or of a point of the geometry if the mechanism is 8
- *     16  8   identifier of the pack (undertone_pack_id)
+ *     12  4   number of the candidate, or of a point of the geometry if the mechanism is 8; 2^24
+ *             times the index of the question, plus the point, if it is 10
+ *     16  8   identifier of the pack (undertone_pack_id), or of the form
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
- * of vectors and words, of packs and of ledgers.
+ * of vectors and words, of packs, forms and ledgers.
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
  * misbehave. If such a program meets a newer library:
@@ -330,6 +332,21 @@
 /** The ledger is in use, here or in another program; only one at a time can spend. */
 #define UNDERTONE_STATUS_LEDGER_IN_USE 101
 
+/** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
+#define UNDERTONE_STATUS_NOT_A_FORM 112
+
+/** This library cannot read the version of the form; update the older of the two. */
+#define UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION 113
+
+/** The length or the digest of the form does not match its bytes; copy the file again. */
+#define UNDERTONE_STATUS_FORM_DAMAGED 114
+
+/** The form breaks the rules of its format; build it again. */
+#define UNDERTONE_STATUS_FORM_MALFORMED 115
+
+/** The form has another number of attributes; give one answer for each. */
+#define UNDERTONE_STATUS_WRONG_ANSWER_COUNT 116
+
 /** A bug in undertone; please report it with the call that returned it. */
 #define UNDERTONE_STATUS_INTERNAL 127
 
@@ -454,7 +471,7 @@
 #define UNDERTONE_MAX_RELEASED_WORDS 256
 
 /**
- * The length of a release of a document; the top of this header has its layout.
+ * The length of a release of a document or an answer; the top of this header has its layout.
  */
 #define UNDERTONE_RELEASE_BYTES 24
 
@@ -502,6 +519,11 @@
  * Enough bytes for an `undertone_pack` on every target.
  */
 #define UNDERTONE_PACK_HANDLE_SIZE 640
+
+/**
+ * Enough bytes for an `undertone_form` on every target.
+ */
+#define UNDERTONE_FORM_HANDLE_SIZE 192
 
 /**
  * Enough bytes for an `undertone_grant` on every target.

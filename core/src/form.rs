@@ -46,14 +46,14 @@ use zerocopy::{FromBytes, Immutable, Unaligned};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::ledger::{Grant, WrongUnit};
-use crate::projective::{Geometry, Order};
+use crate::projective::Geometry;
 use crate::release::{DrawnBy, Release};
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::unit::Unit;
 use format::{AttributeEntry, Header, PairEntry};
 
 /// The bits of the number in a release that hold the point; every geometry has fewer than 2²⁴ points.
-const POINT_BITS: u32 = 24;
+pub const POINT_BITS: u32 = 24;
 
 /// An answer that is no category of any attribute.
 pub const NO_ANSWER: u32 = u32::MAX;
@@ -230,11 +230,7 @@ impl<'a> Form<'a> {
         };
         let index = (release.number >> POINT_BITS) as u8;
         let question = self.questions().nth(index.into())?;
-        let geometry = if order == Order::SINGLETONS {
-            Geometry::singletons(question.outcomes)
-        } else {
-            Geometry::new(order.number(), question.outcomes)
-        }?;
+        let geometry = Geometry::of_answer(order.number(), question.outcomes)?;
         let answer = Answer {
             index,
             question,

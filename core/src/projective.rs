@@ -221,6 +221,16 @@ impl Geometry {
         Some(better.map_or(hyperplanes.into(), |(_, progressions)| progressions.into()))
     }
 
+    /// The geometry of an answer with this order: as [`new`](Geometry::new), or
+    /// [`singletons`](Geometry::singletons) for order 1.
+    pub fn of_answer(order: u16, outcomes: u32) -> Option<Self> {
+        if order == Order::SINGLETONS.0 {
+            Self::singletons(outcomes)
+        } else {
+            Self::new(order, outcomes)
+        }
+    }
+
     /// Randomised response: each outcome is a point and prefers itself. `None` for fewer than 2
     /// outcomes, or 2²⁴ and more.
     pub fn singletons(outcomes: u32) -> Option<Self> {

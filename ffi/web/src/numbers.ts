@@ -65,6 +65,11 @@ export const STATUS = {
     LEDGER_NOT_RAISED: 99,
     LEDGER_STORAGE_FAILED: 100,
     LEDGER_IN_USE: 101,
+    NOT_A_FORM: 112,
+    FORM_UNSUPPORTED_VERSION: 113,
+    FORM_DAMAGED: 114,
+    FORM_MALFORMED: 115,
+    WRONG_ANSWER_COUNT: 116,
     INTERNAL: 127,
 } as const;
 export const UNIT_SENTENCE = 1;
@@ -99,6 +104,7 @@ export const LEDGER_IMAGE_BYTES = 128;
 export const LEDGER_RECORD_BYTES = 64;
 export const HANDLE_ALIGNMENT = 16;
 export const PACK_HANDLE_SIZE = 640;
+export const FORM_HANDLE_SIZE = 192;
 export const GRANT_HANDLE_SIZE = 32;
 export const LEDGER_HANDLE_SIZE = 512;
 export const DOCUMENT_HANDLE_SIZE = 26624;

@@ -208,6 +208,21 @@ public final class Status {
     /** The ledger is in use, here or in another program; only one at a time can spend. */
     public static final int LEDGER_IN_USE = 101;
 
+    /** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
+    public static final int NOT_A_FORM = 112;
+
+    /** This library cannot read the version of the form; update the older of the two. */
+    public static final int FORM_UNSUPPORTED_VERSION = 113;
+
+    /** The length or the digest of the form does not match its bytes; copy the file again. */
+    public static final int FORM_DAMAGED = 114;
+
+    /** The form breaks the rules of its format; build it again. */
+    public static final int FORM_MALFORMED = 115;
+
+    /** The form has another number of attributes; give one answer for each. */
+    public static final int WRONG_ANSWER_COUNT = 116;
+
     /** A bug in undertone; please report it with the call that returned it. */
     public static final int INTERNAL = 127;
 
