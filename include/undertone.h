@@ -578,6 +578,12 @@ typedef struct undertone_bag undertone_bag;
 typedef struct undertone_document undertone_document;
 
 /**
+ * A form: a public file of questions whose answers the app has. The handle points into the bytes
+ * of the file.
+ */
+typedef struct undertone_form undertone_form;
+
+/**
  * Permission to spend an epsilon once; every release takes one. A later grant may reuse its
  * memory.
  */
@@ -1301,6 +1307,59 @@ int32_t undertone_document_release_projective(undertone_document *document,
                                               uint8_t *out,
                                               size_t out_capacity,
                                               size_t *out_written);
+
+/**
+ * Returns the bytes of memory that a form needs.
+ */
+size_t undertone_form_handle_size(void);
+
+/**
+ * Checks a form and makes a handle for it. One form may be used by many threads at once.
+ *
+ * `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
+ * must stay unchanged as long as the form is used.
+ *
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NOT_A_FORM`,
+ * `UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_FORM_DAMAGED`,
+ * `UNDERTONE_STATUS_FORM_MALFORMED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_init(void *memory,
+                            size_t memory_len,
+                            const uint8_t *bytes,
+                            size_t len,
+                            undertone_form **out_form);
+
+/**
+ * Releases an answer to one question of the form, which is drawn without looking at any answer.
+ *
+ * Guarantee: any two lists of answers give every release with probabilities within a factor of
+ * e^epsilon of each other. So a release costs epsilon for all answers of the form together. The
+ * unit of the grant is `UNDERTONE_UNIT_WHOLE_TEXT`.
+ *
+ * Leaks: that there is a release, its time, form and epsilon, which must be chosen without looking
+ * at an answer. The time of the call depends on the question that was drawn, which the release
+ * states, and on no answer.
+ *
+ * `answers`: one number for each of the `count` attributes, the index of a category. Any other
+ * number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
+ * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives
+ * the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+ *
+ * Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant
+ * remains. `UNDERTONE_STATUS_ENTROPY_FAILED`; then the grant is spent and nothing was released.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_release(const undertone_form *form,
+                               const uint32_t *answers,
+                               size_t count,
+                               undertone_grant *grant,
+                               undertone_entropy_fn entropy,
+                               void *context,
+                               uint8_t *out,
+                               size_t out_capacity,
+                               size_t *out_written);
 
 /**
  * Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this

@@ -54,7 +54,7 @@ fn release(
     unsafe {
         let made = undertone_grant_init_unrecorded(start, len, unit, micro, &raw mut grant);
         assert_eq!(made, OK);
-        let mut call = |room: usize| {
+        let call = |room: usize| {
             let (mut out, mut written) = ([0; UNDERTONE_RELEASE_BYTES], 0);
             let context = if entropy.len() == 32 {
                 entropy.as_ptr().cast_mut().cast()

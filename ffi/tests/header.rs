@@ -13,7 +13,7 @@ const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 const WIDTH: usize = 100;
 
 /// In the order of the header.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "interface.rs",
     "version.rs",
     "status.rs",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 12] = [
     "grant.rs",
     "ledger.rs",
     "document.rs",
+    "form.rs",
     "sentences.rs",
     "release.rs",
     "vector.rs",
