@@ -97,7 +97,8 @@
  * better rule can split a text itself and push one sentence after another. core/src/sentences.rs
  * has the rule in full.
  *
- * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
+ * The bytes of a release of a document or an answer, numbers little-endian. undertone_release_read
+ * reads those of a document:
  *
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
@@ -110,7 +111,7 @@
  *     16  8   identifier of the pack (undertone_pack_id)
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
- * of vectors and words, of packs and of ledgers.
+ * of vectors and words, of packs, forms and ledgers.
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
  * misbehave. If such a program meets a newer library:
@@ -494,7 +495,7 @@
 #define UNDERTONE_MAX_RELEASED_WORDS 256
 
 /**
- * The length of a release of a document; the top of this header has its layout.
+ * The length of a release of a document or an answer; the top of this header has its layout.
  */
 #define UNDERTONE_RELEASE_BYTES 24
 
@@ -549,6 +550,11 @@
 #define UNDERTONE_PACK_HANDLE_SIZE 640
 
 /**
+ * Enough bytes for an `undertone_form` on every target.
+ */
+#define UNDERTONE_FORM_HANDLE_SIZE 192
+
+/**
  * Enough bytes for an `undertone_grant` on every target.
  */
 #define UNDERTONE_GRANT_HANDLE_SIZE 32
@@ -599,6 +605,12 @@ typedef struct undertone_bag undertone_bag;
  * again. It holds counts (pack by depth) or sums of scores (pack by scores), and never a sentence.
  */
 typedef struct undertone_document undertone_document;
+
+/**
+ * A form: a public file of questions whose answers the app has. The handle points into the bytes
+ * of the file.
+ */
+typedef struct undertone_form undertone_form;
 
 /**
  * Permission to spend an epsilon once; every release takes one. A later grant may reuse its

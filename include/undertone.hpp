@@ -35,6 +35,7 @@
 #include "undertone/document.hpp"
 #include "undertone/entropy.hpp"
 #include "undertone/epsilon.hpp"
+#include "undertone/form.hpp"
 #include "undertone/grant.hpp"
 #include "undertone/handle.hpp"
 #include "undertone/ledger.hpp"

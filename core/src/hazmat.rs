@@ -40,9 +40,11 @@ use rand_core::Rng;
 
 use crate::document::{Document, DocumentError};
 use crate::epsilon::Epsilon;
+use crate::form::{AnswersError, Form};
 use crate::kernels::Backend;
 use crate::laplace::{Floats, Laplace, LaplaceError};
 use crate::projective::Geometry;
+use crate::release::Release;
 use crate::rng::{Entropy, ReleaseStream};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
@@ -108,6 +110,23 @@ pub fn draw_point<R: Rng + ?Sized>(
     rng: &mut R,
 ) -> u32 {
     geometry.draw(outcome, epsilon, rng)
+}
+
+/// Draws a question and a point for private answers, as [`Form::release`] does.
+///
+/// # Leaks
+/// As [`Form::release`]. A draw takes six words.
+///
+/// # Errors
+/// [`AnswersError::Length`].
+pub fn draw_answer<R: Rng + ?Sized>(
+    form: &Form<'_>,
+    answers: &[u32],
+    epsilon: Epsilon,
+    rng: &mut R,
+) -> Result<Release, AnswersError> {
+    let find = |index, epsilon| form.best_geometry(index, epsilon);
+    form.draw(find, answers, epsilon, rng)
 }
 
 /// Makes the document use this backend. All backends give the same release in different times.

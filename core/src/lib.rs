@@ -37,7 +37,8 @@
 //!    premises and its leaks.
 //! 3. A [`Ledger`] is the privacy budget: each release takes a [`Grant`] of it.
 //!
-//! Single words have [`words::Bag`], vectors have [`vector::VectorMechanism`]. Auditors find
+//! Answers that the app already has, such as an emoji or a ticked box, have a [`Form`]. Single
+//! words have [`words::Bag`], vectors have [`vector::VectorMechanism`]. Auditors find
 //! levels, and draws with randomness as an argument, in [`hazmat`].
 //!
 //! # How a release is private
@@ -83,6 +84,8 @@ pub mod epsilon;
 pub mod features;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 mod fixed;
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
+pub mod form;
 pub mod hazmat;
 #[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 mod integers;
@@ -120,6 +123,7 @@ pub mod words;
 
 pub use document::Document;
 pub use epsilon::Epsilon;
+pub use form::Form;
 pub use ledger::{Grant, Ledger};
 pub use pack::Pack;
 pub use release::Release;

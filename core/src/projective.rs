@@ -10,7 +10,9 @@
 //! A [`Geometry`] defines the points and the sets. There are two kinds, because neither fits every
 //! number of candidates: hyperplanes, here, and the arithmetic progressions of
 //! [`progressions`](mod@crate::progressions). The law and its proof hold for both: there are K
-//! points, sets have c points, and any two sets share c₂.
+//! points, sets have c points, and any two sets share c₂. They also hold for a third kind, which
+//! only answers to a [`form`](mod@crate::form) use: each outcome is a point and prefers itself, so
+//! K is the number of outcomes, c = 1 and c₂ = 0. This is randomised response.
 //!
 //! # Hyperplanes
 //! Let q be a prime and t ≥ 2. The points are the lines through the origin of F_q^t,
@@ -117,6 +119,8 @@ pub struct Geometry(Sets);
 enum Sets {
     Hyperplanes(Hyperplanes),
     Progressions(Progressions),
+    /// As many points as outcomes, each its own set.
+    Singletons(u32),
 }
 
 /// The kind of the sets of a [`Geometry`], with its parameters.
@@ -137,19 +141,36 @@ pub enum Shape {
         /// k, the number of terms.
         terms: u16,
     },
+    /// Each outcome is a point and prefers itself: randomised response.
+    Singletons {
+        /// The number of outcomes.
+        outcomes: u32,
+    },
 }
 
 /// The order of a [`Geometry`], as releases hold it: a prime q for hyperplanes, 2k for
-/// [`progressions`](mod@crate::progressions) of k terms.
+/// [`progressions`](mod@crate::progressions) of k terms, 1 for singletons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order(u16);
 
 impl Order {
-    /// The order with this number, if some geometry has it.
+    /// The order of [`Geometry::singletons`].
+    pub const SINGLETONS: Self = Self(1);
+
+    /// The order with this number, if some geometry of a document's release has it.
     pub fn from_number(number: u16) -> Option<Self> {
         let even = number.is_multiple_of(2);
         let exists = is_prime(number) || even && Progressions::are_terms(number / 2);
         exists.then_some(Self(number))
+    }
+
+    /// The order with this number, if some geometry of an answer has it.
+    pub fn of_answer(number: u16) -> Option<Self> {
+        if number == Self::SINGLETONS.0 {
+            Some(Self::SINGLETONS)
+        } else {
+            Self::from_number(number)
+        }
     }
 
     /// The number in releases.
@@ -200,6 +221,37 @@ impl Geometry {
         Some(better.map_or(hyperplanes.into(), |(_, progressions)| progressions.into()))
     }
 
+    /// The geometry of an answer with this order: as [`new`](Geometry::new), or
+    /// [`singletons`](Geometry::singletons) for order 1.
+    pub fn of_answer(order: u16, outcomes: u32) -> Option<Self> {
+        if order == Order::SINGLETONS.0 {
+            Self::singletons(outcomes)
+        } else {
+            Self::new(order, outcomes)
+        }
+    }
+
+    /// Randomised response: each outcome is a point and prefers itself. `None` for fewer than 2
+    /// outcomes, or 2²⁴ and more.
+    pub fn singletons(outcomes: u32) -> Option<Self> {
+        let fits = outcomes >= 2 && u64::from(outcomes) < POINTS;
+        fits.then_some(Self(Sets::Singletons(outcomes)))
+    }
+
+    /// The geometry of an answer with this ε: [`singletons`](Geometry::singletons), or the
+    /// [`best`](Geometry::best) of the other kinds if its [`variance`](Geometry::variance) is less.
+    /// `None` as for [`singletons`](Geometry::singletons).
+    ///
+    /// # Cost
+    /// As [`best`](Geometry::best).
+    pub fn best_for_answer(outcomes: u32, epsilon: Epsilon) -> Option<Self> {
+        let singletons = Self::singletons(outcomes)?;
+        let limit = singletons.variance(outcomes, epsilon);
+        let better = Self::best(outcomes, epsilon)
+            .filter(|geometry| geometry.variance(outcomes, epsilon) < limit);
+        Some(better.unwrap_or(singletons))
+    }
+
     /// The kind of the sets, with its parameters.
     pub fn shape(&self) -> Shape {
         match self.0 {
@@ -211,6 +263,7 @@ impl Geometry {
                 modulus: progressions.modulus(),
                 terms: progressions.terms(),
             },
+            Sets::Singletons(outcomes) => Shape::Singletons { outcomes },
         }
     }
 
@@ -219,6 +272,7 @@ impl Geometry {
         match self.shape() {
             Shape::Hyperplanes { order, .. } => order,
             Shape::Progressions { terms, .. } => 2 * terms,
+            Shape::Singletons { .. } => Order::SINGLETONS.number(),
         }
     }
 
@@ -227,6 +281,7 @@ impl Geometry {
         match self.0 {
             Sets::Hyperplanes(planes) => planes.points,
             Sets::Progressions(progressions) => progressions.points(),
+            Sets::Singletons(outcomes) => outcomes,
         }
     }
 
@@ -235,6 +290,7 @@ impl Geometry {
         match self.0 {
             Sets::Hyperplanes(planes) => planes.preferred(),
             Sets::Progressions(progressions) => progressions.preferred(),
+            Sets::Singletons(_) => 1,
         }
     }
 
@@ -243,6 +299,7 @@ impl Geometry {
         match self.0 {
             Sets::Hyperplanes(planes) => planes.shared(),
             Sets::Progressions(progressions) => progressions.shared(),
+            Sets::Singletons(_) => 0,
         }
     }
 
@@ -251,6 +308,7 @@ impl Geometry {
         match self.shape() {
             Shape::Hyperplanes { .. } => self.preferred(),
             Shape::Progressions { terms, .. } => terms.into(),
+            Shape::Singletons { .. } => 1,
         }
     }
 
@@ -287,6 +345,7 @@ impl Geometry {
         match self.0 {
             Sets::Hyperplanes(planes) => planes.contains(outcome, point),
             Sets::Progressions(progressions) => progressions.contains(outcome, point),
+            Sets::Singletons(outcomes) => outcome == point && point < outcomes,
         }
     }
 
@@ -303,6 +362,7 @@ impl Geometry {
             // Outcome v prefers point w if and only if outcome w prefers point v.
             Sets::Hyperplanes(planes) => planes.point(point, Choice::from(1), place),
             Sets::Progressions(progressions) => progressions.term(point, place),
+            Sets::Singletons(_) => point,
         })
     }
 
@@ -311,6 +371,7 @@ impl Geometry {
         match self.shape() {
             Shape::Hyperplanes { .. } => self.points(),
             Shape::Progressions { modulus, .. } => modulus.into(),
+            Shape::Singletons { outcomes } => outcomes,
         }
     }
 
@@ -335,6 +396,11 @@ impl Geometry {
         match &self.0 {
             Sets::Hyperplanes(planes) => planes.point(outcome, inside, index),
             Sets::Progressions(progressions) => progressions.point(outcome, inside, index),
+            Sets::Singletons(_) => {
+                // The index counts the other points.
+                let other = index + u32::from((!outcome.ct_gt(&index)).unwrap_u8());
+                u32::conditional_select(&other, &outcome, inside)
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ pub enum Unit {
     /// One sentence, by any other: [`Document::release`](crate::Document::release).
     Sentence = 1,
     /// A text, by any other: [`Document::release_whole_text`](crate::Document::release_whole_text)
-    /// and [`Document::release_projective`](crate::Document::release_projective).
+    /// and [`Document::release_projective`](crate::Document::release_projective). Or all answers of
+    /// a form, by any others: [`Form::release`](crate::Form::release).
     WholeText = 2,
     /// A bag of words, by one at a word mover's distance W, for about e^(ε·W):
     /// [`Bag::release`](crate::words::Bag::release).

@@ -195,6 +195,16 @@ statuses! {
         "not an intact reservoir of this version; begin with a new one, which costs no privacy";
     UNDERTONE_STATUS_RESERVOIR_OTHER_PACK = 113:
         "the reservoir was filled with another pack; begin with a new one, which costs no privacy";
+    UNDERTONE_STATUS_NOT_A_FORM = 114:
+        "not a form: the first six bytes are not \"UTFORM\"; is it the right file?";
+    UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION = 115:
+        "this library cannot read the version of the form; update the older of the two";
+    UNDERTONE_STATUS_FORM_DAMAGED = 116:
+        "the length or the digest of the form does not match its bytes; copy the file again";
+    UNDERTONE_STATUS_FORM_MALFORMED = 117:
+        "the form breaks the rules of its format; build it again";
+    UNDERTONE_STATUS_WRONG_ANSWER_COUNT = 118:
+        "the form has another number of attributes; give one answer for each";
 
     UNDERTONE_STATUS_INTERNAL = 127:
         "a bug in undertone; please report it with the call that returned it";
@@ -259,7 +269,7 @@ pub const UNDERTONE_MAX_BAG_WORDS: usize = 1024;
 /// The most words in a release of a bag.
 pub const UNDERTONE_MAX_RELEASED_WORDS: u32 = 256;
 
-/// The length of a release of a document; the top of this header has its layout.
+/// The length of a release of a document or an answer; the top of this header has its layout.
 pub const UNDERTONE_RELEASE_BYTES: usize = 24;
 /// The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
 pub const UNDERTONE_MAX_VECTOR_RELEASE_BYTES: usize = 4132;
@@ -282,6 +292,8 @@ pub const UNDERTONE_LEDGER_RECORD_BYTES: usize = 64;
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
 /// Enough bytes for an `undertone_pack` on every target.
 pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 640;
+/// Enough bytes for an `undertone_form` on every target.
+pub const UNDERTONE_FORM_HANDLE_SIZE: usize = 192;
 /// Enough bytes for an `undertone_grant` on every target.
 pub const UNDERTONE_GRANT_HANDLE_SIZE: usize = 32;
 /// Enough bytes for an `undertone_ledger` on every target.

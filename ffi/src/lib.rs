@@ -26,6 +26,7 @@
 
 mod document;
 mod epsilon;
+mod form;
 mod grant;
 mod interface;
 #[cfg(feature = "jni")]
@@ -45,6 +46,7 @@ mod words;
 
 pub use document::*;
 pub use epsilon::*;
+pub use form::*;
 pub use grant::*;
 pub use interface::*;
 pub use ledger::*;

@@ -13,7 +13,7 @@ const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 const WIDTH: usize = 100;
 
 /// In the order of the header.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "interface.rs",
     "version.rs",
     "status.rs",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 13] = [
     "ledger.rs",
     "document.rs",
     "reservoir.rs",
+    "form.rs",
     "sentences.rs",
     "release.rs",
     "vector.rs",

@@ -1,5 +1,6 @@
 //! All tests of this crate that can share a process: linking a program for each file takes longer
 //! than running it. `Cargo.toml` lists the others. One file: `cargo test --test all FILE::`.
 
+mod form;
 mod header;
 mod statuses;

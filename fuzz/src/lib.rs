@@ -25,6 +25,7 @@ mod document;
 mod embedding;
 mod epsilon;
 mod ffi;
+mod form;
 #[cfg(feature = "host")]
 mod host;
 mod ledger;
@@ -46,6 +47,7 @@ pub use document::document_release_is_total;
 pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
 pub use ffi::ffi_any_args;
+pub use form::form_parse_then_use;
 #[cfg(feature = "host")]
 pub use host::*;
 pub use ledger::ledger_image_is_total;
@@ -65,6 +67,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("pack_parse_then_use", pack_parse_then_use),
     ("document_release_is_total", document_release_is_total),
     ("embedding_is_total", embedding_is_total),
+    ("form_parse_then_use", form_parse_then_use),
     ("release_from_bytes_is_total", release_from_bytes_is_total),
     ("epsilon_parse_is_total", epsilon_parse_is_total),
     ("ledger_image_is_total", ledger_image_is_total),

@@ -17,7 +17,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 9, 1, 4, 5, 8] {
+    for mechanism in [mechanism % 11, 1, 4, 5, 8, 10] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
@@ -78,8 +78,16 @@ fn read(bytes: &[u8]) {
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
         // The whole-text rule has only one way of drawing.
-        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7 | 8, 2));
-        bytes.len() == 24 && drawn && (head.mechanism == 8) == is_order(head.order)
+        let drawn = matches!(
+            (head.mechanism, head.rule),
+            (1..=2, 1..=2) | (7 | 8 | 10, 2)
+        );
+        let order = match head.mechanism {
+            8 => is_order(head.order),
+            10 => head.order == 1 || is_order(head.order),
+            _ => head.order == 0,
+        };
+        bytes.len() == 24 && drawn && order
     });
     let found = release.map(|release| {
         assert_eq!(release.to_bytes(), *bytes);
@@ -175,7 +183,8 @@ fn head(bytes: &[u8]) -> Option<Head> {
     let bytes = bytes.get(..24)?;
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let whole = bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || bytes[4] == 8);
+    let whole =
+        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8 | 10));
     let micro = number(8);
     (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
         mechanism: bytes[4],

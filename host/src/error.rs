@@ -420,6 +420,9 @@ pub enum Cause {
     #[error("{0}")]
     Words(WordsError),
 
+    #[error("not a usable form: {problem}")]
+    Form { problem: String },
+
     #[error("cannot use the words of `{}`: {problem}", path.display())]
     WordList { path: PathBuf, problem: String },
 
@@ -683,6 +686,7 @@ impl Error {
             | Cause::PackSize { .. }
             | Cause::LexiconSize { .. }
             | Cause::NoFeatures
+            | Cause::Form { .. }
             | Cause::WordList { .. }
             | Cause::RowsOfList { .. }
             | Cause::Ranking { .. }

@@ -51,6 +51,7 @@ pub mod demo;
 pub mod encoder;
 pub mod error;
 pub mod files;
+pub mod form;
 #[cfg(feature = "models")]
 pub mod lexicon;
 pub mod pack;

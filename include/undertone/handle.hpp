@@ -21,6 +21,7 @@ namespace detail {
 
 /// Wipes a handle before its memory is freed.
 inline void wipe(undertone_pack *) noexcept {}
+inline void wipe(undertone_form *) noexcept {}
 inline void wipe(undertone_grant *) noexcept {}
 inline void wipe(undertone_ledger *) noexcept {}
 inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
@@ -54,7 +55,7 @@ Status call(std::int32_t (*function)(Parameters...), Arguments... arguments) noe
     return Status(code == UNDERTONE_STATUS_NULL_POINTER && missing ? STATUS_MOVED : code);
 }
 
-/// The bytes of a pack, if undertone.hpp keeps them; shared by all objects that point into them.
+/// The bytes of a pack or a form, if undertone.hpp keeps them; shared by all objects that point into them.
 using Owner = std::shared_ptr<const std::vector<std::uint8_t>>;
 
 template <class T>

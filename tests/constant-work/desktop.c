@@ -114,7 +114,8 @@ int main(int argc, char **argv)
         pack_name = name;
         len = fread(bytes, 1, sizeof bytes, file);
         fclose(file);
-        (planted ? planted_paths : pack_paths)(bytes, len);
+        const int is_form = strstr(name, ".form") != NULL;
+        (planted ? planted_paths : is_form ? form_paths : pack_paths)(bytes, len);
     }
     pack_name = "";
     if (!planted) {

@@ -32,7 +32,10 @@ static uint8_t vector_memory[UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE] ALIGNED;
 static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] ALIGNED;
 static uint8_t ledger_memory[UNDERTONE_LEDGER_HANDLE_SIZE] ALIGNED;
 
+static uint8_t form_memory[UNDERTONE_FORM_HANDLE_SIZE] ALIGNED;
+
 static undertone_pack *pack;
+static undertone_form *form;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
@@ -334,6 +337,8 @@ static uint32_t released_quarters(void)
 
 /* --- Paths --- */
 
+static int32_t release_answers(void);
+
 /* The purpose of the next grants; see `warm_up`. */
 static int32_t unit = UNDERTONE_UNIT_SENTENCE;
 
@@ -353,7 +358,7 @@ static void warm_up(int32_t (*call)(void))
 {
     unit = call == release_vector                                      ? UNDERTONE_UNIT_VECTOR
            : call == release_bag                                       ? UNDERTONE_UNIT_WORD
-           : call == release_whole_text || call == release_projective || call == release_line
+           : call == release_whole_text || call == release_projective || call == release_line || call == release_answers
                                                                        ? UNDERTONE_UNIT_WHOLE_TEXT
                                                                        : UNDERTONE_UNIT_SENTENCE;
     new_grant();
@@ -625,6 +630,41 @@ static void ledger_paths(void)
             reserved_micro += reserved_micro == 0;
             count("ledger_reserve", "6 epsilons, 4 ledgers", reserve, nothing);
             count("ledger_grant", "6 epsilons, 4 ledgers", grant_of_ledger, nothing);
+        }
+    }
+    key = 0;
+}
+
+enum { ATTRIBUTES = 3 };
+
+static uint32_t answers[ATTRIBUTES];
+
+static int32_t release_answers(void)
+{
+    return undertone_form_release(form, answers, ATTRIBUTES, grant, not_entropy, NULL, release, sizeof release,
+                                  &written);
+}
+
+/* The question that was drawn: the highest byte of the number. */
+static uint32_t question(void)
+{
+    return release[15];
+}
+
+/* Answers to the golden form, and no answers. */
+__attribute__((unused)) static void form_paths(const uint8_t *bytes, size_t len)
+{
+    static const uint32_t numbers[] = {0, 1, 3, 4, 1000, 2599, 2600, 65536, UINT32_MAX};
+    enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+    must(undertone_form_init(form_memory, sizeof form_memory, bytes, len, &form), "a form");
+    warm_up(release_answers);
+    for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
+        for (uint32_t i = 0; i < NUMBERS * NUMBERS; i++) {
+            answers[0] = numbers[i % NUMBERS];
+            answers[1] = numbers[i / NUMBERS];
+            answers[2] = numbers[(i + 1) % NUMBERS];
+            new_grant();
+            count("release, answers", "any answers", release_answers, question);
         }
     }
     key = 0;

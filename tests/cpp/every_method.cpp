@@ -620,6 +620,23 @@ static void ledger_files(const std::string &folder, const Pack &pack)
 }
 #endif
 
+static void forms(const char *path)
+{
+    const std::vector<std::uint8_t> bytes = bytes_of(path);
+    const auto grant = [] { return take(Grant::unrecorded(Unit::whole_text, Epsilon::from_micro(3000000))); };
+    const Form view = take(Form::view(bytes.data(), bytes.size()));
+    const Form own = take(Form::own(bytes));
+    for (const Form *form : {&view, &own}) {
+        const Release release = take(form->release({1, no_answer, 0}, grant()));
+        const ReleaseContent fields = take(read_release(release));
+        EXPECT(fields.unit == Unit::whole_text && fields.order > 0);
+        EXPECT(why(form->release({1, 2}, grant(), Entropy())) == UNDERTONE_STATUS_WRONG_ANSWER_COUNT);
+    }
+    EXPECT(why(Form::own({})) == UNDERTONE_STATUS_FORM_DAMAGED);
+    EXPECT(why(Form().release({}, grant())) == STATUS_MOVED);
+    moves(take(Form::own(bytes)));
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && std::strcmp(argv[1], "--take") == 0) {
@@ -629,8 +646,8 @@ int main(int argc, char **argv)
         const Result<Pack> failed = Pack::open("/no/doctor.pack");
         return failed->candidate_count() == 0 ? 0 : 1;
     }
-    if (argc != 5) {
-        std::fprintf(stderr, "usage: every_method PACK PROJECTION FEATURES FOLDER\n");
+    if (argc != 6) {
+        std::fprintf(stderr, "usage: every_method PACK PROJECTION FEATURES FORM FOLDER\n");
         return 2;
     }
     statuses();
@@ -640,10 +657,11 @@ int main(int argc, char **argv)
     whole_texts(argv[1], argv[3]);
     vectors(take(Pack::open(argv[1])), argv[2]);
     words(argv[1]);
+    forms(argv[4]);
     sentence_count();
     ledgers();
 #if UNDERTONE_LEDGER_FILE
-    ledger_files(argv[4], take(Pack::open(argv[1])));
+    ledger_files(argv[5], take(Pack::open(argv[1])));
 #endif
     return 0;
 }

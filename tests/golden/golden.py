@@ -20,6 +20,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
     golden-measured.pack                       has a table of quality
+    golden.form          answers.txt           answers to a form
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
@@ -51,6 +52,10 @@ words.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
     size N                  the words drawn
     word HEX                one word, UTF-8 (may be empty); any number of lines
     text HEX                a text that is split into words, UTF-8; any number of lines
+
+answers.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
+
+    answers N ...           one number for each attribute
 
 private-vectors.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
 
@@ -355,23 +360,89 @@ def progression_point(outcome, modulus, terms, inside, index):
     return start * h + step - 1
 
 
-def projective_point(outcome, outcomes, epsilon_micro, words):
-    """The order of the geometry, and the point drawn for an outcome."""
+def best_geometry(outcomes, epsilon_micro):
+    """(variance, order, points, preferred, point of (outcome, inside, index)) of hyperplanes or progressions."""
     variance, order, coordinates = best_hyperplanes(outcomes, epsilon_micro)
     least, terms = best_progressions(outcomes, epsilon_micro)
-    by_progressions = least * 33.0 < variance * 32.0
-    if by_progressions:
+    if least * 33.0 < variance * 32.0:
         modulus = progressions_modulus(outcomes)
-        all_points, preferred = modulus * (modulus // 2), terms * (modulus // 2)
-    else:
-        all_points, preferred = points(order, coordinates), points(order, coordinates - 1)
+        return (least, 2 * terms, modulus * (modulus // 2), terms * (modulus // 2),
+                lambda outcome, inside, index: progression_point(outcome, modulus, terms, inside, index))
+    return (variance, order, points(order, coordinates), points(order, coordinates - 1),
+            lambda outcome, inside, index: hyperplane_point(outcome, order, coordinates, inside, index))
+
+
+def best_geometry_for_answer(outcomes, epsilon_micro):
+    """The same, with randomised response of order 1."""
+    best = best_geometry(outcomes, epsilon_micro)
+    variance = geometry_variance((outcomes, 1, 0), outcomes, epsilon_micro)
+    if best[0] < variance:
+        return best
+    return (variance, 1, outcomes, 1,
+            lambda outcome, inside, index: outcome if inside else index + (index >= outcome))
+
+
+def point_of(geometry, outcome, epsilon_micro, words):
+    """The order of the geometry, and the point drawn for an outcome."""
+    _, order, all_points, preferred, point = geometry
     first, other = projective_weights(epsilon_micro)
     rest = all_points - preferred
     inside = below(words, preferred * first + rest * other) < preferred * first
     index = below(words, preferred if inside else rest)
-    if by_progressions:
-        return 2 * terms, progression_point(outcome, modulus, terms, inside, index)
-    return order, hyperplane_point(outcome, order, coordinates, inside, index)
+    return order, point(outcome, inside, index)
+
+
+def projective_point(outcome, outcomes, epsilon_micro, words):
+    return point_of(best_geometry(outcomes, epsilon_micro), outcome, epsilon_micro, words)
+
+
+# --- Answers to a form
+
+FORM_ATTRIBUTES = [("language", 1, ["de", "en", "fr", "uk"]),
+                   ("emoji", 5, [f"emoji {n}" for n in range(2600)]),
+                   ("häufig?", 2, ["ja", "nein"])]
+FORM_PAIRS = [(0, 2, 3)]
+
+
+def form_file():
+    sizes = [len(categories) for _, _, categories in FORM_ATTRIBUTES]
+    names = [name for name, _, _ in FORM_ATTRIBUTES]
+    names = [name.encode() for name in names + [name for _, _, all_of in FORM_ATTRIBUTES for name in all_of]]
+    rest = b"".join(struct.pack("<II", len(categories), weight) for _, weight, categories in FORM_ATTRIBUTES)
+    rest += b"".join(struct.pack("<HHI", *pair) for pair in FORM_PAIRS)
+    rest += b"".join(struct.pack("<I", sum(map(len, names[:i + 1]))) for i in range(len(names)))
+    rest += b"".join(names)
+    head = b"UTFORM\x01\x00" + struct.pack("<IHHI12x", 64 + len(rest), len(sizes), len(FORM_PAIRS), sum(sizes))
+    return head + hashlib.sha256(head + bytes(32) + rest).digest() + rest
+
+
+def answer_release(form, epsilon_micro, entropy, answers):
+    words = words_of_key(entropy)
+    sizes = [len(categories) for _, _, categories in FORM_ATTRIBUTES]
+    outcomes = [min(answer, size) for answer, size in zip(answers, sizes)]
+    questions = [(outcome, size + 1, weight) for outcome, size, (_, weight, _)
+                 in zip(outcomes, sizes, FORM_ATTRIBUTES)]
+    questions += [(outcomes[j] * (sizes[k] + 1) + outcomes[k], (sizes[j] + 1) * (sizes[k] + 1), weight)
+                  for j, k, weight in FORM_PAIRS]
+    weights = [weight for _, _, weight in questions]
+    drawn = below(words, sum(weights))
+    index = next(i for i in range(len(weights)) if drawn < sum(weights[:i + 1]))
+    outcome, count, _ = questions[index]
+    geometry = best_geometry_for_answer(count, epsilon_micro)
+    order, point = point_of(geometry, outcome, epsilon_micro, words)
+    return b"UTR\x01" + struct.pack("<BBHII", 10, 2, order, epsilon_micro, 2**24 * index + point) + form[32:40]
+
+
+def generate_answers():
+    form = form_file()
+    lines = ["# Golden answers to golden.form, written by golden.py, which explains the format."]
+    for number, epsilon_micro in enumerate([1, 500_000, 1_000_000, 4_000_000, 1_000_000_000] * 8):
+        answers = [(number * 7 + 1) % 6, number * 397 % 2700, [0, 1, 2, 2**32 - 1][number % 4]]
+        entropy = hashlib.sha256(f"answers {number}".encode()).digest()
+        release = answer_release(form, epsilon_micro, entropy, answers)
+        lines += ["", f"case answers_{number}", f"epsilon_micro {epsilon_micro}", f"entropy {entropy.hex()}",
+                  "answers " + " ".join(map(str, answers)), f"release {release.hex()}"]
+    return ("\n".join(lines) + "\n").encode()
 
 
 # --- Features of texts
@@ -1461,6 +1532,8 @@ def generate():
         if "scores" in pack:
             files[f"whole-text-{kind}.txt"] = generate_vectors(name, pack, whole_text_cases(seed))
             files[f"projective-{kind}.txt"] = generate_vectors(name, pack, projective_cases(seed))
+    files["golden.form"] = form_file()
+    files["answers.txt"] = generate_answers()
     files["golden-measured.pack"] = measured_pack(scores_pack(lexicon))
     featured = features_pack(lexicon)
     files["golden-features.pack"] = featured["file"]

@@ -363,7 +363,8 @@ fn floats(hex: &str) -> Vec<f32> {
     floats.iter().map(|b| f32::from_le_bytes(*b)).collect()
 }
 
-fn from_hex(text: &str) -> Vec<u8> {
+/// The bytes with these hexadecimal digits.
+pub fn from_hex(text: &str) -> Vec<u8> {
     let digit = |c: u8| char::from(c).to_digit(16).expect("a hexadecimal digit") as u8;
     let (pairs, rest) = text.as_bytes().as_chunks();
     assert!(rest.is_empty(), "an odd number of digits");

@@ -7,6 +7,7 @@
 //! | [`documents`] | test documents and their neighbours |
 //! | [`entropy`] | replayed and counted randomness |
 //! | [`faces`] | the lists that every language's face of the library runs |
+//! | [`forms`] | small forms from plain lists |
 //! | [`golden`] | the golden packs and vectors, from an independent implementation |
 //! | [`law`] | the exact output distribution of a selection, random bits included |
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
@@ -17,6 +18,7 @@ pub mod documents;
 pub mod entropy;
 pub mod exponential;
 pub mod faces;
+pub mod forms;
 pub mod golden;
 pub mod law;
 pub mod noise;

@@ -31,13 +31,14 @@ fn source(name: &str) -> PathBuf {
     root().join("tests/constant-work").join(name)
 }
 
-const GOLDEN: [&str; 6] = [
+const GOLDEN: [&str; 7] = [
     "golden.pack",
     "golden-scores.pack",
     "golden-vote.pack",
     "golden-recoded.pack",
     "golden-features.pack",
     "golden-vectors.pack",
+    "golden.form",
 ];
 
 fn golden(names: &[&str]) -> Vec<PathBuf> {
@@ -157,7 +158,11 @@ fn instructions_do_not_depend_on_documents() {
     let mut table = String::new();
     let program = compile("constant-work", "desktop.c", Some(static_library()));
     let (backend, counts) = by_callgrind(&program, "callgrind", &golden(&GOLDEN));
-    let same = judge(&format!("`{backend}`, golden packs:"), &counts, &mut table);
+    let same = judge(
+        &format!("`{backend}`, golden packs and form:"),
+        &counts,
+        &mut table,
+    );
     println!("{table}");
     // Every path exists: 6 in each of 5 packs, 2 of 3 for each rule; whole texts; words; vectors; a
     // ledger.

@@ -77,6 +77,7 @@ fn calls_every_method(program: &Path, name: &str) {
     run(Command::new(program)
         .args(["golden.pack", "golden-vectors.pack"].map(golden))
         .arg(features)
+        .arg(golden("golden.form"))
         .arg(folder));
 }
 

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
 use undertone_core::features::each_feature;
+use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
@@ -57,6 +59,40 @@ fn release(
         By::WholeText => document.release_whole_text(grant, entropy),
         By::Projective => document.release_projective(grant, entropy),
     }
+}
+
+#[test]
+fn answers_match_the_reference() {
+    let form = Form::parse(include_bytes!("../golden/golden.form")).expect("the golden form");
+    let name = form.attribute_name(2).expect("an attribute");
+    assert_eq!(
+        (name, form.category_names(2).last()),
+        ("häufig?", Some("nein"))
+    );
+    let mut questions = std::collections::BTreeSet::new();
+    for block in include_str!("../golden/answers.txt").split("\n\n").skip(1) {
+        let field = |name: &str| {
+            let found = block.lines().find_map(|line| line.strip_prefix(name));
+            found.expect("a field").trim()
+        };
+        let answers: Vec<u32> = field("answers")
+            .split(' ')
+            .map(|number| number.parse().expect("a number"))
+            .collect();
+        let micro = field("epsilon_micro").parse().expect("a number");
+        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
+        let entropy = golden::from_hex(field("entropy"));
+        let grant = Grant::unrecorded(Unit::WholeText, epsilon);
+        let release = form.release(&answers, grant, &mut FixedEntropy::new(&entropy));
+        let release = release.expect("answers");
+        assert_eq!(
+            release.to_bytes().to_vec(),
+            golden::from_hex(field("release")),
+            "{block}"
+        );
+        questions.insert(form.read(&release).expect("a release of the form").index);
+    }
+    assert_eq!(questions.len(), form.question_count());
 }
 
 #[test]

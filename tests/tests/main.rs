@@ -13,6 +13,7 @@ mod depth;
 mod embedding;
 mod epsilon;
 mod faces;
+mod form;
 mod golden;
 mod hygiene;
 mod jvm;

@@ -1,4 +1,4 @@
-//! The release of a document, which is the header that every release starts with.
+//! The release of a document or an answer, which is the header that every release starts with.
 
 use core::num::NonZero;
 
@@ -12,11 +12,11 @@ use crate::select::Rule;
 use crate::unit::Unit;
 use crate::whole_text::OneBest;
 
-/// A private release of a document: the number that was drawn, and the public facts needed to
-/// read it.
+/// A private release of a document or an answer: the number that was drawn, and the public facts
+/// needed to read it.
 ///
-/// Only [`Document`](crate::document::Document) makes one from private data;
-/// [`Release::from_bytes`] reads one that was made elsewhere.
+/// Only [`Document`](crate::document::Document) and [`Form`](crate::form::Form) make one from
+/// private data; [`Release::from_bytes`] reads one that was made elsewhere.
 ///
 /// # Shapes
 /// The byte form has [`Release::BYTES`] bytes, numbers little-endian:
@@ -25,12 +25,12 @@ use crate::whole_text::OneBest;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry, 9 = drawn |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7, 8 and 9) |
-/// | 6 | 2 | the order of the geometry for 8, the number of places for 9, else zero |
+/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry, 9 = drawn, 10 = answer |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 to 10) |
+/// | 6 | 2 | the order of the geometry for 8 and 10, the number of places for 9, else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate; their number for "nothing known" of 7 and 9; point for 8 |
-/// | 16 | 8 | identifier of the pack |
+/// | 12 | 4 | index of the candidate; their number for "nothing known" of 7 and 9; point for 8; 2²⁴ times the question, plus the point, for 10 |
+/// | 16 | 8 | identifier of the pack, or of the form for 10 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
     pub(crate) drawn_by: DrawnBy,
@@ -53,9 +53,11 @@ pub enum DrawnBy {
     Projective(Order),
     /// [`Mechanism::Drawn`], always by [`Rule::Exponential`], with this number of places.
     Drawn(NonZero<u16>),
+    /// [`Mechanism::Answer`], by the geometry of this order.
+    Answer(Order),
 }
 
-/// The mechanism of a document's release. The numbers are those of the byte form.
+/// The mechanism of a release of a document or an answer. The numbers are those of the byte form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mechanism {
@@ -69,6 +71,8 @@ pub enum Mechanism {
     Projective = 8,
     /// Randomised response about one sentence that was drawn, see [`reservoir`](crate::reservoir).
     Drawn = 9,
+    /// A point for an answer to one question of a form, see [`form`](mod@crate::form).
+    Answer = 10,
 }
 
 /// The meaning of the number that a release holds.
@@ -97,6 +101,7 @@ impl Mechanism {
             7 => Some(Self::WholeText),
             8 => Some(Self::Projective),
             9 => Some(Self::Drawn),
+            10 => Some(Self::Answer),
             _ => None,
         }
     }
@@ -105,7 +110,7 @@ impl Mechanism {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Depth | Self::Scores | Self::Drawn => Unit::Sentence,
-            Self::WholeText | Self::Projective => Unit::WholeText,
+            Self::WholeText | Self::Projective | Self::Answer => Unit::WholeText,
         }
     }
 }
@@ -115,7 +120,8 @@ impl Release {
     pub const BYTES: usize = Header::BYTES;
 
     /// The outcome, if the pack has `candidate_count` candidates; `None` for a number that no
-    /// release under that pack holds. A release that was read from bytes may be forged.
+    /// release under that pack holds, and for an answer, which [`Form::read`](crate::Form::read)
+    /// reads. A release that was read from bytes may be forged.
     pub fn outcome(&self, candidate_count: u32) -> Option<Outcome> {
         let number = self.number;
         match self.drawn_by {
@@ -127,6 +133,7 @@ impl Release {
                 let point = Outcome::Point { geometry, number };
                 (number < geometry.points()).then_some(point)
             }
+            DrawnBy::Answer(_) => None,
             _ => (number < candidate_count).then_some(Outcome::Candidate(number)),
         }
     }
@@ -149,6 +156,7 @@ impl Release {
             DrawnBy::WholeText => Mechanism::WholeText,
             DrawnBy::Projective(_) => Mechanism::Projective,
             DrawnBy::Drawn(_) => Mechanism::Drawn,
+            DrawnBy::Answer(_) => Mechanism::Answer,
         }
     }
 
@@ -156,14 +164,17 @@ impl Release {
     pub fn rule(&self) -> Rule {
         match self.drawn_by {
             DrawnBy::Depth(rule) | DrawnBy::Scores(rule) => rule,
-            DrawnBy::WholeText | DrawnBy::Projective(_) | DrawnBy::Drawn(_) => OneBest::RULE,
+            DrawnBy::WholeText
+            | DrawnBy::Projective(_)
+            | DrawnBy::Drawn(_)
+            | DrawnBy::Answer(_) => OneBest::RULE,
         }
     }
 
     /// The order of the geometry, if the release holds a point.
     pub fn order(&self) -> Option<Order> {
         match self.drawn_by {
-            DrawnBy::Projective(order) => Some(order),
+            DrawnBy::Projective(order) | DrawnBy::Answer(order) => Some(order),
             _ => None,
         }
     }
@@ -181,8 +192,8 @@ impl Release {
         self.epsilon
     }
 
-    /// The identifier of the pack whose candidates the number counts:
-    /// [`Pack::id`](crate::pack::Pack::id).
+    /// The identifier of the pack whose candidates the number counts,
+    /// [`Pack::id`](crate::pack::Pack::id), or of the form.
     pub fn pack_id(&self) -> [u8; 8] {
         self.pack_id
     }
@@ -192,7 +203,7 @@ impl Release {
         let (mechanism, rule) = (self.mechanism() as u8, self.rule() as u8);
         let header = Header {
             order: U16::new(match self.drawn_by {
-                DrawnBy::Projective(order) => order.number(),
+                DrawnBy::Projective(order) | DrawnBy::Answer(order) => order.number(),
                 DrawnBy::Drawn(places) => places.get(),
                 _ => 0,
             }),
@@ -217,20 +228,24 @@ impl Release {
             .ok_or(ReleaseFormatError::field("mechanism", header.mechanism))?;
         let rule = Rule::from_number(header.rule);
         let fixed = rule.filter(|rule| *rule == OneBest::RULE);
+        let order = header.order.get();
+        let refused = ReleaseFormatError::field("order of the geometry", order);
         let drawn_by = match mechanism {
             Mechanism::Depth => rule.map(DrawnBy::Depth),
             Mechanism::Scores => rule.map(DrawnBy::Scores),
             Mechanism::WholeText => fixed.map(|_| DrawnBy::WholeText),
             Mechanism::Projective => {
-                let order = header.order.get();
-                let order = Order::from_number(order)
-                    .ok_or(ReleaseFormatError::field("order of the geometry", order))?;
+                let order = Order::from_number(order).ok_or(refused)?;
                 fixed.map(|_| DrawnBy::Projective(order))
             }
             Mechanism::Drawn => {
-                let places = NonZero::new(header.order.get())
+                let places = NonZero::new(order)
                     .ok_or(ReleaseFormatError::field("number of places", 0u32))?;
                 fixed.map(|_| DrawnBy::Drawn(places))
+            }
+            Mechanism::Answer => {
+                let order = Order::of_answer(order).ok_or(refused)?;
+                fixed.map(|_| DrawnBy::Answer(order))
             }
         };
         Ok(Self {
@@ -303,7 +318,7 @@ impl Header {
         let order = header.order.get();
         let has_order = matches!(
             Mechanism::from_number(header.mechanism),
-            Some(Mechanism::Projective | Mechanism::Drawn)
+            Some(Mechanism::Projective | Mechanism::Drawn | Mechanism::Answer)
         );
         if order != 0 && !has_order {
             return Err(ReleaseFormatError::field("reserved field", order));

@@ -69,6 +69,11 @@ export const STATUS = {
     LEDGER_IN_USE: 101,
     RESERVOIR_DAMAGED: 112,
     RESERVOIR_OTHER_PACK: 113,
+    NOT_A_FORM: 114,
+    FORM_UNSUPPORTED_VERSION: 115,
+    FORM_DAMAGED: 116,
+    FORM_MALFORMED: 117,
+    WRONG_ANSWER_COUNT: 118,
     INTERNAL: 127,
 } as const;
 export const UNIT_SENTENCE = 1;
@@ -107,6 +112,7 @@ export const LEDGER_IMAGE_BYTES = 128;
 export const LEDGER_RECORD_BYTES = 64;
 export const HANDLE_ALIGNMENT = 16;
 export const PACK_HANDLE_SIZE = 640;
+export const FORM_HANDLE_SIZE = 192;
 export const GRANT_HANDLE_SIZE = 32;
 export const LEDGER_HANDLE_SIZE = 512;
 export const DOCUMENT_HANDLE_SIZE = 26624;

@@ -44,8 +44,8 @@ impl Channel {
                 let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
                 (weights[0], weights[1], [answers, 1, 0], None)
             }
-            Mechanism::Projective => {
-                let geometry = Geometry::new(kind.order(), answers).ok_or_else(|| {
+            Mechanism::Projective | Mechanism::Answer => {
+                let geometry = kind.geometry(candidates).ok_or_else(|| {
                     refused(format!(
                         "there are releases of order {}, which no device with {candidates} candidates makes; take \
                          the candidates file of the pack that made them",

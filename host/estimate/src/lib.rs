@@ -3,7 +3,7 @@
 //! The ε of a release bounds what it reveals; the counts of many releases answer questions.
 //! [`counts`] counts released outcomes from files, apart for everything that must not be mixed,
 //! merges counts by addition, and never stops because of what a client sent. [`answer`] makes
-//! estimates from the counts. [`planning`] forecasts how many releases they require.
+//! estimates from the counts, [`forms`] of answers to forms. [`planning`] forecasts how many releases they require.
 //!
 //! This crate prints nothing and draws no progress bars.
 
@@ -13,6 +13,7 @@
 pub mod answer;
 pub mod channel;
 pub mod counts;
+pub mod forms;
 pub mod labels;
 pub mod plan;
 pub mod planning;

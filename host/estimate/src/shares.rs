@@ -341,7 +341,7 @@ const HALF: f64 = 0.5;
 pub fn is_whole_text(kind: Kind) -> bool {
     matches!(
         kind.mechanism(),
-        Mechanism::WholeText | Mechanism::Projective
+        Mechanism::WholeText | Mechanism::Projective | Mechanism::Answer
     )
 }
 

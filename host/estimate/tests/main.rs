@@ -2,6 +2,7 @@
 //! than running it. `Cargo.toml` lists the others. One file: `cargo test --test all FILE::`.
 
 mod few;
+mod forms;
 mod parquet;
 mod plan;
 mod shares;

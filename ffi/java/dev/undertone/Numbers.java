@@ -94,7 +94,9 @@ final class Numbers {
     /** The most words in a release of a bag. */
     static final int MAX_RELEASED_WORDS = 256;
 
-    /** The length of a release of a document; the top of this header has its layout. */
+    /**
+     * The length of a release of a document or an answer; the top of this header has its layout.
+     */
     static final int RELEASE_BYTES = 24;
 
     /** The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates. */
@@ -126,6 +128,9 @@ final class Numbers {
 
     /** Enough bytes for an undertone_pack on every target. */
     static final int PACK_HANDLE_SIZE = 640;
+
+    /** Enough bytes for an undertone_form on every target. */
+    static final int FORM_HANDLE_SIZE = 192;
 
     /** Enough bytes for an undertone_grant on every target. */
     static final int GRANT_HANDLE_SIZE = 32;

@@ -223,6 +223,21 @@ public final class Status {
     /** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
     public static final int RESERVOIR_OTHER_PACK = 113;
 
+    /** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
+    public static final int NOT_A_FORM = 114;
+
+    /** This library cannot read the version of the form; update the older of the two. */
+    public static final int FORM_UNSUPPORTED_VERSION = 115;
+
+    /** The length or the digest of the form does not match its bytes; copy the file again. */
+    public static final int FORM_DAMAGED = 116;
+
+    /** The form breaks the rules of its format; build it again. */
+    public static final int FORM_MALFORMED = 117;
+
+    /** The form has another number of attributes; give one answer for each. */
+    public static final int WRONG_ANSWER_COUNT = 118;
+
     /** A bug in undertone; please report it with the call that returned it. */
     public static final int INTERNAL = 127;
 

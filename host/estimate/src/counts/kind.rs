@@ -154,18 +154,28 @@ impl Kind {
         u16::from_le_bytes([low, high])
     }
 
-    /// The number of outcomes of this kind under a pack of `candidates`. Larger outcomes are forged
-    /// or damaged. None if no geometry of this order has enough points.
+    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so many
+    /// categories. Larger outcomes are forged or damaged. 0 if no geometry of this order has enough
+    /// points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
-        // One more than the candidates, for "nothing known".
-        let answers = u64::from(candidates) + 1;
         match self.mechanism {
-            Mechanism::Projective => {
-                let answers = u32::try_from(answers).unwrap_or(u32::MAX);
-                Geometry::new(self.order(), answers).map_or(0, |own| own.points().into())
-            }
-            Mechanism::WholeText | Mechanism::Drawn => answers,
+            Mechanism::Projective | Mechanism::Answer => self
+                .geometry(candidates)
+                .map_or(0, |own| own.points().into()),
+            // One more than the candidates, for "nothing known".
+            Mechanism::WholeText | Mechanism::Drawn => u64::from(candidates) + 1,
             _ => candidates.into(),
+        }
+    }
+
+    /// The geometry whose points these releases hold, under a pack of `candidates` or for a question
+    /// of so many categories.
+    pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
+        let outcomes = candidates.saturating_add(1);
+        match self.mechanism {
+            Mechanism::Projective => Geometry::new(self.order(), outcomes),
+            Mechanism::Answer => Geometry::of_answer(self.order(), outcomes),
+            _ => None,
         }
     }
 
@@ -201,6 +211,7 @@ impl fmt::Display for Kind {
             Mechanism::WholeText => write!(f, "pack {pack}, whole text")?,
             Mechanism::Projective => write!(f, "pack {pack}, projective")?,
             Mechanism::Drawn => write!(f, "pack {pack}, drawn")?,
+            Mechanism::Answer => write!(f, "form {pack}, answer")?,
             other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
         }
         match (self.mechanism, self.rule) {

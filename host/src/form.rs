@@ -1,0 +1,289 @@
+//! Forms from their description in JSON.
+//!
+//! ```
+//! use undertone::form::Contents;
+//! use undertone_core::Form;
+//!
+//! let contents = Contents::from_json(
+//!     r#"{
+//!         "attributes": [
+//!             {"name": "language", "categories": ["de", "en", "fr"]},
+//!             {"name": "often", "categories": ["yes", "no"], "weight": 2}
+//!         ],
+//!         "pairs": [{"first": "language", "second": "often"}]
+//!     }"#,
+//! )?;
+//! let bytes = contents.to_bytes()?;
+//! let form = Form::parse(&bytes).expect("it was just written");
+//! assert_eq!(form.question_count(), 3);
+//! # Ok::<(), undertone::Error>(())
+//! ```
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use undertone_core::form::format::{self, AttributeEntry, Header, PairEntry};
+use undertone_core::form::{Form, digest};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U16, U32};
+
+use crate::error::{Cause, Error, Result};
+
+/// The description of a form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    /// The attributes.
+    pub attributes: Vec<Attribute>,
+    /// The pairs, for cross tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<Pair>,
+}
+
+/// An attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attribute {
+    /// Its name, which no other attribute has.
+    pub name: String,
+    /// The names of its categories, each once. No answer needs no category.
+    pub categories: Vec<String>,
+    /// The weight with which it is drawn.
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+/// A pair of attributes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// The name of an attribute.
+    pub first: String,
+    /// The name of another attribute.
+    pub second: String,
+    /// The weight with which it is drawn.
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn unusable(problem: impl Into<String>) -> Error {
+    let problem = problem.into();
+    Error::from(Cause::Form { problem })
+}
+
+impl Contents {
+    /// Parses the description.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for text that is not such a description.
+    pub fn from_json(text: &str) -> Result<Self> {
+        serde_json::from_str(text).map_err(|problem| unusable(problem.to_string()))
+    }
+
+    /// The description of a form.
+    pub fn of(form: &Form<'_>) -> Self {
+        let count = form.attribute_count();
+        let name = |at: usize| form.attribute_name(at).unwrap_or_default().to_owned();
+        let weights: Vec<u32> = form.questions().map(|question| question.weight).collect();
+        let attribute = |at: usize| Attribute {
+            name: name(at),
+            categories: form.category_names(at).map(str::to_owned).collect(),
+            weight: weights.get(at).copied().unwrap_or_default(),
+        };
+        let pairs = form.questions().filter_map(|question| {
+            Some(Pair {
+                first: name(question.first.into()),
+                second: name(question.second?.into()),
+                weight: question.weight,
+            })
+        });
+        Self {
+            attributes: (0..count).map(attribute).collect(),
+            pairs: pairs.collect(),
+        }
+    }
+
+    /// The bytes of the form. The order of the pairs and of the names in a pair does not matter.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a name is empty or given twice, for a
+    /// pair of an unknown attribute, and for more than a form can have.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.check_names()?;
+        let mut pairs = self
+            .pairs
+            .iter()
+            .map(|pair| self.entry(pair))
+            .collect::<Result<Vec<_>>>()?;
+        pairs.sort_by_key(|pair| (pair.first.get(), pair.second.get()));
+        let most = usize::from(format::MAX_QUESTIONS);
+        let questions = self.attributes.len() + pairs.len();
+        if questions > most {
+            return Err(unusable(format!(
+                "{questions} attributes and pairs; allowed are {most}"
+            )));
+        }
+        let mut rest = Vec::new();
+        for attribute in &self.attributes {
+            let entry = AttributeEntry {
+                categories: U32::new(short(attribute.categories.len())?),
+                weight: U32::new(attribute.weight),
+            };
+            rest.extend_from_slice(entry.as_bytes());
+        }
+        rest.extend_from_slice(pairs.as_bytes());
+        let names = self.attributes.iter().map(|attribute| &attribute.name);
+        let categories = || {
+            self.attributes
+                .iter()
+                .flat_map(|attribute| &attribute.categories)
+        };
+        let names: Vec<&String> = names.chain(categories()).collect();
+        let mut end = 0;
+        for name in &names {
+            end += name.len();
+            rest.extend_from_slice(&short(end)?.to_le_bytes());
+        }
+        rest.extend(names.iter().flat_map(|name| name.bytes()));
+        let mut header = Header {
+            magic: format::MAGIC,
+            version: format::VERSION,
+            reserved: 0,
+            length: U32::new(short(size_of::<Header>() + rest.len())?),
+            // At most `MAX_QUESTIONS` each.
+            attributes: U16::new(self.attributes.len() as u16),
+            pairs: U16::new(pairs.len() as u16),
+            categories: U32::new(short(categories().count())?),
+            reserved_more: [0; 12],
+            digest: [0; 32],
+        };
+        header.digest = digest(&header, &rest);
+        let bytes = [header.as_bytes(), &rest].concat();
+        Form::parse(&bytes).map_err(|problem| unusable(problem.to_string()))?;
+        Ok(bytes)
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let attributes = self.attributes.iter().map(|attribute| &attribute.name);
+        distinct("attribute", attributes)?;
+        for attribute in &self.attributes {
+            let of = format!("category of the attribute \"{}\"", attribute.name);
+            distinct(&of, attribute.categories.iter())?;
+        }
+        Ok(())
+    }
+
+    fn entry(&self, pair: &Pair) -> Result<PairEntry> {
+        let index = |name: &String| {
+            let found = self
+                .attributes
+                .iter()
+                .position(|attribute| attribute.name == *name);
+            found.ok_or_else(|| unusable(format!("a pair names \"{name}\", which is no attribute")))
+        };
+        let mut indices = [index(&pair.first)?, index(&pair.second)?];
+        indices.sort_unstable();
+        // A larger index is refused with the number of attributes.
+        let [first, second] = indices.map(|index| U16::new(index as u16));
+        Ok(PairEntry {
+            first,
+            second,
+            weight: U32::new(pair.weight),
+        })
+    }
+}
+
+/// Refuses a name that is empty or given twice.
+fn distinct<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<()> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if name.is_empty() {
+            return Err(unusable(format!("the name of an {what} is empty")));
+        }
+        if !seen.insert(name) {
+            return Err(unusable(format!("there are two of the {what} \"{name}\"")));
+        }
+    }
+    Ok(())
+}
+
+fn short(number: usize) -> Result<u32> {
+    u32::try_from(number)
+        .map_err(|_| unusable(format!("{number} bytes are more than a form can have")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents() -> Contents {
+        Contents::from_json(
+            r#"{"attributes": [
+                {"name": "a", "categories": ["x", "y"]},
+                {"name": "b", "categories": ["x"], "weight": 0},
+                {"name": "c", "categories": ["1", "2", "3"], "weight": 7}],
+               "pairs": [{"first": "c", "second": "b"}, {"first": "a", "second": "c", "weight": 2}]}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_form_is_what_was_described() {
+        let bytes = contents().to_bytes().unwrap();
+        let found = Contents::of(&Form::parse(&bytes).unwrap());
+        assert_eq!(found.attributes, contents().attributes);
+        let pair = |first: &str, second: &str, weight| Pair {
+            first: first.to_owned(),
+            second: second.to_owned(),
+            weight,
+        };
+        assert_eq!(found.pairs, [pair("a", "c", 2), pair("b", "c", 1)]);
+        assert_eq!(found.to_bytes().unwrap(), bytes);
+        let json = serde_json::to_string(&found).unwrap();
+        assert_eq!(Contents::from_json(&json).unwrap(), found);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let refused = |change: fn(&mut Contents)| {
+            let mut contents = contents();
+            change(&mut contents);
+            contents.to_bytes().unwrap_err().to_string()
+        };
+        for (error, part) in [
+            (
+                refused(|it| it.attributes[1].name = "a".to_owned()),
+                "two of the attribute \"a\"",
+            ),
+            (
+                refused(|it| it.attributes[0].categories[1].clear()),
+                "is empty",
+            ),
+            (
+                refused(|it| it.attributes[2].categories[2] = "1".to_owned()),
+                "\"c\" \"1\"",
+            ),
+            (
+                refused(|it| it.pairs[0].first = "d".to_owned()),
+                "\"d\", which is no attribute",
+            ),
+            (
+                refused(|it| it.pairs[0].second = "c".to_owned()),
+                "attributes 2 and 2",
+            ),
+            (refused(|it| it.attributes.clear()), "no attribute"),
+            (
+                refused(|it| it.attributes[1].categories.clear()),
+                "allowed are 1..=65536",
+            ),
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        let unknown = Contents::from_json(r#"{"attributes": [], "weights": 1}"#);
+        assert!(unknown.unwrap_err().to_string().contains("weights"));
+    }
+}

@@ -1,0 +1,85 @@
+// Releases of answers that the app already has.
+
+#ifndef UNDERTONE_FORM_HPP
+#define UNDERTONE_FORM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "entropy.hpp"
+#include "grant.hpp"
+#include "handle.hpp"
+#include "release.hpp"
+
+#include "macros_begin.inc"
+
+namespace undertone {
+
+/// An answer that is no category of any attribute.
+constexpr std::uint32_t no_answer = UINT32_MAX;
+
+/// A form: a public file of questions whose answers the app has.
+class Form {
+public:
+    Form() noexcept = default;
+
+    /// A form in memory: the bytes must stay where they are, unchanged, as long as the form is used.
+    static Result<Form> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
+
+    /// A form that owns its bytes.
+    static Result<Form> own(std::vector<std::uint8_t> bytes)
+    {
+        auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+        const std::uint8_t *data = owner->data();
+        const std::size_t len = owner->size();
+        return make(data, len, std::move(owner));
+    }
+
+    /// Releases an answer to one question, which is drawn without looking at any answer. It costs
+    /// the epsilon of the grant for all answers together; the unit is the whole text. `answers`: the
+    /// index of a category for each attribute, or any other number, such as no_answer. Only a
+    /// failure of the entropy spends the grant without a release.
+    Result<Release> release(const std::vector<std::uint32_t> &answers, Grant grant, Entropy entropy) const noexcept
+    {
+        Release out{};
+        std::size_t written = 0;
+        const Status status =
+            detail::call(undertone_form_release, capi(), answers.data(), answers.size(), grant.capi(),
+                         entropy.function(), entropy.context(), out.data(), out.size(), &written);
+        if (!status) return status;
+        return out;
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<Release> release(const std::vector<std::uint32_t> &answers, Grant grant) const noexcept
+    {
+        return release(answers, std::move(grant), Entropy());
+    }
+#endif
+
+    const undertone_form *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Form(detail::Handle<undertone_form> handle) noexcept : handle_(std::move(handle)) {}
+
+    static Result<Form> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
+    {
+        auto handle = detail::make<undertone_form>(undertone_form_handle_size(), std::move(owner),
+                                                   [&](void *memory, std::size_t memory_len, undertone_form **out) {
+                                                       return detail::call(undertone_form_init, memory, memory_len,
+                                                                           bytes, len, out);
+                                                   });
+        if (!handle) return handle.status();
+        return Form(*std::move(handle));
+    }
+
+    detail::Handle<undertone_form> handle_;
+};
+
+} // namespace undertone
+
+#include "macros_end.inc"
+
+#endif // UNDERTONE_FORM_HPP
