@@ -1,15 +1,16 @@
 //! The bodies of the fuzz targets, as plain functions of bytes.
 //!
 //! A target in `fuzz_targets/` and the replay in `tests/replay.rs` call the same function, so an
-//! input that failed once is kept by copying it to `seeds/<target>/`. Properties beyond "does not
+//! input that failed once is kept: copy it to `corpus/<target>/` under a name that says what it
+//! is, and `.ci/soak 0 <target>` adds it to `corpora/<target>.tar.gz`. Properties beyond "does not
 //! panic" are checked against a second, plainer computation written from the documentation.
 //!
 //! ```sh
 //! target=pack_parse_then_use
-//! cargo +nightly fuzz run $target fuzz/corpus/$target fuzz/seeds/$target
-//! # Replays the seeds, with any compiler:
+//! cargo +nightly fuzz run $target fuzz/corpus/$target
+//! # Replays the stored inputs, with any compiler:
 //! cargo test --manifest-path fuzz/Cargo.toml --features host --target-dir target
-//! cargo run --manifest-path fuzz/Cargo.toml --example seeds     # writes the packs among them
+//! cargo run --manifest-path fuzz/Cargo.toml --example packs     # writes packs to fuzz/corpus
 //! .ci/soak 1     # fuzzes all targets for one CPU-hour, and records the results
 //! ```
 //!

@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
+use undertone::error::ErrorKind;
 
 /// Reads the input as a corpus. The first byte selects the format and the column of the labels.
 ///
@@ -43,12 +44,20 @@ pub fn corpus_lines_match_json(data: &[u8]) {
     let name = if json { "c.jsonl" } else { "c.tsv" };
     let path = folder.path().join(format!("{name}{ending}"));
     fs::write(&path, file).expect("room for a file");
-    let corpus = Corpus::open(&path)
-        .expect("a known ending")
-        .fields(FieldNames {
+    let corpus = match Corpus::open(&path) {
+        Ok(corpus) => corpus.fields(FieldNames {
             label: field.to_owned(),
             ..FieldNames::default()
-        });
+        }),
+        // The start is damaged, or that of a file of another kind.
+        Err(error) => {
+            assert!(
+                content.is_none() || error.kind() == ErrorKind::Input,
+                "{error}"
+            );
+            return;
+        }
+    };
     let mut found: Vec<_> = corpus.collect();
     let error = match found.pop() {
         Some(Err(error)) => {
@@ -82,6 +91,9 @@ pub fn corpus_lines_match_json(data: &[u8]) {
             Ok(line) if json => from_json(line, number, field),
             Ok(line) => match line.split_once('\t') {
                 None => Line::Refused,
+                // It may be a header.
+                Some(_) if number == 1 => Line::Limited,
+                Some((label, _)) if is_quoted(label) => Line::Refused,
                 Some((label, text)) => Line::Document(CorpusDocument {
                     id: format!("line-{number}"),
                     label: (!label.is_empty()).then(|| label.to_owned()),
@@ -102,6 +114,11 @@ pub fn corpus_lines_match_json(data: &[u8]) {
         }
     }
     assert!(!error && found.next().is_none());
+}
+
+fn is_quoted(label: &str) -> bool {
+    let is_in = |mark| label.len() > 1 && label.starts_with(mark) && label.ends_with(mark);
+    is_in('"') || is_in('\'')
 }
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Writes the seeds of `pack_parse_then_use`.
+//! Writes packs to the corpus of `pack_parse_then_use`.
 
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn main() -> std::io::Result<()> {
     let projection = (*b"PROJ", projection_section(-9, 1, &rows));
     let unknown = (*b"????", vec![7; 3]);
     let (depth, lexicon) = ((*b"DPTH", depth), (*b"LEXI", lexicon));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/pack_parse_then_use");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/pack_parse_then_use");
     fs::create_dir_all(&folder)?;
     for (name, sections) in [
         ("empty.pack", vec![]),
