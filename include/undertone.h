@@ -103,12 +103,14 @@
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
  *     4   1   mechanism: 1 sentence release by depth; 2 sentence release by scores; 7 whole-text
- *             release; 8 projective whole-text release; 9 release of a drawn sentence
+ *             release; 8 projective whole-text release; 9 release of a drawn sentence; 10 answer to
+ *             a form
  *     5   1   rule, a UNDERTONE_RULE_ number
- *     6   2   order of the projective geometry of mechanism 8; places of mechanism 9; otherwise 0
+ *     6   2   order of the geometry of mechanisms 8 and 10; places of mechanism 9; otherwise 0
  *     8   4   epsilon in micro-units
- *     12  4   number of the candidate; of a point, a fixed set of candidates, if the mechanism is 8
- *     16  8   identifier of the pack (undertone_pack_id)
+ *     12  4   number of the candidate; of a point, a set of candidates, if the mechanism is 8;
+ *             2^24 times the index of the question, plus the point, if it is 10
+ *     16  8   identifier of the pack (undertone_pack_id), or of the form
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
  * of vectors and words, of packs, forms and ledgers.
@@ -354,6 +356,21 @@
 
 /** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
 #define UNDERTONE_STATUS_RESERVOIR_OTHER_PACK 113
+
+/** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
+#define UNDERTONE_STATUS_NOT_A_FORM 114
+
+/** This library cannot read the version of the form; update the older of the two. */
+#define UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION 115
+
+/** The length or the digest of the form does not match its bytes; copy the file again. */
+#define UNDERTONE_STATUS_FORM_DAMAGED 116
+
+/** The form breaks the rules of its format; build it again. */
+#define UNDERTONE_STATUS_FORM_MALFORMED 117
+
+/** The form has another number of attributes; give one answer for each. */
+#define UNDERTONE_STATUS_WRONG_ANSWER_COUNT 118
 
 /** A bug in undertone; please report it with the call that returned it. */
 #define UNDERTONE_STATUS_INTERNAL 127
@@ -1494,6 +1511,59 @@ int32_t undertone_reservoir_release(uint8_t *reservoir,
                                     uint8_t *out,
                                     size_t out_capacity,
                                     size_t *out_written);
+
+/**
+ * Returns the bytes of memory that a form needs.
+ */
+size_t undertone_form_handle_size(void);
+
+/**
+ * Checks a form and makes a handle for it. One form may be used by many threads at once.
+ *
+ * `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
+ * must stay unchanged as long as the form is used.
+ *
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NOT_A_FORM`,
+ * `UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_FORM_DAMAGED`,
+ * `UNDERTONE_STATUS_FORM_MALFORMED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_init(void *memory,
+                            size_t memory_len,
+                            const uint8_t *bytes,
+                            size_t len,
+                            undertone_form **out_form);
+
+/**
+ * Releases an answer to one question of the form, which is drawn without looking at any answer.
+ *
+ * Guarantee: any two lists of answers give every release with probabilities within a factor of
+ * e^epsilon of each other. So a release costs epsilon for all answers of the form together. The
+ * unit of the grant is `UNDERTONE_UNIT_WHOLE_TEXT`.
+ *
+ * Leaks: that there is a release, its time, form and epsilon, which must be chosen without looking
+ * at an answer. The time of the call depends on the question that was drawn, which the release
+ * states, and on no answer.
+ *
+ * `answers`: one number for each of the `count` attributes, the index of a category. Any other
+ * number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
+ * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives
+ * the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+ *
+ * Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant
+ * remains. `UNDERTONE_STATUS_ENTROPY_FAILED`; then the grant is spent and nothing was released.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_release(const undertone_form *form,
+                               const uint32_t *answers,
+                               size_t count,
+                               undertone_grant *grant,
+                               undertone_entropy_fn entropy,
+                               void *context,
+                               uint8_t *out,
+                               size_t out_capacity,
+                               size_t *out_written);
 
 /**
  * Finds the next sentence of a text, as `undertone_document_push_text` does. The top of this
