@@ -815,9 +815,10 @@ fn switched(place: &Mutant) -> String {
             );
         }
     }
-    match place.old.ends_with([';', '}']) {
-        true => text,
-        false => format!("({text})"),
+    if place.old.ends_with([';', '}']) {
+        text
+    } else {
+        format!("({text})")
     }
 }
 

@@ -8,14 +8,18 @@ use serde::Serialize;
 use undertone::error::Result;
 use undertone::release::budget::{Budget, Mechanism, Total, Unit, number, rounded};
 use undertone::release::document::{Method, epsilon_f64};
+use undertone::release::window::{Promises, Reader, Window, best_guess, named_by_majority};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::laplace::Noise;
 use undertone_core::pack::Pack;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
 use undertone_core::select::{MAX_CANDIDATES, Rule};
+use undertone_estimate::published;
 
+use crate::devices::devices;
 use crate::files::{json, print, print_json, read_pack, write};
 use crate::paths::Paths;
+use crate::window;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -42,6 +46,16 @@ pub(crate) struct Arguments {
     /// or tau of the mechanism. Releases of words and vectors cost more at larger distances.
     #[arg(long, default_value = "1", value_name = "W", value_parser = distance, allow_hyphen_values = true)]
     distance: Distance,
+    /// The days of a window in which a device releases, drawn before anything is typed
+    /// [default: all]
+    #[arg(long, value_name = "C", value_parser = window::number())]
+    appointments: Option<u16>,
+    /// The lines of a day of which a device draws one.
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = window::number())]
+    lines: u16,
+    /// The number of devices, for a reader of counts; takes --pack.
+    #[arg(long, value_name = "N", value_parser = devices)]
+    devices: Option<u64>,
     /// Print the numbers as JSON.
     #[arg(long)]
     json: bool,
@@ -187,6 +201,7 @@ struct Answer {
     /// Between two bags or two vectors.
     distance: f64,
     daily: Vec<DailyRow>,
+    windows: Vec<WindowRow>,
     totals: Vec<Row>,
     /// In words.
     notes: Vec<String>,
@@ -197,6 +212,20 @@ struct DailyRow {
     kind: String,
     epsilon: f64,
     releases: u16,
+}
+
+/// The three numbers of a window.
+#[derive(Serialize)]
+struct WindowRow {
+    days: u16,
+    appointments: u16,
+    lines: u16,
+    person: f64,
+    line: f64,
+    /// With the δ of published counts.
+    reader_of_counts: Option<f64>,
+    #[serde(skip)]
+    promises: Promises,
 }
 
 #[derive(Serialize)]
@@ -273,9 +302,66 @@ impl Arguments {
             delta: self.delta,
             distance: number(self.distance.0),
             daily: daily.collect(),
+            windows: self.windows(&budget, pack)?,
             notes: self.notes(pack, &totals)?,
             totals,
         })
+    }
+
+    /// The three numbers of each window, if all releases are about the whole text.
+    fn windows(&self, budget: &Budget, pack: Option<&Pack<'_>>) -> Result<Vec<WindowRow>> {
+        let whole = |own: &Daily| own.of_document().filter(|own| own.is_whole_text());
+        if self.daily.iter().any(|own| whole(own).is_none()) {
+            return Ok(Vec::new());
+        }
+        let mut rows = Vec::new();
+        for days in self
+            .days
+            .iter()
+            .copied()
+            .filter(|days| *days <= Window::MOST)
+        {
+            let appointments = self.appointments.unwrap_or(days).min(days);
+            let window = Window::new(days, appointments, self.lines)?;
+            let lines = self.daily.iter().filter_map(|own| {
+                let served = whole(own)?.served(own.epsilon, MAX_CANDIDATES);
+                Some(window.line(served).0 * u64::from(own.releases))
+            });
+            let person = budget.total(Unit::WholeText, appointments);
+            let promises = Promises {
+                window,
+                person: person.map_or(Micro(0), |own| own.epsilon()),
+                line: Micro(lines.sum()),
+                reader: self.reader(window, pack)?,
+            };
+            rows.push(WindowRow {
+                days,
+                appointments,
+                lines: self.lines,
+                person: number(promises.person),
+                line: number(promises.line),
+                reader_of_counts: promises.reader.and_then(|own| own.epsilon),
+                promises,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// What counts reveal of one kind of releases.
+    fn reader(&self, window: Window, pack: Option<&Pack<'_>>) -> Result<Option<Reader>> {
+        let (Some(devices), Some(pack), [daily]) = (self.devices, pack, &self.daily[..]) else {
+            return Ok(None);
+        };
+        let each = |own: u16| own.checked_mul(daily.releases);
+        let (Some(slots), Some(appointments)) = (each(window.slots()), each(window.appointments()))
+        else {
+            return Ok(None);
+        };
+        let window = Window::new(slots, appointments, window.places())?;
+        let method = daily.of_document().expect("all are documents");
+        let candidates = pack.candidate_count();
+        let promises = published::promises(method, daily.epsilon, candidates, devices, window)?;
+        Ok(promises.reader)
     }
 
     fn notes(&self, pack: Option<&Pack<'_>>, totals: &[Row]) -> Result<Vec<String>> {
@@ -293,6 +379,7 @@ impl Arguments {
                     .to_owned(),
             );
         }
+        notes.extend(self.repetition(pack));
         if by_text && pack.is_none() {
             notes.push(format!(
                 "With delta {:e} whole texts cost less if the number of candidates is known: name the pack with --pack.",
@@ -325,6 +412,31 @@ impl Arguments {
                 .to_owned(),
         );
         Ok(notes)
+    }
+
+    /// How well the most frequent release of a line names it, and what an appointment does to that.
+    fn repetition(&self, pack: Option<&Pack<'_>>) -> Option<String> {
+        const DAYS: u16 = 7;
+        let [daily] = self.daily[..] else {
+            return None;
+        };
+        let is_daily = self.appointments.is_none() && self.days.iter().any(|own| *own >= DAYS);
+        if daily.mechanism != Mechanism::Document(Method::WholeText) || !is_daily {
+            return None;
+        }
+        let outcomes = pack?.candidate_count() + 1;
+        let epsilon = epsilon_f64(daily.epsilon);
+        let percent = |share: f64| format!("{:.1}", 100.0 * share);
+        Some(format!(
+            "Repetition: the most frequent of {DAYS} daily releases of the same line, among {outcomes} outcomes, names it in {} % of \
+             cases. With one appointment (--appointments 1) no attacker tells two equally likely windows of text apart in more than {} %.",
+            percent(named_by_majority(
+                outcomes,
+                epsilon,
+                DAYS.saturating_mul(daily.releases)
+            )),
+            percent(best_guess(epsilon))
+        ))
     }
 
     /// Notes that compare the cost of both rules.
@@ -411,6 +523,14 @@ impl Arguments {
             format!("{times}{} at epsilon {epsilon}", own.mechanism)
         });
         let mut text = format!("Each day: {}.\n\n", daily.collect::<Vec<_>>().join(", "));
+        for row in &answer.windows {
+            text += &format!(
+                "{}, with releases in {}:\n{}\n",
+                plural(row.days),
+                row.appointments,
+                row.promises
+            );
+        }
         text += &format!(
             "{:20}  {:>5}  {:>14}  {:>9}  {:>16}\n",
             "exchanged",

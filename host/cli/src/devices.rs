@@ -45,14 +45,14 @@ pub(crate) struct Arguments {
     answer: AnswerArgs,
 }
 
-fn devices(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn devices(text: &str) -> std::result::Result<u64, String> {
     let most = MOST_DEVICES as u64;
     let devices = text.parse().ok();
     let devices = devices.filter(|devices| (1..=most).contains(devices));
     devices.ok_or_else(|| format!("expected a whole number from 1 to {most}"))
 }
 
-fn within(text: &str) -> std::result::Result<f64, String> {
+pub(crate) fn within(text: &str) -> std::result::Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (1e-6..=0.5).contains(&share) {
         Ok(share)

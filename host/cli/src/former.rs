@@ -16,6 +16,9 @@ const COMMANDS: [(&str, &[&str]); 10] = [
     ("vocabulary", &["lexicon", "import"]),
 ];
 
+/// The subcommands of `plan`, which had none.
+const PLANS: [&str; 4] = ["budget", "devices", "statement", "window"];
+
 /// The arguments of this program, with earlier names replaced.
 pub(crate) fn renamed(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
@@ -48,7 +51,7 @@ pub(crate) fn renamed(arguments: impl Iterator<Item = OsString>) -> Vec<OsString
             .is_some_and(|first| is_option(first) && first != "--help" && first != "-h")
         && !rest
             .iter()
-            .any(|name| name == "budget" || name == "devices")
+            .any(|name| PLANS.iter().any(|plan| name == plan))
     {
         names.push("devices");
     }

@@ -11,9 +11,11 @@ use undertone::pack::QualityData;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::{self, Method};
 use undertone::release::ledger::{open_to_read, utc_day};
+use undertone::release::window::Window;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_estimate::published;
 
 use crate::args::whole;
 use crate::files::{parse_pack, print, print_json, read_bytes};
@@ -198,6 +200,17 @@ fn text(pack: &Pack<'_>) -> String {
     text
 }
 
+/// The promises of a year with one whole-text release, for a schedule that many apps can have.
+fn of_a_year(epsilon: Epsilon, candidates: u32) -> String {
+    const DEVICES: u64 = 1_000_000;
+    let promises = Window::new(52, 1, 100).and_then(|year| {
+        published::promises(Method::WholeText, epsilon, candidates, DEVICES, year)
+    });
+    promises.map_or(String::new(), |own| {
+        format!("a year      one release at epsilon {epsilon}, in a week drawn beforehand:\n{own}")
+    })
+}
+
 /// The promises of releases with ε = 1, and the largest ε in use.
 fn promises(pack: &Pack<'_>) -> String {
     let one: Epsilon = "1".parse().expect("1 is an epsilon");
@@ -210,6 +223,7 @@ fn promises(pack: &Pack<'_>) -> String {
     );
     if document.check_whole_text().is_ok() {
         text += "            by the whole-text or projective rule, the whole text exchanged: 1\n";
+        text += &of_a_year(one, pack.candidate_count());
     }
     let served = |method: Method| method.served(Epsilon::MAX, pack.candidate_count());
     let flip = Method::Sentence(Rule::PermuteAndFlip);

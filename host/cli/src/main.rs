@@ -27,6 +27,8 @@ mod project;
 mod quality;
 mod question;
 mod releases;
+mod statement;
+mod window;
 mod words;
 
 use std::env;
@@ -81,7 +83,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 enum Command {
     /// Show everything at once: a pack, a private text, its releases and their privacy loss.
     Demo(demo::Arguments),
-    /// Plan how many devices a precision requires, or what releases cost a user over a year.
+    /// Plan how many devices a precision takes and what a year costs; state what is promised.
     #[command(subcommand)]
     Plan(Plan),
     /// Build a pack for devices, and the candidates for the server, from a public corpus.
@@ -113,8 +115,12 @@ enum Command {
 enum Plan {
     /// Compute the precision of estimates by number of devices, and the reverse.
     Devices(Box<devices::Arguments>),
-    /// Add up what releases cost a user by day, month and year.
+    /// Add up what releases cost a person, a line and towards a reader of counts.
     Budget(budget::Arguments),
+    /// Compute the least epsilon of a person's year for a precision, and the schedule.
+    Window(window::Arguments),
+    /// Write what a deployment promises: for its users, a data review and a public registry.
+    Statement(statement::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -218,6 +224,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Pack(arguments) => arguments.run(),
         Command::Plan(Plan::Budget(arguments)) => arguments.run(),
         Command::Plan(Plan::Devices(arguments)) => arguments.run(),
+        Command::Plan(Plan::Statement(arguments)) => arguments.run(),
+        Command::Plan(Plan::Window(arguments)) => arguments.run(),
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use snapbox::{Data, assert_data_eq};
 use crate::common::{succeed, undertone};
 
 /// All subcommands.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "",
     "audit",
     "count",
@@ -30,6 +30,8 @@ const COMMANDS: [&str; 22] = [
     "plan",
     "plan budget",
     "plan devices",
+    "plan statement",
+    "plan window",
     "release",
     "release documents",
     "release recreate-ledger",

@@ -17,4 +17,5 @@ mod projection;
 mod robust;
 mod same_file;
 mod tables;
+mod window;
 mod words;

@@ -885,7 +885,7 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
             .sum();
-        // One of the limits is enough for one of two outputs.
+        // In the long form one of the disks has space for the larger of two outputs only.
         let last = expected
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
@@ -1286,7 +1286,7 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
         let bytes = [good.as_bytes(), b"\r\n", line, b"\n", good.as_bytes()].concat();
         fs::write(folder.join("bad.jsonl"), &bytes).unwrap();
         for reader in readers() {
-            // Slow cases run with two commands only.
+            // In the short form the slow case runs with two commands only.
             if what == "100 MB" && reader[0] != "privatize" && reader[0] != "encode" && !soak() {
                 continue;
             }

@@ -20,6 +20,7 @@ pub mod planning;
 pub mod published;
 pub mod shares;
 mod simplex;
+pub mod statement;
 
 use undertone::error::{Cause, Error};
 

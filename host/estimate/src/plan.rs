@@ -7,6 +7,7 @@
 use nalgebra::{DMatrix, DVector};
 use undertone::error::Result;
 use undertone::pack::calibration::Calibration;
+use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::projective::Geometry;
 use undertone_core::release::Mechanism;
@@ -32,22 +33,47 @@ pub fn kinds(
     sentences_by: Mechanism,
     epsilon: Epsilon,
 ) -> Result<Vec<Kind>> {
-    let kind = |mechanism: Mechanism, rule, order| {
-        Kind::from_fields(pack, mechanism as u8, rule, epsilon, order)
-            .map_err(|problem| refused(problem.to_string()))
-    };
-    let mut kinds = vec![kind(sentences_by, 1, 0)?];
+    let sentences = Kind::from_fields(pack, sentences_by as u8, 1, epsilon, 0)
+        .map_err(|problem| refused(problem.to_string()))?;
+    let mut kinds = vec![sentences];
     // The best candidate requires scores.
     if sentences_by == Mechanism::Scores {
-        kinds.push(kind(Mechanism::WholeText, 2, 0)?);
-        let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
-            refused(format!(
-                "{candidates} candidates are too many for releases of points"
-            ))
-        })?;
-        kinds.push(kind(Mechanism::Projective, 2, geometry.order())?);
+        for method in [Method::WholeText, Method::Projective] {
+            kinds.push(whole_text_kind(pack, candidates, method, epsilon)?);
+        }
     }
     Ok(kinds)
+}
+
+/// The kind of releases that devices with a pack make by a method for the whole text.
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for sentence releases, and if there are
+/// too many candidates for points.
+pub fn whole_text_kind(
+    pack: [u8; 8],
+    candidates: u32,
+    method: Method,
+    epsilon: Epsilon,
+) -> Result<Kind> {
+    let (mechanism, order) = match method {
+        Method::WholeText => (Mechanism::WholeText, 0),
+        Method::Projective => {
+            let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
+                refused(format!(
+                    "{candidates} candidates are too many for releases of points"
+                ))
+            })?;
+            (Mechanism::Projective, geometry.order())
+        }
+        Method::Sentence(_) => {
+            return Err(refused(
+                "only releases for the whole text bound what a person reveals; take the whole-text or the projective rule",
+            ));
+        }
+    };
+    Kind::from_fields(pack, mechanism as u8, 2, epsilon, order)
+        .map_err(|problem| refused(problem.to_string()))
 }
 
 /// Errors and intervals of shares by the number of releases.

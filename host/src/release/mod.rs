@@ -4,6 +4,7 @@ pub mod budget;
 pub mod document;
 pub mod ledger;
 pub mod lines;
+pub mod window;
 pub mod words;
 
 pub use undertone_law as law;

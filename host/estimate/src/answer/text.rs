@@ -102,7 +102,14 @@ pub(crate) fn privacy(answer: &Answer) -> String {
             "At epsilon {epsilon}, a release may make one of two {unit} that were equally likely before up to {likely} % likely."
         ))
     });
-    sentences.collect::<Vec<_>>().join(" ")
+    let mut sentences: Vec<String> = sentences.collect();
+    if let Some(epsilon) = largest(true) {
+        sentences.push(format!(
+            "A person costs epsilon {epsilon} for each release of the device; a line the same, or less if the device drew it among several \
+             lines; for a reader of counts see the published counts."
+        ));
+    }
+    sentences.join(" ")
 }
 
 /// The confidence of intervals, in words.

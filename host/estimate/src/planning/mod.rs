@@ -2,6 +2,7 @@
 
 mod page;
 mod text;
+pub mod window;
 
 use serde::Serialize;
 use undertone::error::{Error, Result};
@@ -219,8 +220,8 @@ impl Asked {
         let mut all = [&names[..], &labels].concat();
         all.sort_unstable();
         all.dedup();
-        self.known(&all)?;
-        let of_candidates = self.guessed(&names[..m as usize])?;
+        known(&self.shares, &all)?;
+        let of_candidates = guessed(&self.shares, &names[..m as usize])?;
         let mut plan = Plan {
             asked: self.clone(),
             ways: Vec::new(),
@@ -243,7 +244,7 @@ impl Asked {
                     plan.ways.push(way);
                 }
                 for (length, texts) in texts {
-                    let shares = self.guessed(&labels)?;
+                    let shares = guessed(&self.shares, &labels)?;
                     let own = Forecast::of_labels(kind, texts, &shares);
                     match own.and_then(|own| self.way(Of::Labels, kind, *length, &own)) {
                         Ok(way) => plan.ways.push(way),
@@ -306,76 +307,6 @@ impl Asked {
         devices.into_iter().map(of).collect()
     }
 
-    /// Refuses guesses about unknown names.
-    fn known(&self, names: &[&str]) -> Result<()> {
-        for (name, _) in self.guesses()? {
-            if !names.contains(&name) {
-                return Err(refused(format!(
-                    "--shares guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
-                    names
-                        .iter()
-                        .take(10)
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The parsed guesses, whose names are distinct.
-    fn guesses(&self) -> Result<Vec<(&str, f64)>> {
-        let of = |text: &String| match text.rsplit_once('=') {
-            None => None,
-            Some((name, share)) => {
-                let share: f64 = share.parse().ok()?;
-                let place = self.shares.iter().position(|own| own == text)?;
-                (0.0..=1.0)
-                    .contains(&share)
-                    .then(|| (&self.shares[place][..name.len()], share))
-            }
-        };
-        let guesses = self.shares.iter().map(|text| {
-            of(text).ok_or_else(|| {
-                refused(format!(
-                    "--shares has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
-                ))
-            })
-        });
-        let guesses: Vec<(&str, f64)> = guesses.collect::<Result<_>>()?;
-        let is_twice = |place: &usize| {
-            let mut before = guesses[..*place].iter();
-            before.any(|(name, _)| *name == guesses[*place].0)
-        };
-        match (0..guesses.len()).find(is_twice) {
-            Some(place) => Err(refused(format!(
-                "--shares guesses the share of `{}` twice; guess each share once",
-                guesses[place].0
-            ))),
-            None => Ok(guesses),
-        }
-    }
-
-    /// A share for each name.
-    fn guessed(&self, names: &[&str]) -> Result<Vec<f64>> {
-        let guesses = self.guesses()?;
-        let find = |name: &&str| guesses.iter().find(|(own, _)| own == name);
-        let known: Vec<Option<f64>> = names
-            .iter()
-            .map(|name| find(name).map(|(_, share)| *share))
-            .collect();
-        let sum: f64 = known.iter().flatten().sum();
-        let others = known.iter().filter(|share| share.is_none()).count();
-        if sum > 1.0 + 1e-9 {
-            return Err(refused(format!(
-                "the shares of --shares add up to {sum}; they add up to 1 at most"
-            )));
-        }
-        let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;
-        Ok(known.iter().map(|share| share.unwrap_or(rest)).collect())
-    }
-
     fn written(&self, plan: &Plan) -> String {
         let way = |way: &Way| {
             let [_, _, _, _, mechanism, rule, ..] = way.kind.to_bytes(0);
@@ -423,6 +354,76 @@ impl Asked {
         };
         serde_json::to_string_pretty(&written).expect("strings and numbers are JSON") + "\n"
     }
+}
+
+/// Refuses guesses about unknown names.
+fn known(shares: &[String], names: &[&str]) -> Result<()> {
+    for (name, _) in guesses(shares)? {
+        if !names.contains(&name) {
+            return Err(refused(format!(
+                "--shares guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
+                names
+                    .iter()
+                    .take(10)
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The parsed guesses, whose names are distinct.
+fn guesses(shares: &[String]) -> Result<Vec<(&str, f64)>> {
+    let of = |text: &String| match text.rsplit_once('=') {
+        None => None,
+        Some((name, share)) => {
+            let share: f64 = share.parse().ok()?;
+            let place = shares.iter().position(|own| own == text)?;
+            (0.0..=1.0)
+                .contains(&share)
+                .then(|| (&shares[place][..name.len()], share))
+        }
+    };
+    let guesses = shares.iter().map(|text| {
+        of(text).ok_or_else(|| {
+            refused(format!(
+                "--shares has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
+            ))
+        })
+    });
+    let guesses: Vec<(&str, f64)> = guesses.collect::<Result<_>>()?;
+    let is_twice = |place: &usize| {
+        let mut before = guesses[..*place].iter();
+        before.any(|(name, _)| *name == guesses[*place].0)
+    };
+    match (0..guesses.len()).find(is_twice) {
+        Some(place) => Err(refused(format!(
+            "--shares guesses the share of `{}` twice; guess each share once",
+            guesses[place].0
+        ))),
+        None => Ok(guesses),
+    }
+}
+
+/// A share for each name.
+fn guessed(shares: &[String], names: &[&str]) -> Result<Vec<f64>> {
+    let guesses = guesses(shares)?;
+    let find = |name: &&str| guesses.iter().find(|(own, _)| own == name);
+    let known: Vec<Option<f64>> = names
+        .iter()
+        .map(|name| find(name).map(|(_, share)| *share))
+        .collect();
+    let sum: f64 = known.iter().flatten().sum();
+    let others = known.iter().filter(|share| share.is_none()).count();
+    if sum > 1.0 + 1e-9 {
+        return Err(refused(format!(
+            "the shares of --shares add up to {sum}; they add up to 1 at most"
+        )));
+    }
+    let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;
+    Ok(known.iter().map(|share| share.unwrap_or(rest)).collect())
 }
 
 /// The cost of a release each day for a month, by each kind that devices with such a pack can make.

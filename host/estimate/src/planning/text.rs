@@ -78,10 +78,11 @@ fn cost(month: &Month, delta: f64) -> String {
     };
     format!(
         "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
-         `undertone plan budget` says more.{}",
+         One release in the month, on a day drawn beforehand, costs {}: `undertone plan window` and `undertone plan budget` say more.{}",
         month.epsilon,
         month.sum(),
         of(Unit::Sentence),
+        month.epsilon,
         served(month)
     )
 }

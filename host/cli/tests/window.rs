@@ -1,0 +1,172 @@
+//! `undertone plan window` and `plan statement`, and the three numbers of `plan budget` and
+//! `inspect`, as a user runs them.
+//!
+//! Chance: false alarm none, miss none. Everything is computed.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{refuse, succeed};
+
+const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs");
+
+fn pack() -> String {
+    format!("{PACKS}/assistant.en.pack")
+}
+
+fn candidates() -> String {
+    format!("{PACKS}/assistant.en.candidates.safetensors")
+}
+
+#[test]
+fn a_year_is_planned_backwards_and_forwards() {
+    let folder = TempDir::new().unwrap();
+    let candidates = candidates();
+    let common = [
+        "plan",
+        "window",
+        "--candidates",
+        &candidates,
+        "--devices",
+        "1000000",
+        "--lines",
+        "100",
+    ];
+    let run = |more: &[&str]| succeed(folder.path(), &[&common[..], more].concat());
+    let back: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    let best = &back["schedules"][0];
+    assert_eq!(best["appointments"], 1);
+    assert_eq!(best["first_answer_after"], 1);
+    let person = best["person"].as_f64().unwrap();
+    let line = best["line"].as_f64().unwrap();
+    let reader = best["reader_of_counts"].as_f64().unwrap();
+    assert!(line < person / 10.0 && reader < person / 4.0, "{best}");
+
+    let page = run(&["--epsilon", "3", "--within", "0.002"]);
+    let numbers = ["a person  ", "a line  ", "a reader of counts  "];
+    let places: Vec<usize> = numbers
+        .iter()
+        .map(|part| page.find(part).expect(part))
+        .collect();
+    assert!(places.is_sorted(), "{page}");
+    assert!(page.contains("0.175, for one of 100 lines"), "{page}");
+
+    let few = ["plan", "window", "--devices", "100", "--candidates"];
+    refuse(
+        folder.path(),
+        &[&few[..], &[&candidates]].concat(),
+        &["no epsilon up to 33"],
+    );
+    refuse(
+        folder.path(),
+        &[&common[..], &["--slots", "0"]].concat(),
+        &["1..=10000"],
+    );
+}
+
+#[test]
+fn the_budget_of_a_year_starts_with_three_numbers() {
+    let folder = TempDir::new().unwrap();
+    let pack = pack();
+    let common = [
+        "plan",
+        "budget",
+        "--daily",
+        "whole-text:3",
+        "--days",
+        "365",
+        "--pack",
+        &pack,
+        "--devices",
+        "1000000",
+    ];
+    let run = |more: &[&str]| succeed(folder.path(), &[&common[..], more].concat());
+    let of = |more: &[&str]| -> Value {
+        let all: Value = serde_json::from_str(&run(&[more, &["--json"]].concat())).unwrap();
+        all["windows"][0].clone()
+    };
+    let daily = of(&[]);
+    assert_eq!([&daily["person"], &daily["line"]], [1095.0, 3.0]);
+    let reader = daily["reader_of_counts"].as_f64().unwrap();
+    assert!((0.4..0.6).contains(&reader), "{reader}");
+    let page = run(&[]);
+    assert!(page.contains("names it in 97.5 % of cases"), "{page}");
+    assert!(page.contains("in more than 95.3 %"), "{page}");
+
+    let once = of(&["--appointments", "1", "--lines", "30"]);
+    assert_eq!(once["person"], 3.0);
+    assert!(
+        (once["line"].as_f64().unwrap() - 0.49).abs() < 0.01,
+        "{once}"
+    );
+    // About 2,740 devices release each day.
+    let reader = once["reader_of_counts"].as_f64().unwrap();
+    assert!((0.3..0.7).contains(&reader), "{reader}");
+
+    // By the sentence nothing bounds a person, and no number is invented.
+    let sentence = succeed(
+        folder.path(),
+        &["plan", "budget", "--json", "--daily", "exponential:3"],
+    );
+    let sentence: Value = serde_json::from_str(&sentence).unwrap();
+    assert_eq!(sentence["windows"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_pack_states_a_year() {
+    let page = succeed(TempDir::new().unwrap().path(), &["inspect", &pack()]);
+    for part in [
+        "a year      one release at epsilon 1",
+        "a person            1, ",
+        "a line              0.0171, ",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[test]
+fn a_statement_has_three_files() {
+    let folder = TempDir::new().unwrap();
+    let pack = pack();
+    let common = [
+        "plan",
+        "statement",
+        "--pack",
+        &pack,
+        "--epsilon",
+        "3",
+        "--lines",
+        "100",
+        "--devices",
+        "1000000",
+        "--name",
+        "Requests",
+        "--curator",
+        "Example Ltd",
+        "--out",
+        "statement",
+    ];
+    let date = ["--from", "2027-01-31"];
+    assert_eq!(succeed(folder.path(), &[&common[..], &date].concat()), "");
+    let read = |name: &str| fs::read_to_string(folder.path().join("statement").join(name)).unwrap();
+    assert!(read("users.html").contains("0.175 (one of 100 lines of a slot)"));
+    assert!(read("review.md").contains("A person"));
+    let entry = read("registry.yaml");
+    assert!(entry.contains("\n      epsilon: 3\n"), "{entry}");
+    assert!(
+        entry.contains("publication_date: \"2027-01-31\""),
+        "{entry}"
+    );
+    for wrong in [
+        "1/1/2027",
+        "2027-13-01",
+        "2027-01-32",
+        "27-01-01",
+        "2027-1-01",
+    ] {
+        let arguments = [&common[..], &["--from", wrong]].concat();
+        refuse(folder.path(), &arguments, &["YYYY-MM-DD"]);
+    }
+}
