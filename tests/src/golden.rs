@@ -29,7 +29,8 @@ pub struct Golden {
 /// 40 levels, features of texts and a lexicon.
 pub const FEATURES_PACK: &[u8] = include_bytes!("../golden/golden-features.pack");
 
-const VOTE_PACK: &[u8] = include_bytes!("../golden/golden-vote.pack");
+/// Votes.
+pub const VOTE_PACK: &[u8] = include_bytes!("../golden/golden-vote.pack");
 
 /// Every pack with vectors: depth, scores, votes, depth after a recoder, scores with features.
 pub const ALL: [Golden; 5] = [

@@ -25,7 +25,7 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_core::{
     Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Reservoir, Rule, Unit,
 };
-use undertone_tests::golden::{FEATURES_PACK, PACK, SCORES_PACK, VECTORS_PACK};
+use undertone_tests::golden::{FEATURES_PACK, PACK, SCORES_PACK, VECTORS_PACK, VOTE_PACK};
 
 fn pack(bytes: &[u8]) -> Pack<'_> {
     Pack::parse(bytes).expect("a golden pack")
@@ -181,7 +181,7 @@ fn damaged_reservoir() {
 #[test]
 fn reservoir_of_another_pack() {
     let reservoir = Reservoir::new(&scores(), 7, NonZero::<u16>::MIN, &mut OsEntropy);
-    let mut other = Document::<128, 100>::new(&pack(golden::pack("vote"))).expect("candidates");
+    let mut other = Document::<128, 100>::new(&pack(VOTE_PACK)).expect("candidates");
     let refused = reservoir.expect("entropy").add(&mut other, &mut OsEntropy);
     assert_eq!(refused, Err(DocumentError::OtherPack));
 }
