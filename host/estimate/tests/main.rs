@@ -5,3 +5,4 @@ mod few;
 mod parquet;
 mod plan;
 mod shares;
+mod shift;
