@@ -1007,12 +1007,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Test
     let test = (freedom > 0).then(|| Test {
         probability,
         dispersion,
-        noticeable: noticeable(
-            parts,
-            matrix,
-            distances[critical.saturating_sub(1)],
-            expected,
-        ),
+        noticeable: noticeable(parts, distances[critical.saturating_sub(1)], expected),
     });
     let fit = Fit {
         freedom,
@@ -1041,7 +1036,7 @@ fn freedom(parts: &[Part<'_>], labels: usize) -> usize {
 
 /// The fraction of the releases of the largest sample that must have other outcomes for a distance
 /// above `critical` 9 times in 10, in the direction in which that is hardest to see.
-fn noticeable(parts: &[Part<'_>], matrix: &DMatrix<f64>, critical: f64, expected: f64) -> f64 {
+fn noticeable(parts: &[Part<'_>], critical: f64, expected: f64) -> f64 {
     let part = parts
         .iter()
         .max_by(|a, b| a.releases.total_cmp(&b.releases))
@@ -1055,21 +1050,32 @@ fn noticeable(parts: &[Part<'_>], matrix: &DMatrix<f64>, critical: f64, expected
     while reached(excess) < critical && excess < 1e12 {
         excess *= 1.1;
     }
-    // The distance of a shift from the nearest one that labels explain, as a quadratic form.
+    // The distance of a shift from the nearest one that labels explain, as a quadratic form of
+    // shifts with sum zero.
     let explained = &part.laws.means * &part.inverse;
-    let Some(inverse) = matrix.clone().try_inverse() else {
+    let Some(inverse) = (&explained * part.laws.means.transpose()).try_inverse() else {
         return 1.0;
     };
-    let form = &part.inverse - explained.transpose() * inverse * &explained;
+    let mut form = &part.inverse - explained.transpose() * inverse * &explained;
+    for mut row in form.row_iter_mut() {
+        let mean = row.mean();
+        row.add_scalar_mut(-mean);
+    }
+    for mut column in form.column_iter_mut() {
+        let mean = column.mean();
+        column.add_scalar_mut(-mean);
+    }
     let eigen = form.symmetric_eigen();
-    let most = eigen.eigenvalues.max();
-    let sizes = eigen
+    let mut sizes: Vec<(f64, f64)> = eigen
         .eigenvalues
         .iter()
-        .zip(eigen.eigenvectors.column_iter());
-    let sizes = sizes
-        .filter(|(value, vector)| **value > 1e-6 * most && vector.sum().abs() < 0.5)
-        .map(|(value, vector)| (excess / value).sqrt() * vector.lp_norm(1) / 2.0);
+        .zip(eigen.eigenvectors.column_iter())
+        .map(|(value, vector)| (*value, (excess / value).sqrt() * vector.lp_norm(1) / 2.0))
+        .collect();
+    sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let laws = part.laws;
+    let testable = laws.means.ncols().saturating_sub(laws.means.nrows());
+    let sizes = sizes.iter().take(testable).map(|(_, size)| *size);
     sizes.fold(0.0, f64::max).min(1.0)
 }
 
