@@ -44,12 +44,19 @@ pub struct FieldNames {
     pub label: String,
     /// The id, a string or a number; it may be missing.
     pub id: String,
+    /// The source, a string or a number that every document has; `None`: sources are not read.
+    pub source: Option<String>,
 }
 
 impl Default for FieldNames {
     fn default() -> Self {
         let [text, label, id] = ["text", "label", "id"].map(str::to_owned);
-        Self { text, label, id }
+        Self {
+            text,
+            label,
+            id,
+            source: None,
+        }
     }
 }
 
@@ -63,6 +70,9 @@ pub struct CorpusDocument {
     pub id: String,
     /// The class of the document, if the corpus has one.
     pub label: Option<String>,
+    /// The source of the document, such as its author, product or year; `None` unless a field is
+    /// named.
+    pub source: Option<String>,
     /// The text of the document.
     pub text: String,
     /// The line number, from 1; 0 if the document does not come from a file.
@@ -297,6 +307,7 @@ fn from_tsv(
     Ok(CorpusDocument {
         id: line_id(number),
         label: (!label.is_empty()).then(|| label.to_owned()),
+        source: None,
         text: text.to_owned(),
         line: number,
         kept: String::new(),
@@ -386,6 +397,15 @@ fn from_json(
         // Private documents need no label, so it may have any type.
         Some(_) => label.unwrap_or(None),
     };
+    let source = match &names.source {
+        None => None,
+        Some(field) => {
+            let missing = || LineProblem::MissingField {
+                field: field.clone(),
+            };
+            Some(scalar(field, given(field)?.ok_or_else(missing)?, line)?)
+        }
+    };
     let own = given(&names.id)?;
     let id = match own {
         Some(id) => scalar(&names.id, id, line)?,
@@ -404,6 +424,7 @@ fn from_json(
     Ok(CorpusDocument {
         id,
         label: label.filter(|label| !label.is_empty()),
+        source,
         text: string(text, line)?,
         line: number,
         kept,

@@ -335,6 +335,11 @@ pub enum Cause {
     OneLabel { documents: usize },
 
     #[error(
+        "all texts with the label {label:?} are of one source, so sources cannot be compared; name a field in which each label has at least two values"
+    )]
+    OneSource { label: String },
+
+    #[error(
         "none of the {documents} documents has a label that is a candidate of the pack; give documents with its labels"
     )]
     NoKnownLabel { documents: usize },
@@ -682,6 +687,7 @@ impl Error {
             | Cause::NoCandidates { .. }
             | Cause::Unlabelled { .. }
             | Cause::OneLabel { .. }
+            | Cause::OneSource { .. }
             | Cause::NoKnownLabel { .. }
             | Cause::PackSize { .. }
             | Cause::LexiconSize { .. }

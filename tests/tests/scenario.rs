@@ -23,7 +23,7 @@ use undertone_core::release::Release;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::unit::Unit;
 use undertone_estimate::counts::{Counter, Expected, Format, Kind};
-use undertone_estimate::labels::{Laws, Sample, labels};
+use undertone_estimate::labels::{Assumption, Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, pooled};
 
 /// Devices of each kind.
@@ -243,7 +243,7 @@ fn the_truth_lies_in_the_intervals() {
         laws: &laws,
         outcomes: group.outcomes,
     };
-    let own = labels(&[sample], Confidence::default()).expect("an estimate");
+    let own = labels(&[sample], Confidence::default(), Assumption::Alike).expect("an estimate");
     let names: Vec<&String> = topics.iter().map(|(topic, _)| topic).collect();
     let distance: f64 = calibration
         .labels

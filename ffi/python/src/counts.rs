@@ -273,7 +273,7 @@ impl Counts {
     }
 
     /// Estimates from the counts. `question`: public texts instead of those of the pack.
-    #[pyo3(signature = (candidates, level, at_once, difference, question, progress))]
+    #[pyo3(signature = (candidates, level, at_once, difference, question, alike, progress))]
     #[allow(clippy::too_many_arguments)]
     fn estimate(
         &self,
@@ -283,6 +283,7 @@ impl Counts {
         at_once: bool,
         difference: Option<&str>,
         question: Option<&Question>,
+        alike: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
         if !(0.5..1.0).contains(&level) {
@@ -311,7 +312,14 @@ impl Counts {
         let asked = question.is_some();
         let answer = work::run(py, progress, move || {
             let confidence = Confidence { level, at_once };
-            HostAnswer::new(&counted, &sources, confidence, compare.as_ref(), asked)
+            HostAnswer::new(
+                &counted,
+                &sources,
+                confidence,
+                compare.as_ref(),
+                asked,
+                alike,
+            )
         })?;
         Ok(Answer(answer))
     }

@@ -152,6 +152,9 @@ pub struct FieldArgs {
     /// The field or column of the id.
     #[arg(long, value_name = "FIELD", default_value = "id")]
     id_field: String,
+    /// The field of the source, for commands that read it.
+    #[arg(skip)]
+    pub source_field: Option<String>,
 }
 
 impl FieldArgs {
@@ -161,6 +164,7 @@ impl FieldArgs {
             text: self.text_field.clone(),
             label: self.label_field.clone(),
             id: self.id_field.clone(),
+            source: self.source_field.clone(),
         }
     }
 }

@@ -27,6 +27,10 @@ pub(crate) struct Arguments {
     /// Make all intervals hold at once, which makes them wider.
     #[arg(long)]
     at_once: bool,
+    /// Also print the shares of labels for texts exactly like the public ones: narrower intervals
+    /// that do not hold for texts of other sources.
+    #[arg(long)]
+    alike: bool,
     /// Compare slices: each with the first one, or with FIELD=A,B slice B with slice A. These
     /// intervals hold at once.
     #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "FIELD=A,B")]
@@ -90,6 +94,7 @@ impl Arguments {
             confidence,
             compare,
             self.question.is_asked(),
+            self.alike,
         )?;
         self.answer
             .write(|| answer.json(), || answer.html(self.top))?;

@@ -221,7 +221,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Lexicon(Lexicon::Keywords(arguments)) => arguments.run(),
         Command::Lexicon(Lexicon::Project(arguments)) => project::run(&arguments),
         Command::Measure(arguments) => arguments.run(),
-        Command::Pack(arguments) => arguments.run(),
+        Command::Pack(mut arguments) => arguments.run(),
         Command::Plan(Plan::Budget(arguments)) => arguments.run(),
         Command::Plan(Plan::Devices(arguments)) => arguments.run(),
         Command::Plan(Plan::Statement(arguments)) => arguments.run(),

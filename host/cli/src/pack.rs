@@ -25,6 +25,11 @@ pub(crate) struct Arguments {
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
+    /// The field or column that names the source of each document, such as its author, product or
+    /// year. Intervals of shares of labels then allow for texts of other sources. Without it,
+    /// groups of similar documents take their place.
+    #[arg(long, help_heading = "Candidates by scores", value_name = "FIELD")]
+    source_field: Option<String>,
     /// Carry the lexicon of this pack, not that of the encoder, for texts of another language. One
     /// teacher must have made both in one space (`lexicon distil --space`).
     #[arg(long, help_heading = "Candidates by scores", value_name = "FILE")]
@@ -246,7 +251,8 @@ impl Arguments {
         Ok(())
     }
 
-    pub(crate) fn run(&self) -> Result<()> {
+    pub(crate) fn run(&mut self) -> Result<()> {
+        self.corpus.texts.fields.source_field = self.source_field.take();
         self.paths().check()?;
         self.check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;

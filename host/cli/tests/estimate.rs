@@ -238,7 +238,7 @@ fn all_kinds_together_and_by_day() {
     let world = World::new();
     world.all_kinds();
     let (text, json) = world.estimate("all.csv", &["--difference", "--html", "page.html"]);
-    assert_eq!(json["version"], 1);
+    assert_eq!(json["version"], 2);
     assert_eq!(json["slices"], json!(["day"]));
     assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
     assert_eq!(json["unanswered"], json!([]));
@@ -304,7 +304,7 @@ fn all_kinds_together_and_by_day() {
         "SHARES OF LABELS",
         "DIFFERENCES",
         "day 2026-11-02, less day 2026-11-01",
-        "Nothing in the releases speaks against",
+        "A test finds nothing against what this assumes",
         "PUBLISHED COUNTS",
         "releases in the smallest slice: epsilon 0.0",
         "One forged release moves an unbiased guess",
@@ -517,7 +517,7 @@ fn no_intervals_where_they_would_be_wrong() {
     let row = &json["labels"][0]["shares"][0];
     assert!(row["share"].is_f64() && row["low"].is_null() && row["high"].is_null());
     assert!(
-        text.contains("The texts on the devices are not like the public ones"),
+        text.contains("The texts on the devices are not as this assumes"),
         "{text}"
     );
     assert!(text.contains("no interval"), "{text}");
@@ -953,4 +953,63 @@ fn packs_are_not_mixed_up() {
         "{why}"
     );
     assert_eq!(json["rejected"][0]["count"].as_u64().unwrap() / 100, 100);
+}
+
+/// The answer names what its intervals of labels allow for, and asks for a field if that was
+/// guessed.
+#[test]
+fn intervals_name_the_sources_that_they_allow_for() {
+    let world = World::new();
+    let path = world.path();
+    let texts = corpus(60, 0, LABELS);
+    let with_years = texts.lines().enumerate().map(|(line, text)| {
+        let year = 2020 + line / 3 % 4;
+        format!("{{\"year\": {year}, {}\n", &text[1..])
+    });
+    fs::write(path.join("years.jsonl"), with_years.collect::<String>()).unwrap();
+    let pack = |field| {
+        [
+            "pack",
+            "--corpus",
+            "years.jsonl",
+            "--heads",
+            "features",
+            "--source-field",
+            field,
+            "--out",
+            "years.pack",
+        ]
+    };
+    refuse(path, &pack("label"), &["of one source"]);
+    succeed(path, &pack("year"));
+    let file = "years.candidates.safetensors";
+    let mut named = Candidates::read(&path.join(file)).unwrap();
+    let whole = |candidates: &Candidates| {
+        let epsilon = "3".parse().unwrap();
+        Kind::from_fields(candidates.pack_id(), 7, 2, epsilon, 0).unwrap()
+    };
+    let outcomes = BTreeMap::from([(0, 5000), (1, 3000), (2, 2000), (3, 200)]);
+    let estimate = |name: &str, kind, file: &str| {
+        world.count(name, &[("1", kind, outcomes.clone())]);
+        let arguments = ["estimate", "--in", name, "--candidates", file, "--alike"];
+        let json = succeed(path, &[&arguments[..], &["--json"]].concat());
+        let json: Value = serde_json::from_str(&json).unwrap();
+        (succeed(path, &arguments), json)
+    };
+    let (text, json) = estimate("years.csv", whole(&named), file);
+    assert!(text.contains("compared: 2020, 2021, 2022, 2023."), "{text}");
+    assert!(text.contains("IF TEXTS WERE EXACTLY LIKE"), "{text}");
+    assert_eq!(json["labels"][0]["sources"]["guessed"], false);
+    assert_eq!(json["labels_alike"][0]["fit"]["freedom"], 1);
+
+    let file = "t.candidates.safetensors";
+    let (text, json) = estimate("guessed.csv", whole(&world.candidates), file);
+    assert!(text.contains("--source-field"), "{text}");
+    assert_eq!(json["labels"][0]["sources"]["guessed"], true);
+
+    named.calibration.as_mut().unwrap().by_source = None;
+    named.write(&path.join("old.safetensors")).unwrap();
+    let (text, json) = estimate("old.csv", whole(&named), "old.safetensors");
+    assert!(text.contains("do not allow for other texts"), "{text}");
+    assert!(json["labels"][0]["sources"].is_null());
 }

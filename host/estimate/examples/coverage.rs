@@ -35,7 +35,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Laws, Sample, labels};
+use undertone_estimate::labels::{Assumption, Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, shares};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -159,8 +159,8 @@ fn main() -> Outcome<()> {
                     laws: own.as_ref().unwrap_or(laws),
                     outcomes: &outcomes,
                 };
-                let own = labels(&[sample], Confidence::default())?;
-                tally.refuted += usize::from(own.fit.is_refuted());
+                let own = labels(&[sample], Confidence::default(), Assumption::Alike)?;
+                tally.refuted += usize::from(own.fit.refuted);
                 if names_labels {
                     let named = (0..).map(|label| outcomes.get(&label).copied().unwrap_or(0));
                     let counted = named.map(|named| named as f64 / releases as f64);

@@ -6,6 +6,12 @@
 //! C\[y\]\[z\] is the mean over public texts of label y of the exact probability of outcome z.
 //! [`Fit`] tests the testable part of that.
 //!
+//! The world's texts do not differ from the public ones like a second sample, but like another
+//! source: another author, product or year. With [`Assumption::OtherSources`] intervals therefore add
+//! Σ_y π_y²·B_y/m to the covariance of h, where B_y is the covariance, between sources of public texts, of the mean
+//! law of label y, and m is [`SOURCES`]. Such errors are not errors of C: the laws of the private
+//! texts are what they are, and nothing pulls shares together.
+//!
 //! # The estimate
 //! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h,
 //! from finitely many releases, plus that of Cᵀπ, from finitely many public texts. Errors of C
@@ -26,12 +32,13 @@
 //! laws instead of sampled confusion, and closed-form intervals instead of a bootstrap, so that
 //! equal counts give equal answers.
 
+use core::num::NonZero;
 use std::collections::BTreeMap;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, RowDVector};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use undertone::error::{Error, Result};
-use undertone::pack::calibration::Calibration;
+use undertone::pack::calibration::{BySource, Calibration};
 use undertone::release::law::Law;
 use undertone_core::release::Mechanism;
 use undertone_core::rng::PublicRng;
@@ -41,7 +48,7 @@ use undertone_core::select::Ratio;
 use crate::channel::Channel;
 use crate::counts::Kind;
 use crate::refused;
-use crate::shares::{Confidence, Share, ascending};
+use crate::shares::{Confidence, Share, ascending, is_whole_text};
 use crate::simplex::{least, likely, with_sum_one};
 
 /// Fewest public texts of a label.
@@ -89,6 +96,25 @@ const MOST_PRIOR: f64 = 0.5;
 /// Iterations for Σ, which depends on the shares.
 const ROUNDS: usize = 8;
 
+/// The number of sources that private texts are worth, m. Chosen on the suite of natural shifts in
+/// `RESULTS.md`.
+const SOURCES: f64 = 5.0;
+
+/// Least distance of a share from the ends of its interval, as a part of half its width: a share
+/// at an end would look like a mistake.
+const EDGE: f64 = 0.1;
+
+/// The assumption about private texts of a label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assumption {
+    /// They differ from public ones as much as parts of these differ from each other. The same as
+    /// [`Alike`](Self::Alike) for public texts of unknown sources.
+    #[default]
+    OtherSources,
+    /// They are like public ones.
+    Alike,
+}
+
 /// The shares of labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
@@ -98,6 +124,8 @@ pub struct Labels {
     pub shares: Vec<Share>,
     /// `[labels]`: estimates that may be negative.
     pub unbounded: Vec<f64>,
+    /// Whether the intervals allow for other sources.
+    pub allows: bool,
     /// Test of the assumption.
     pub fit: Fit,
     /// Most that one forged release moves a share, before shares are bounded to 0..=1.
@@ -106,22 +134,30 @@ pub struct Labels {
     noise: Noise,
 }
 
-/// How well the releases agree with the public texts.
+/// How well the releases agree with the assumption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// Probability that releases of texts that satisfy the assumption agree less. Below 0.01, the
-    /// assumption is refuted. 1 for fewer than [`FEWEST_TO_TEST`] releases, which are not tested.
+    /// The number of ways in which outcomes can differ from all that shares of labels make. At 0
+    /// nothing can be tested: every deviation looks like other shares.
+    pub freedom: usize,
+    /// The result, unless `freedom` is 0 or there are fewer than [`FEWEST_TO_TEST`] releases.
+    pub test: Option<Test>,
+    /// Whether the assumption is refuted: by the test, at a probability below 0.01, or because no
+    /// shares from 0 to 1 make such releases.
+    pub refuted: bool,
+}
+
+/// Result of a test of fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    /// Probability that releases of texts that satisfy the assumption agree less.
     pub probability: f64,
     /// Distance of the releases from the fitted shares, as a multiple of the expected one; at least
     /// 1.
     pub dispersion: f64,
-}
-
-impl Fit {
-    /// Whether the assumption is refuted.
-    pub fn is_refuted(self) -> bool {
-        self.probability < 0.01
-    }
+    /// Fraction of releases that must have other outcomes, in a way that no shares of labels make,
+    /// for the test to refute the assumption 9 times in 10.
+    pub noticeable: f64,
 }
 
 /// Sources of the errors of estimates.
@@ -138,6 +174,9 @@ struct Noise {
 #[derive(Clone, Debug, PartialEq)]
 struct Influence {
     calibration: usize,
+    /// Whether these are sources, instead of texts. Private texts of two estimates are taken to be
+    /// of different sources.
+    of_sources: bool,
     /// `[texts]`: the label of each text; then `[labels]`: the number of texts.
     labels: Vec<usize>,
     texts: Vec<f64>,
@@ -188,7 +227,9 @@ impl Noise {
     fn less(&self, other: &Self) -> Self {
         let mut influence = self.influence.clone();
         for theirs in &other.influence {
-            let same = |own: &&mut Influence| own.calibration == theirs.calibration;
+            let same = |own: &&mut Influence| {
+                !theirs.of_sources && !own.of_sources && own.calibration == theirs.calibration
+            };
             match influence.iter_mut().find(same) {
                 Some(own) => own.add(theirs, -1.0),
                 None => influence.push(theirs.clone()),
@@ -238,6 +279,118 @@ pub struct Laws<'a> {
     pub(crate) channel: Option<Channel>,
     /// `[outcomes]`: most that the laws of two texts may differ.
     spread: DVector<f64>,
+    between: Option<Between>,
+}
+
+/// The covariance between sources of the mean laws of labels, over [`SOURCES`].
+#[derive(Debug)]
+struct Between {
+    /// `[rows][outcomes]`: the covariance of a label is the sum of the outer products of its rows.
+    rows: DMatrix<f64>,
+    /// `[rows]`: their labels.
+    labels: Vec<usize>,
+    /// `[labels]`: the number of sources.
+    sources: Vec<f64>,
+}
+
+impl Between {
+    /// `laws`: `[texts][outcomes]`. `None` if a label has texts of fewer than two sources.
+    fn new(own: &BySource, laws: &DMatrix<f64>) -> Option<Self> {
+        let labels = own.texts.labels.len();
+        let mut texts: Vec<BTreeMap<u32, Vec<usize>>> = vec![BTreeMap::new(); labels];
+        for (text, (label, source)) in own.texts.of_texts.iter().zip(&own.of_texts).enumerate() {
+            texts[*label as usize]
+                .entry(*source)
+                .or_default()
+                .push(text);
+        }
+        let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
+        for (label, sources) in texts.iter().enumerate() {
+            if sources.len() < 2 {
+                return None;
+            }
+            let mean = |texts: &mut dyn Iterator<Item = &usize>| {
+                let (mut sum, mut count) = (RowDVector::zeros(laws.ncols()), 0.0);
+                for text in texts {
+                    sum += laws.row(*text);
+                    count += 1.0;
+                }
+                sum / count
+            };
+            let all = mean(&mut sources.values().flatten());
+            let count: f64 = sources.values().map(|own| own.len() as f64).sum();
+            let (mut between, mut within, mut squares) = (0.0, 0.0, 0.0);
+            let start = rows.len();
+            for own in sources.values() {
+                let size = own.len() as f64;
+                let centre = mean(&mut own.iter());
+                for text in own {
+                    within += (laws.row(*text) - &centre).norm_squared();
+                }
+                let deviation = (centre - &all) * (size / count).sqrt();
+                between += deviation.norm_squared();
+                squares += size * size;
+                rows.push(deviation);
+                of_rows.push(label);
+            }
+            // The estimate of moments of a variance between groups (Cochran 1939).
+            let degrees = sources.len() as f64 - 1.0;
+            let sampling = degrees * within / (count - sources.len() as f64).max(1.0);
+            let variance = (count * between - sampling).max(0.0) / (count - squares / count);
+            let scale = if between > 0.0 {
+                variance / between
+            } else {
+                0.0
+            };
+            for row in &mut rows[start..] {
+                *row *= (scale / SOURCES).sqrt();
+            }
+        }
+        Some(Self {
+            rows: DMatrix::from_rows(&rows),
+            labels: of_rows,
+            sources: texts.iter().map(|own| own.len() as f64).collect(),
+        })
+    }
+
+    /// The rows, each times the share of its label.
+    fn scaled(&self, shares: &[f64]) -> DMatrix<f64> {
+        let mut scaled = self.rows.clone();
+        for (row, label) in self.labels.iter().enumerate() {
+            scaled.row_mut(row).scale_mut(shares[*label]);
+        }
+        scaled
+    }
+}
+
+/// The laws of public texts: `[texts][outcomes]`.
+fn laws_of(
+    texts: &Calibration,
+    kind: Kind,
+    channel: Option<Channel>,
+    outcomes: usize,
+) -> DMatrix<f64> {
+    let mut laws = DMatrix::zeros(texts.len(), outcomes);
+    let steps = texts.steps.try_into().unwrap_or(NonZero::<u8>::MIN);
+    let ratio = Ratio::per_step(kind.epsilon(), steps);
+    for text in 0..texts.len() {
+        let best = texts.best[text] as usize;
+        match channel {
+            // Debiased votes estimate the best candidate itself.
+            Some(_) if kind.mechanism() == Mechanism::Projective => laws[(text, best)] = 1.0,
+            Some(channel) => {
+                laws.row_mut(text).fill(channel.other());
+                laws[(text, best)] = channel.own();
+            }
+            None => {
+                let law = Law::new(texts.levels_of(text).to_vec(), ratio, kind.rule());
+                for outcome in 0..outcomes {
+                    laws[(text, outcome)] = law.probability(outcome);
+                }
+            }
+        }
+    }
+    laws
 }
 
 impl<'a> Laws<'a> {
@@ -276,33 +429,8 @@ impl<'a> Laws<'a> {
         let labels = calibration.labels.len();
         let mut texts = vec![0.0; labels];
         let mut means = DMatrix::zeros(labels, outcomes);
-        let mut laws = DMatrix::zeros(of_texts.len(), outcomes);
-        let ratio = Ratio::per_step(
-            kind.epsilon(),
-            calibration
-                .steps
-                .try_into()
-                .unwrap_or(core::num::NonZero::<u8>::MIN),
-        );
+        let mut laws = laws_of(calibration, kind, channel, outcomes);
         for (text, label) in of_texts.iter().enumerate() {
-            match channel {
-                // Debiased votes estimate the best candidate itself.
-                Some(channel) if kind.mechanism() == Mechanism::Projective => {
-                    debug_assert_eq!(channel.answers(), outcomes);
-                    laws[(text, calibration.best[text] as usize)] = 1.0;
-                }
-                Some(channel) => {
-                    laws.row_mut(text).fill(channel.other());
-                    laws[(text, calibration.best[text] as usize)] = channel.own();
-                }
-                None => {
-                    let levels = calibration.levels_of(text).to_vec();
-                    let law = Law::new(levels, ratio, kind.rule());
-                    for outcome in 0..outcomes {
-                        laws[(text, outcome)] = law.probability(outcome);
-                    }
-                }
-            }
             texts[*label] += 1.0;
             let mut mean = means.row_mut(*label);
             mean += laws.row(text);
@@ -325,7 +453,12 @@ impl<'a> Laws<'a> {
             let mut residual = laws.row_mut(text);
             residual -= means.row(*label);
         }
+        let between = calibration
+            .by_source
+            .as_ref()
+            .and_then(|own| Between::new(own, &laws_of(&own.texts, kind, channel, outcomes)));
         Ok(Self {
+            between,
             kind,
             calibration,
             residuals: laws,
@@ -403,6 +536,8 @@ impl<'a> Laws<'a> {
 pub(crate) struct Part<'a> {
     calibration: usize,
     laws: &'a Laws<'a>,
+    /// The covariance between sources, if the assumption allows for it.
+    between: Option<&'a Between>,
     releases: f64,
     /// h.
     observed: DVector<f64>,
@@ -415,7 +550,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(sample: &Sample<'a>, calibration: usize) -> Result<Self> {
+    fn new(sample: &Sample<'a>, calibration: usize, assumption: Assumption) -> Result<Self> {
         let laws = sample.laws;
         let outcomes = laws.means.ncols();
         let total: u64 = sample.outcomes.values().sum();
@@ -462,7 +597,14 @@ impl<'a> Part<'a> {
                 (mean.map(|share| channel.unbiased(share)), Some(covariance))
             }
         };
-        Ok(Self::of(calibration, laws, n, observed, of_release))
+        let part = Self::of(calibration, laws, n, observed, of_release);
+        Ok(match assumption {
+            Assumption::OtherSources => part,
+            Assumption::Alike => Self {
+                between: None,
+                ..part
+            },
+        })
     }
 
     /// A part with these shares of outcomes.
@@ -476,6 +618,7 @@ impl<'a> Part<'a> {
         Self {
             calibration,
             laws,
+            between: laws.between.as_ref(),
             releases,
             observed,
             of_release,
@@ -518,9 +661,13 @@ impl<'a> Part<'a> {
         covariance / self.releases
     }
 
-    /// Computes Σ for these shares.
-    fn weigh(&mut self, shares: &DVector<f64>) -> Result<()> {
+    /// Computes Σ for these shares, with or without the covariance between sources.
+    fn weigh(&mut self, shares: &DVector<f64>, with_sources: bool) -> Result<()> {
         let mut covariance = self.of_releases(shares) + self.laws.covariance(shares.as_slice());
+        if let Some(between) = self.between.filter(|_| with_sources) {
+            let scaled = between.scaled(shares.as_slice());
+            covariance += scaled.tr_mul(&scaled);
+        }
         let size = covariance.trace() / covariance.nrows() as f64;
         if self.of_release.is_none() {
             // Shares have sum one, so one direction has no variance. Fitted shares never lie in it.
@@ -564,7 +711,11 @@ fn singular() -> Error {
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, if labels of
 /// calibrations differ, if a label has too few texts, or if labels cannot be told apart.
-pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> {
+pub fn labels(
+    samples: &[Sample<'_>],
+    confidence: Confidence,
+    assumption: Assumption,
+) -> Result<Labels> {
     confidence.check()?;
     let first = samples
         .iter()
@@ -595,7 +746,7 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
         // share their errors. Packs with the same sequence of labels count as such; taking others
         // for the same does no harm.
         if sample.outcomes.values().any(|count| *count > 0) {
-            parts.push(Part::new(sample, place)?);
+            parts.push(Part::new(sample, place, assumption)?);
         }
     }
     solve(parts, names.len(), confidence)
@@ -632,7 +783,7 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     let mut equations = None;
     for _ in 0..ROUNDS {
         for part in &mut parts {
-            part.weigh(&shares)?;
+            part.weigh(&shares, false)?;
         }
         let (matrix, side) = normal_equations(&parts, count);
         let own = least(&matrix, &side, shares.as_slice()).ok_or_else(singular)?;
@@ -643,11 +794,12 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
     let (unbounded, _) = with_sum_one(&matrix, &observed).ok_or_else(singular)?;
     let errors = errors(&parts, &matrix, &shares)?;
     let side = confidence.side(count);
-    let fit = fit(&parts, &matrix, &shares);
-    let noise = errors.covariance.trace() * count as f64;
+    let fit = tested(&mut parts, &shares)?;
+    let dispersion = fit.dispersion;
+    let noise = errors.sampling * count as f64;
     let guess = likely(
-        &(&matrix / fit.dispersion),
-        &(&observed / fit.dispersion),
+        &(&matrix / dispersion),
+        &(&observed / dispersion),
         (PRIOR * noise).min(MOST_PRIOR),
     );
     let guess = guess.ok_or_else(singular)?;
@@ -656,15 +808,16 @@ fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Resu
         let half = errors.half(label, side);
         Share {
             share,
-            low: (middle - half).clamp(0.0, share),
-            high: (middle + half).clamp(share, 1.0),
+            low: (middle - half).min(share - half * EDGE).max(0.0),
+            high: (middle + half).max(share + half * EDGE).min(1.0),
         }
     };
     Ok(Labels {
         releases: parts.iter().map(|part| part.releases as u64).sum(),
         shares: (0..count).map(ends).collect(),
         unbounded: unbounded.iter().copied().collect(),
-        fit,
+        allows: parts.iter().all(|part| part.between.is_some()),
+        fit: fit.fit,
         moved: errors.moved.min(1.0),
         noise: errors.noise,
     })
@@ -675,6 +828,8 @@ pub(crate) struct Errors {
     /// `[labels][labels]`: the expected covariance. Intervals are wider for few releases or public
     /// texts.
     pub(crate) covariance: DMatrix<f64>,
+    /// The trace of its part that is not due to other sources.
+    sampling: f64,
     noise: Noise,
     moved: f64,
 }
@@ -714,27 +869,44 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
             let (outcome, label) = (row / count, row % count);
             shares[label] * laws.unseen(label) * laws.spread[outcome] * moves[(guess, outcome)]
         });
-        let new = Influence {
+        let of_texts = Influence {
             calibration: part.calibration,
+            of_sources: false,
             labels: laws.of_texts.clone(),
             texts: laws.texts.clone(),
             of_texts,
             of_unseen,
         };
-        match influence
-            .iter_mut()
-            .find(|own| own.calibration == part.calibration)
-        {
-            Some(own) => own.add(&new, 1.0),
-            None => influence.push(new),
+        let of_sources = part.between.map(|between| Influence {
+            calibration: part.calibration,
+            of_sources: true,
+            labels: between.labels.clone(),
+            texts: between.sources.clone(),
+            of_texts: between.scaled(shares.as_slice()) * moves.transpose(),
+            of_unseen: DMatrix::zeros(0, count),
+        });
+        for new in [Some(of_texts), of_sources].into_iter().flatten() {
+            let same = |own: &&mut Influence| {
+                (own.calibration, own.of_sources) == (new.calibration, new.of_sources)
+            };
+            match influence.iter_mut().find(same) {
+                Some(own) => own.add(&new, 1.0),
+                None => influence.push(new),
+            }
         }
     }
     let of_releases = covariance.diagonal().map(|own| own.max(0.0)) + unheard;
+    let mut sampling = covariance.trace();
     for own in &influence {
-        covariance += own.of_texts.tr_mul(&own.of_texts);
+        let of_texts = own.of_texts.tr_mul(&own.of_texts);
+        if !own.of_sources {
+            sampling += of_texts.trace();
+        }
+        covariance += of_texts;
     }
     Ok(Errors {
         covariance,
+        sampling,
         noise: Noise {
             of_releases,
             margin,
@@ -746,19 +918,42 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
 
 /// The errors of estimates from releases of texts with these shares, before there are any.
 pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Result<Errors> {
-    part.weigh(shares)?;
+    part.weigh(shares, false)?;
     let parts = [part];
     let (matrix, _) = normal_equations(&parts, shares.len());
     errors(&parts, &matrix, shares)
 }
 
+/// The test of fit, and the dispersion even if nothing is tested.
+struct Tested {
+    fit: Fit,
+    dispersion: f64,
+}
+
+/// Tests the assumption, whose errors include those of other sources. They do not enter the
+/// estimate: on the suite of shifts, weights that include them give larger errors.
+fn tested(parts: &mut [Part<'_>], shares: &DVector<f64>) -> Result<Tested> {
+    for part in parts.iter_mut() {
+        part.weigh(shares, true)?;
+    }
+    let (matrix, side) = normal_equations(parts, shares.len());
+    let shares = least(&matrix, &side, shares.as_slice()).ok_or_else(singular)?;
+    Ok(fit(parts, &matrix, &DVector::from_vec(shares)))
+}
+
 /// Compares the distance of the releases from the fitted shares with that of simulated releases
 /// which satisfy the assumption.
-fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
+fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Tested {
+    let freedom = freedom(parts, shares.len());
     let releases: f64 = parts.iter().map(|part| part.releases).sum();
     if releases < FEWEST_TO_TEST as f64 {
-        return Fit {
-            probability: 1.0,
+        let untested = Fit {
+            freedom,
+            test: None,
+            refuted: false,
+        };
+        return Tested {
+            fit: untested,
             dispersion: 1.0,
         };
     }
@@ -779,7 +974,7 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
         let [radius, angle] = [rng.next_u64(), rng.next_u64()].map(uniform);
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     };
-    let (mut farther, mut sum) = (0, 0.0);
+    let mut distances = Vec::new();
     for _ in 0..SIMULATED {
         let simulated: Vec<DVector<f64>> = parts
             .iter()
@@ -801,14 +996,87 @@ fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit 
         let Some(own) = least(matrix, &side, shares.as_slice()) else {
             continue;
         };
-        let own = distance(&simulated, &DVector::from_vec(own));
-        sum += own;
-        farther += usize::from(own >= found);
+        distances.push(distance(&simulated, &DVector::from_vec(own)));
     }
-    Fit {
-        probability: (farther + 1) as f64 / (SIMULATED + 1) as f64,
-        dispersion: (found * SIMULATED as f64 / sum).max(1.0),
+    distances.sort_by(f64::total_cmp);
+    let farther = distances.iter().filter(|own| **own >= found).count();
+    let expected = distances.iter().sum::<f64>() / SIMULATED as f64;
+    let probability = (farther + 1) as f64 / (SIMULATED + 1) as f64;
+    let dispersion = (found / expected).max(1.0);
+    let critical = distances.len() - distances.len() / 100;
+    let test = (freedom > 0).then(|| Test {
+        probability,
+        dispersion,
+        noticeable: noticeable(parts, distances[critical.saturating_sub(1)], expected),
+    });
+    let fit = Fit {
+        freedom,
+        test,
+        refuted: probability < 0.01,
+    };
+    Tested { fit, dispersion }
+}
+
+/// The number of outcomes that labels do not explain. Whole-text releases of any kind say the same
+/// of a text, so those of one pack count once.
+fn freedom(parts: &[Part<'_>], labels: usize) -> usize {
+    let mut packs = BTreeMap::new();
+    let mut outcomes = 0;
+    for part in parts {
+        let own = part.laws.means.ncols() - 1;
+        if is_whole_text(part.laws.kind) {
+            packs.insert(part.laws.kind.pack_id(), own);
+        } else {
+            outcomes += own;
+        }
     }
+    outcomes += packs.values().sum::<usize>();
+    (outcomes + 1).saturating_sub(labels)
+}
+
+/// The fraction of the releases of the largest sample that must have other outcomes for a distance
+/// above `critical` 9 times in 10, in the direction in which that is hardest to see.
+fn noticeable(parts: &[Part<'_>], critical: f64, expected: f64) -> f64 {
+    let part = parts
+        .iter()
+        .max_by(|a, b| a.releases.total_cmp(&b.releases))
+        .expect("there is a sample");
+    // The excess that a shift must add: the mean of a noncentral χ² is `expected` plus it, its
+    // variance 2·(`expected` + 2·excess).
+    let ninth = -Normal::standard().inverse_cdf(0.1);
+    let reached =
+        |excess: f64| expected + excess - ninth * (2.0 * (expected + 2.0 * excess)).sqrt();
+    let mut excess = 1.0;
+    while reached(excess) < critical && excess < 1e12 {
+        excess *= 1.1;
+    }
+    // The distance of a shift from the nearest one that labels explain, as a quadratic form of
+    // shifts with sum zero.
+    let explained = &part.laws.means * &part.inverse;
+    let Some(inverse) = (&explained * part.laws.means.transpose()).try_inverse() else {
+        return 1.0;
+    };
+    let mut form = &part.inverse - explained.transpose() * inverse * &explained;
+    for mut row in form.row_iter_mut() {
+        let mean = row.mean();
+        row.add_scalar_mut(-mean);
+    }
+    for mut column in form.column_iter_mut() {
+        let mean = column.mean();
+        column.add_scalar_mut(-mean);
+    }
+    let eigen = form.symmetric_eigen();
+    let mut sizes: Vec<(f64, f64)> = eigen
+        .eigenvalues
+        .iter()
+        .zip(eigen.eigenvectors.column_iter())
+        .map(|(value, vector)| (*value, (excess / value).sqrt() * vector.lp_norm(1) / 2.0))
+        .collect();
+    sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let laws = part.laws;
+    let testable = laws.means.ncols().saturating_sub(laws.means.nrows());
+    let sizes = sizes.iter().take(testable).map(|(_, size)| *size);
+    sizes.fold(0.0, f64::max).min(1.0)
 }
 
 /// The differences of the shares of two sets of releases, the second less the first. Both must have
@@ -824,8 +1092,8 @@ pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Ve
         let half = noise.half(label, side);
         Share {
             share,
-            low: (middle - half).clamp(-1.0, share),
-            high: (middle + half).clamp(share, 1.0),
+            low: (middle - half).min(share - half * EDGE).max(-1.0),
+            high: (middle + half).max(share + half * EDGE).min(1.0),
         }
     };
     (0..count).map(of).collect()

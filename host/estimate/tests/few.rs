@@ -13,7 +13,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Labels, Laws, Sample, difference, labels};
+use undertone_estimate::labels::{Assumption, Labels, Laws, Sample, difference, labels};
 use undertone_estimate::shares::{Confidence, Share};
 
 /// For each of three labels, the probability of each candidate, and of "nothing known" as the last.
@@ -85,6 +85,7 @@ fn public(says: &Says, texts: usize, rng: &mut PublicRng) -> Calibration {
         mechanism: Mechanism::Scores,
         steps: 8,
         candidates: says[0].len() - 1,
+        by_source: None,
         best: of_texts.iter().map(said).collect(),
         levels: vec![0; (says[0].len() - 1) * of_texts.len()],
         of_texts,
@@ -184,8 +185,8 @@ fn few_public_texts_make_intervals_wide() {
                     laws: &laws,
                     outcomes: &outcomes,
                 };
-                match labels(&[sample], Confidence::default()) {
-                    Ok(own) => tally.add(&own.shares, own.fit.is_refuted(), &shares),
+                match labels(&[sample], Confidence::default(), Assumption::Alike) {
+                    Ok(own) => tally.add(&own.shares, own.fit.refuted, &shares),
                     // The few texts of two labels may agree, and then `labels` returns an error.
                     Err(problem) => {
                         assert!(problem.to_string().contains("told apart"), "{problem}")
@@ -247,9 +248,9 @@ fn few_releases_make_intervals_wide() {
                         laws: &laws,
                         outcomes: &outcomes,
                     };
-                    labels(&[sample], Confidence::default()).unwrap()
+                    labels(&[sample], Confidence::default(), Assumption::Alike).unwrap()
                 });
-                tally.add(&own.shares, own.fit.is_refuted(), &shares);
+                tally.add(&own.shares, own.fit.refuted, &shares);
             }
             let [all, worst, refuted] = tally.print(&format!(
                 "epsilon {epsilon}, {releases} releases, {shares:?}"
@@ -280,15 +281,20 @@ fn packs_of_the_same_public_texts_err_alike() {
             laws: &laws[place],
             outcomes: &outcomes[place],
         };
-        let both = labels(&[sample(0), sample(1)], Confidence::default()).unwrap();
-        tally.add(&both.shares, both.fit.is_refuted(), &shares);
+        let both = labels(
+            &[sample(0), sample(1)],
+            Confidence::default(),
+            Assumption::Alike,
+        )
+        .unwrap();
+        tally.add(&both.shares, both.fit.refuted, &shares);
         let nothing = BTreeMap::new();
         let empty = |place: usize| Sample {
             laws: &laws[place],
             outcomes: &nothing,
         };
         let [one, two] = [[sample(0), empty(1)], [empty(0), sample(1)]]
-            .map(|own| labels(&own, Confidence::default()).unwrap());
+            .map(|own| labels(&own, Confidence::default(), Assumption::Alike).unwrap());
         let differences = difference(&one, &two, Confidence::default());
         widths[0] += differences[0].high - differences[0].low;
         widths[1] += one.shares[0].high - one.shares[0].low;

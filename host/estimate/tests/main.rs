@@ -6,3 +6,4 @@ mod forms;
 mod parquet;
 mod plan;
 mod shares;
+mod shift;

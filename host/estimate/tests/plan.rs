@@ -13,7 +13,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Laws, Sample, labels};
+use undertone_estimate::labels::{Assumption, Laws, Sample, labels};
 use undertone_estimate::plan::{Forecast, kinds};
 use undertone_estimate::shares::{Confidence, Share, shares};
 
@@ -32,6 +32,7 @@ fn calibration(m: usize, texts: usize) -> Calibration {
         steps: 8,
         candidates: m,
         of_texts: Vec::new(),
+        by_source: None,
         best: Vec::new(),
         levels: Vec::new(),
     };
@@ -124,6 +125,7 @@ fn released(
 fn drawn(texts: &Calibration, each: usize, rng: &mut PublicRng) -> Calibration {
     let mut own = Calibration {
         of_texts: Vec::new(),
+        by_source: None,
         best: Vec::new(),
         levels: Vec::new(),
         ..texts.clone()
@@ -177,7 +179,9 @@ fn forecast_errors_of_labels_are_those_of_populations() {
                     laws: &laws,
                     outcomes: &outcomes,
                 };
-                labels(&[sample], Confidence::default()).unwrap().unbounded
+                labels(&[sample], Confidence::default(), Assumption::Alike)
+                    .unwrap()
+                    .unbounded
             })
             .collect();
         let (found, forecast) = compare(&found, &truth, &forecast);
@@ -247,7 +251,7 @@ fn planned_intervals_are_those_of_estimates() {
                 outcomes: &outcomes,
             };
             let forecast = Forecast::of_labels(kind, &texts, &truth).unwrap();
-            let own = labels(&[sample], SURE).unwrap();
+            let own = labels(&[sample], SURE, Assumption::Alike).unwrap();
             same(forecast.widest(count as f64, SURE).unwrap(), &own.shares);
             if let Some(forecast) = Forecast::of_candidates(kind, 12, &best).unwrap() {
                 let own = shares(kind, &outcomes, 12, SURE).unwrap().unwrap();
@@ -335,7 +339,7 @@ fn labels_of_one_device_are_anything() {
             laws: &laws,
             outcomes: &outcomes,
         };
-        let own = labels(&[sample], Confidence::default()).unwrap();
+        let own = labels(&[sample], Confidence::default(), Assumption::Alike).unwrap();
         for share in &own.shares {
             assert!(share.low < 0.01 && share.high > 0.99, "{kind}: {share:?}");
         }
@@ -358,7 +362,7 @@ fn a_forged_release_moves_what_is_said() {
                 laws: &public,
                 outcomes,
             };
-            labels(&[sample], Confidence::default()).unwrap()
+            labels(&[sample], Confidence::default(), Assumption::Alike).unwrap()
         };
         let before = own(&outcomes);
         let mut farthest: f64 = 0.0;

@@ -14,5 +14,6 @@ pub mod inversion;
 pub mod linear;
 pub mod metrics;
 mod posterior;
+pub mod shift;
 pub mod vectors;
 pub mod wmd;

@@ -39,6 +39,30 @@ pub struct Calibration {
     pub best: Vec<u32>,
     /// `[texts][m]`: the levels of a sentence release.
     pub levels: Vec<u8>,
+    /// The same for texts of sources that the heads were not fitted to; `None` if no sources are
+    /// known.
+    pub by_source: Option<Box<BySource>>,
+}
+
+/// Public texts of known sources, each simulated with heads that were fitted to other sources only.
+///
+/// How much the texts of one label differ between sources says how much private texts, which come
+/// from other sources, may differ from public ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BySource {
+    /// The names of the sources; empty if sources are clusters of the texts of each label.
+    pub names: Vec<String>,
+    /// `[texts]`: the source of each text.
+    pub of_texts: Vec<u32>,
+    /// The texts.
+    pub texts: Calibration,
+}
+
+impl BySource {
+    /// Whether sources were guessed, by clustering the texts of each label.
+    pub fn are_guessed(&self) -> bool {
+        self.names.is_empty()
+    }
 }
 
 impl Calibration {
@@ -60,6 +84,7 @@ impl Calibration {
             of_texts: Vec::new(),
             best: Vec::new(),
             levels: Vec::new(),
+            by_source: None,
         })
     }
 
@@ -170,6 +195,16 @@ impl Calibration {
             .iter()
             .all(|label| (*label as usize) < self.labels.len());
         let best = self.best.iter().all(|best| *best as usize <= m);
+        if let Some(own) = &self.by_source {
+            own.texts.check()?;
+            if own.of_texts.len() != own.texts.len() {
+                return Err("its calibration has texts without a source".to_owned());
+            }
+            let sources = own.names.len() as u32;
+            if sources > 0 && own.of_texts.iter().any(|source| *source >= sources) {
+                return Err("its calibration has sources without a name".to_owned());
+            }
+        }
         if sound && known && best && m > 0 && self.steps > 0 {
             Ok(())
         } else {

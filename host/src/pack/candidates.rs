@@ -13,7 +13,7 @@ use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, Tensor, described, tensor_bytes};
 use crate::files::foreign;
-use crate::pack::calibration::Calibration;
+use crate::pack::calibration::{BySource, Calibration};
 
 /// One public candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,12 @@ const LABELS: &str = "calibration.labels";
 const BEST: &str = "calibration.best";
 const LEVELS: &str = "calibration.levels";
 
+/// Tensors of its texts by source.
+const SOURCES: &str = "sources.of_texts";
+const SOURCE_LABELS: &str = "sources.labels";
+const SOURCE_BEST: &str = "sources.best";
+const SOURCE_LEVELS: &str = "sources.levels";
+
 #[derive(Serialize, Deserialize)]
 struct Description<'a> {
     pack: String,
@@ -67,6 +73,9 @@ struct CalibrationDescription<'a> {
     labels: Cow<'a, [String]>,
     mechanism: u8,
     steps: u8,
+    /// The names of sources; empty for clusters. `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sources: Option<Cow<'a, [String]>>,
 }
 
 impl Candidates {
@@ -127,7 +136,9 @@ impl Candidates {
     ///
     /// A [`Calibration`] of t texts adds `calibration` to the object, with `labels` (names),
     /// `mechanism` (1 or 2, as in releases) and `steps`, and the tensors `calibration.labels` u32
-    /// `[t]`, `calibration.best` u32 `[t]` and `calibration.levels` u8 `[t, m]`.
+    /// `[t]`, `calibration.best` u32 `[t]` and `calibration.levels` u8 `[t, m]`. Its s texts by
+    /// source add the names `sources` (empty for clusters) and the tensors `sources.of_texts` u32
+    /// `[s]`, `sources.labels` u32 `[s]`, `sources.best` u32 `[s]` and `sources.levels` u8 `[s, m]`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
@@ -155,6 +166,10 @@ impl Candidates {
                 labels: Cow::Borrowed(&own.labels),
                 mechanism: own.mechanism as u8,
                 steps: own.steps,
+                sources: own
+                    .by_source
+                    .as_ref()
+                    .map(|own| Cow::Borrowed(&own.names[..])),
             }),
         };
         let bytes: Vec<u8> = self
@@ -171,22 +186,30 @@ impl Candidates {
         let numbers =
             |numbers: &[u32]| -> Vec<u8> { numbers.iter().flat_map(|x| x.to_le_bytes()).collect() };
         let calibration = self.calibration.as_ref();
-        let [labels, best] = calibration.map_or_else(Default::default, |own| {
-            [&own.of_texts, &own.best].map(|own| numbers(own))
-        });
-        if let Some(own) = calibration {
-            let mut tensor = |name, dtype, shape, bytes| {
-                tensors.push(Tensor {
-                    name,
-                    dtype,
-                    shape,
-                    bytes,
-                });
-            };
-            tensor(LABELS, Dtype::U32, vec![own.len()], &labels);
-            tensor(BEST, Dtype::U32, vec![own.len()], &best);
-            let shape = vec![own.len(), own.candidates];
-            tensor(LEVELS, Dtype::U8, shape, &own.levels);
+        let by_source = calibration.and_then(|own| own.by_source.as_ref());
+        let texts = [
+            calibration.map(|own| (own, [LABELS, BEST, LEVELS])),
+            by_source.map(|own| (&own.texts, [SOURCE_LABELS, SOURCE_BEST, SOURCE_LEVELS])),
+        ];
+        let mut arrays: Vec<(&str, Dtype, Vec<usize>, Cow<'_, [u8]>)> = Vec::new();
+        for (own, [labels, best, levels]) in texts.into_iter().flatten() {
+            let t = own.len();
+            let of_levels = Cow::Borrowed(&own.levels[..]);
+            arrays.push((labels, Dtype::U32, vec![t], numbers(&own.of_texts).into()));
+            arrays.push((best, Dtype::U32, vec![t], numbers(&own.best).into()));
+            arrays.push((levels, Dtype::U8, vec![t, own.candidates], of_levels));
+        }
+        if let Some(own) = by_source {
+            let of_texts = numbers(&own.of_texts).into();
+            arrays.push((SOURCES, Dtype::U32, vec![own.texts.len()], of_texts));
+        }
+        for (name, dtype, shape, bytes) in &arrays {
+            tensors.push(Tensor {
+                name,
+                dtype: *dtype,
+                shape: shape.clone(),
+                bytes,
+            });
         }
         tensor_bytes(&tensors, &description)
     }
@@ -289,15 +312,28 @@ fn calibration(
     };
     let mechanism = Mechanism::from_number(description.mechanism);
     let mechanism = mechanism.filter(|own| matches!(own, Mechanism::Depth | Mechanism::Scores));
-    let calibration = Calibration {
-        labels: description.labels.into_owned(),
-        mechanism: mechanism.ok_or("its calibration is of an unknown mechanism")?,
-        steps: description.steps,
-        candidates: m,
-        of_texts: numbers(LABELS)?,
-        best: numbers(BEST)?,
-        levels: data(LEVELS, Dtype::U8)?.to_vec(),
+    let mechanism = mechanism.ok_or("its calibration is of an unknown mechanism")?;
+    let labels = description.labels.into_owned();
+    let texts = |of_texts: &str, best: &str, levels: &str| -> Result<Calibration, String> {
+        Ok(Calibration {
+            labels: labels.clone(),
+            mechanism,
+            steps: description.steps,
+            candidates: m,
+            of_texts: numbers(of_texts)?,
+            best: numbers(best)?,
+            levels: data(levels, Dtype::U8)?.to_vec(),
+            by_source: None,
+        })
     };
+    let mut calibration = texts(LABELS, BEST, LEVELS)?;
+    if let Some(names) = description.sources {
+        calibration.by_source = Some(Box::new(BySource {
+            names: names.into_owned(),
+            of_texts: numbers(SOURCES)?,
+            texts: texts(SOURCE_LABELS, SOURCE_BEST, SOURCE_LEVELS)?,
+        }));
+    }
     calibration.check()?;
     Ok(calibration)
 }

@@ -10,6 +10,7 @@ use undertone_core::rng::{self, PublicRng};
 
 use super::held_out::{Chosen, Inputs, Public, Sections};
 use super::scores::{reach, scores_data};
+use super::sources::Sources;
 use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
 use crate::encoder::check_finite;
 use crate::encoder::embeddings::{Encoded, Passed};
@@ -177,6 +178,9 @@ pub(super) fn of(
         chosen.map_or((None, None), |chosen| (chosen.quality, chosen.calibration));
     if let Some(calibration) = &mut calibration {
         calibration.labels = entries.iter().map(|entry| entry.id.clone()).collect();
+        if let Some(own) = &mut calibration.by_source {
+            own.texts.labels.clone_from(&calibration.labels);
+        }
     }
     Ok(Made {
         scores: sections.scores,
@@ -247,6 +251,7 @@ fn public(
     let (mut sentences, mut rows, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
     let mut classes_of_documents = Vec::new();
     let (mut ids, mut ids_of_documents) = (HashMap::new(), Vec::new());
+    let (mut sources, mut sources_of_documents) = (BTreeMap::new(), Vec::new());
     let mut index = 0;
     corpus.pass(|document, own, vectors| {
         if own.is_empty() {
@@ -261,11 +266,35 @@ fn public(
             classes_of_documents.push(class);
             let next = ids.len();
             ids_of_documents.push(*ids.entry(document.id.clone()).or_insert(next));
+            if let Some(source) = &document.source {
+                let next = sources.len();
+                sources_of_documents.push(*sources.entry(source.clone()).or_insert(next));
+            }
         }
         Ok(())
     })?;
     let encoder = corpus.encoding().encoder();
+    let labels: Vec<String> = (0..classes.centres.len())
+        .map(|class| classes.name(class))
+        .collect();
+    let sources = if sources.is_empty() {
+        None
+    } else {
+        let mut names: Vec<(usize, String)> = sources
+            .into_iter()
+            .map(|(name, number)| (number, name))
+            .collect();
+        names.sort_unstable();
+        let names = names.into_iter().map(|(_, name)| name).collect();
+        Some(Sources::named(
+            names,
+            sources_of_documents,
+            &classes_of_documents,
+            &labels,
+        )?)
+    };
     Ok(Public {
+        sources,
         sentences,
         vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
         classes_of_documents,

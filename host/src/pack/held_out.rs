@@ -11,12 +11,13 @@ use undertone_core::pack::format::{ALIGNMENT, Entry};
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::scores::LEVELS;
 
-use super::calibration::Calibration;
+use super::calibration::{BySource, Calibration};
 use super::features::{self, Sample};
 use super::heads;
 use super::kmeans::normalised;
 use super::quality::{Column, Judge};
 use super::scores::{reach, scores_data, unit_of};
+use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
 use crate::encoder::vectors::DocumentVectors;
 use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
@@ -39,6 +40,8 @@ pub(super) struct Public {
     pub(super) classes: usize,
     /// `[documents]`: a number for each id. Equal ids mark related texts, such as translations.
     pub(super) ids_of_documents: Vec<usize>,
+    /// The sources, if a field names them.
+    pub(super) sources: Option<Sources>,
     /// The centre of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
@@ -293,11 +296,51 @@ impl Public {
             }
             progress.advance(1);
         }
+        if let Some(calibration) = &mut calibrating.calibration {
+            calibration.by_source = self.by_source(inputs, contest.size, seed)?.map(Box::new);
+        }
         Ok(Chosen {
             inputs,
             quality: Some(judge.quality()),
             calibration: calibrating.calibration,
         })
+    }
+
+    /// Simulates devices on all documents, with heads that were fitted to other sources. `None` if
+    /// no field names sources and classes have too few documents to guess them.
+    fn by_source(
+        &self,
+        inputs: Inputs,
+        size: Option<usize>,
+        seed: u64,
+    ) -> Result<Option<BySource>> {
+        let classes = &self.classes_of_documents;
+        let guessed = match &self.sources {
+            Some(_) => None,
+            None => Sources::guessed(&self.vectors, &self.centre, classes, self.classes, seed)?,
+        };
+        let Some(sources) = self.sources.as_ref().or(guessed.as_ref()) else {
+            return Ok(None);
+        };
+        let documents: Vec<usize> = (0..self.vectors.len())
+            .filter(|document| !self.vectors.range(*document).is_empty())
+            .collect();
+        let folds = sources.folds(&documents, FOLDS);
+        let progress = Progress::new("comparing sources", folds.len() as u64);
+        let mut calibrating = Calibrating::new(self);
+        let all = std::mem::take(&mut calibrating.room);
+        for (place, fold) in folds.iter().enumerate() {
+            // An equal part of each fold, so that no source is left out for lack of room.
+            let part = |room: &usize| room * (place + 1) / folds.len() - room * place / folds.len();
+            calibrating.room = all.iter().map(part).collect();
+            if let Some(sections) = self.fit_without(inputs, fold, size)? {
+                let bytes = self.pack(&sections)?;
+                self.calibrate(&sections, &bytes, fold, &mut calibrating)?;
+            }
+            progress.advance(1);
+        }
+        let texts = calibrating.calibration;
+        Ok(texts.map(|texts| sources.of(texts, &calibrating.documents)))
     }
 
     /// Fits heads to all documents but those of a fold, if possible.
@@ -337,6 +380,7 @@ impl Public {
                 continue;
             }
             calibrating.room[class] -= 1;
+            calibrating.documents.push(*document);
             let (sentences, rows) = self.document(sections, *document);
             calibration.add(&pack, class as u32, &sentences, &rows)?;
         }
@@ -382,6 +426,8 @@ impl Chosen {
 /// many documents, all classes are reduced in proportion.
 struct Calibrating {
     calibration: Option<Calibration>,
+    /// The document of each text.
+    documents: Vec<usize>,
     /// `[classes]`.
     room: Vec<usize>,
 }
@@ -403,6 +449,7 @@ impl Calibrating {
         }
         Self {
             calibration: None,
+            documents: Vec::new(),
             room,
         }
     }

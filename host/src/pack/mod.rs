@@ -18,6 +18,7 @@ pub mod projection;
 pub mod quality;
 mod recoder;
 mod scores;
+mod sources;
 pub mod trained;
 mod writer;
 

@@ -59,7 +59,12 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
         Some(Form::Parquet) => {
             // Private documents need no label.
             let label = keep.is_none().then_some(&names.label);
-            let own = [Some(&names.text), label, Some(&names.id)];
+            let own = [
+                Some(&names.text),
+                label,
+                Some(&names.id),
+                names.source.as_ref(),
+            ];
             let wanted: Vec<&str> = own
                 .into_iter()
                 .flatten()

@@ -147,6 +147,7 @@ fn rows_of_parquet_become_lines() {
         text: "body.text".to_owned(),
         label: "day".to_owned(),
         id: "body.n".to_owned(),
+        ..FieldNames::default()
     };
     let found = documents(&path, &names);
     let first = found[0].as_ref().unwrap();
@@ -171,6 +172,7 @@ fn rows_of_parquet_become_lines() {
         text: "x".to_owned(),
         label: "y".to_owned(),
         id: "z".to_owned(),
+        ..FieldNames::default()
     };
     let error = corpus(&path, &other, None).err().unwrap().to_string();
     assert!(

@@ -232,13 +232,14 @@ class Counts(Framed):
         at_once: bool = False,
         difference: Union[bool, str] = False,
         question: Optional[Question] = None,
+        alike: bool = False,
         progress: Optional[Progress] = None,
     ) -> Estimate:
         """What the counts say of the packs with these candidates. The arguments are those of
         :func:`estimate`."""
         compare: Optional[str] = difference or None if isinstance(difference, str) else ("" if difference else None)
         asked = None if question is None else question._own
-        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, asked, progress)
+        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, asked, alike, progress)
         return Estimate(own)
 
     def __repr__(self) -> str:
@@ -287,6 +288,7 @@ def estimate(
     at_once: bool = False,
     difference: Union[bool, str] = False,
     question: Optional[Question] = None,
+    alike: bool = False,
     progress: Optional[Progress] = None,
 ) -> Estimate:
     """What files of releases say, as ``undertone estimate`` does. :func:`count` describes
@@ -296,14 +298,21 @@ def estimate(
     ``level``: how often intervals are right, 0.5 to below 1. ``at_once``: all intervals hold
     together, and not each alone. ``difference``: ``True`` compares each slice with the first,
     ``"country=SE,NO"`` the second with the first of these. ``question``: the labels to estimate, in
-    the place of those of the pack.
+    the place of those of the pack. ``alike``: also estimate the shares of labels for texts exactly
+    like the public ones.
 
     Raises ``UndertoneError`` if nothing can be said, and why.
     """
     candidates = several(candidates, Candidates)
     counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
     return counted.estimate(
-        candidates, level=level, at_once=at_once, difference=difference, question=question, progress=progress
+        candidates,
+        level=level,
+        at_once=at_once,
+        difference=difference,
+        question=question,
+        alike=alike,
+        progress=progress,
     )
 
 

@@ -240,6 +240,7 @@ class Releases(Framed):
         at_once: bool = False,
         difference: Union[bool, str] = False,
         question: Optional[Question] = None,
+        alike: bool = False,
         progress: Optional[Progress] = None,
     ) -> Estimate:
         """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by``
@@ -247,7 +248,13 @@ class Releases(Framed):
         candidates = several(candidates, Candidates)
         counted = self.count(by, candidates=candidates, epsilon=epsilon, progress=progress)
         return counted.estimate(
-            candidates, level=level, at_once=at_once, difference=difference, question=question, progress=progress
+            candidates,
+            level=level,
+            at_once=at_once,
+            difference=difference,
+            question=question,
+            alike=alike,
+            progress=progress,
         )
 
     def __repr__(self) -> str:

@@ -264,6 +264,7 @@ class Counts:
         at_once: bool,
         difference: str | None,
         question: Question | None,
+        alike: bool,
         progress: Callable[[str, int, int], Any] | None,
     ) -> Answer: ...
 

@@ -17,7 +17,7 @@ use undertone_core::release::Mechanism;
 
 use crate::channel::Channel;
 use crate::counts::{Counted, Expected, Kind, MOST};
-use crate::labels::{self, Labels, Laws, Sample};
+use crate::labels::{self, Assumption, Labels, Laws, Sample};
 use crate::published::{self, DELTA};
 use crate::refused;
 use crate::shares::{self, Confidence, Share, Shares, is_whole_text};
@@ -103,6 +103,8 @@ pub struct Answer {
     pub(crate) question: bool,
     pub(crate) candidates: Vec<OfCandidates>,
     pub(crate) labels: Vec<OfLabels>,
+    /// Shares of labels if private texts were exactly like public ones, if requested.
+    pub(crate) labels_alike: Vec<OfLabels>,
     pub(crate) differences: Vec<Difference>,
     /// Estimates that could not be made, and why.
     pub(crate) unanswered: Vec<String>,
@@ -167,13 +169,27 @@ pub(crate) struct OfLabels {
     pub(crate) releases: u64,
     pub(crate) one_forged_release_moves: f64,
     pub(crate) fit: FitOf,
+    /// The sources that intervals allow for; none if they assume texts like the public ones.
+    pub(crate) sources: Option<SourcesOf>,
     pub(crate) shares: Vec<Row>,
+}
+
+/// The sources of public texts that are compared.
+#[derive(Clone, Serialize)]
+pub(crate) struct SourcesOf {
+    /// Whether they are clusters.
+    pub(crate) guessed: bool,
+    /// Those that a field names.
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Serialize)]
 pub(crate) struct FitOf {
-    pub(crate) probability: f64,
-    dispersion: f64,
+    /// None if nothing can be tested, as are the two below.
+    pub(crate) probability: Option<f64>,
+    dispersion: Option<f64>,
+    pub(crate) noticeable: Option<f64>,
+    pub(crate) freedom: usize,
     pub(crate) refuted: bool,
 }
 
@@ -222,11 +238,13 @@ struct Group<'a> {
     packs: Vec<String>,
     /// For each kind, the laws of its pack's public texts.
     laws: Vec<Laws<'a>>,
+    sources: Option<SourcesOf>,
 }
 
 impl Answer {
     /// Estimates from these counts for the packs of `sources`. `question`: their public texts are
-    /// those of a question.
+    /// those of a question. `alike`: also estimates the shares of labels for texts exactly like the
+    /// public ones.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be estimated.
@@ -236,6 +254,7 @@ impl Answer {
         confidence: Confidence,
         compare: Option<&Compare>,
         question: bool,
+        alike: bool,
     ) -> Result<Self> {
         if counted.counts.total() > MOST {
             return Err(refused(format!(
@@ -246,7 +265,7 @@ impl Answer {
         let all = &views[0];
         let rejected = counted.rejected.reasons();
         let mut answer = Self {
-            version: 1,
+            version: 2,
             level: confidence.level,
             at_once: confidence.at_once,
             releases: all.total(|_| true),
@@ -266,6 +285,7 @@ impl Answer {
             question,
             candidates: Vec::new(),
             labels: Vec::new(),
+            labels_alike: Vec::new(),
             differences: Vec::new(),
             unanswered: Vec::new(),
         };
@@ -283,7 +303,10 @@ impl Answer {
         let groups = answer.groups(sources, all);
         let pairs = pairs(compare, &views, counted.counts.slices())?;
         answer.of_candidates(sources, &views, confidence)?;
-        answer.of_labels(&groups, &views, confidence);
+        answer.labels = answer.of_labels(&groups, &views, confidence, Assumption::OtherSources);
+        if alike {
+            answer.labels_alike = answer.of_labels(&groups, &views, confidence, Assumption::Alike);
+        }
         answer.differences(sources, &groups, &views, &pairs, confidence.level)?;
         if answer.candidates.is_empty() && answer.labels.is_empty() {
             return Err(refused(format!(
@@ -350,8 +373,13 @@ impl Answer {
         }
         let mut all = Vec::new();
         for (packs, kinds) in groups {
+            let sources = sources_of(&kinds);
             match Laws::of_kinds(kinds.into_iter()) {
-                Ok(laws) => all.push(Group { packs, laws }),
+                Ok(laws) => all.push(Group {
+                    packs,
+                    laws,
+                    sources,
+                }),
                 Err(problem) => self.unanswered.push(problem.to_string()),
             }
         }
@@ -389,13 +417,20 @@ impl Answer {
         Ok(())
     }
 
-    fn of_labels(&mut self, groups: &[Group<'_>], views: &[View], confidence: Confidence) {
+    fn of_labels(
+        &mut self,
+        groups: &[Group<'_>],
+        views: &[View],
+        confidence: Confidence,
+        assumption: Assumption,
+    ) -> Vec<OfLabels> {
         let confidence = confidence.among(groups.len() * views.len());
+        let mut all = Vec::new();
         for group in groups {
             for view in views {
-                match estimated(group, view, confidence) {
+                match estimated(group, view, confidence, assumption) {
                     None => {}
-                    Some(Ok(own)) => self.labels.push(of_labels(group, view, &own)),
+                    Some(Ok(own)) => all.push(of_labels(group, view, &own)),
                     // All slices fail alike.
                     Some(Err(problem)) => {
                         let problem = problem.to_string();
@@ -406,6 +441,7 @@ impl Answer {
                 }
             }
         }
+        all
     }
 
     fn differences(
@@ -446,11 +482,12 @@ impl Answer {
                 });
             }
             for group in groups {
-                let [a, b] = views.map(|view| estimated(group, view, confidence));
+                let assumption = Assumption::OtherSources;
+                let [a, b] = views.map(|view| estimated(group, view, confidence, assumption));
                 let (Some(Ok(a)), Some(Ok(b))) = (a, b) else {
                     continue;
                 };
-                let sound = !a.fit.is_refuted() && !b.fit.is_refuted();
+                let sound = !a.fit.refuted && !b.fit.refuted;
                 let shares = labels::difference(&a, &b, confidence).into_iter();
                 self.differences.push(Difference {
                     of: "labels",
@@ -472,6 +509,21 @@ impl Group<'_> {
     fn names(&self) -> &[String] {
         self.laws.first().map_or(&[], Laws::labels)
     }
+}
+
+/// The sources that the calibrations of all these kinds have; none if one has none.
+fn sources_of(kinds: &[Public<'_>]) -> Option<SourcesOf> {
+    let mut names = BTreeSet::new();
+    let mut guessed = false;
+    for (_, calibration) in kinds {
+        let own = calibration.by_source.as_ref()?;
+        guessed |= own.are_guessed();
+        names.extend(own.names.iter().cloned());
+    }
+    Some(SourcesOf {
+        guessed,
+        names: names.into_iter().collect(),
+    })
 }
 
 fn listed(lines: impl Iterator<Item = String>) -> String {
@@ -542,7 +594,12 @@ fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option
 }
 
 /// None if the slice has no releases of the group.
-fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<Result<Labels>> {
+fn estimated(
+    group: &Group<'_>,
+    view: &View,
+    confidence: Confidence,
+    assumption: Assumption,
+) -> Option<Result<Labels>> {
     let nothing = Outcomes::new();
     let samples: Vec<Sample<'_>> = group
         .laws
@@ -553,11 +610,11 @@ fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<R
         })
         .collect();
     let some = samples.iter().any(|own| !own.outcomes.is_empty());
-    some.then(|| labels::labels(&samples, confidence))
+    some.then(|| labels::labels(&samples, confidence, assumption))
 }
 
 fn of_labels(group: &Group<'_>, view: &View, own: &Labels) -> OfLabels {
-    let refuted = own.fit.is_refuted();
+    let refuted = own.fit.refuted;
     let rows = own.shares.iter().zip(&own.unbounded).zip(group.names());
     OfLabels {
         packs: group.packs.clone(),
@@ -565,10 +622,13 @@ fn of_labels(group: &Group<'_>, view: &View, own: &Labels) -> OfLabels {
         releases: own.releases,
         one_forged_release_moves: own.moved,
         fit: FitOf {
-            probability: own.fit.probability,
-            dispersion: own.fit.dispersion,
+            probability: own.fit.test.map(|test| test.probability),
+            dispersion: own.fit.test.map(|test| test.dispersion),
+            noticeable: own.fit.test.map(|test| test.noticeable),
+            freedom: own.fit.freedom,
             refuted,
         },
+        sources: group.sources.clone().filter(|_| own.allows),
         shares: rows
             .map(|((share, unbiased), name)| row(name.clone(), *share, Some(*unbiased), !refuted))
             .collect(),

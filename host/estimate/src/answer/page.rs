@@ -1,14 +1,14 @@
 //! HTML of an answer.
 
-use undertone_report::number::{count, percent};
+use undertone_report::number::count;
 use undertone_report::{
     Axis, Cell, Column, DrawError, Intervals, Line, Look, Page, Plot, Point, Range, Table, escape,
     visible,
 };
 
 use super::text::{
-    OF_CANDIDATES, OF_LABELS, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit, forged, honest,
-    interval, most, privacy, published, slice, sure, together,
+    OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit,
+    forged, honest, interval, most, privacy, published, share, slice, sources, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
 
@@ -45,25 +45,7 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         });
         chapter(&mut page, answer, tables.collect(), top, true)?;
     }
-    if !answer.labels.is_empty() {
-        page.heading(2, "Shares of labels");
-        page.paragraph(&escape(OF_LABELS));
-        if answer.question {
-            page.paragraph(&escape(OF_QUESTION));
-        }
-        let tables = answer.labels.iter().map(|own| Shown {
-            slice: &own.slice,
-            title: format!(
-                "{}: {} releases",
-                slice(&answer.slices, &own.slice),
-                count(own.releases)
-            ),
-            said: format!("{} {}", fit(own), forged(own.one_forged_release_moves)),
-            rows: &own.shares,
-            group: own.packs.join(", "),
-        });
-        chapter(&mut page, answer, tables.collect(), top, false)?;
-    }
+    labels(&mut page, answer, top)?;
     if !answer.differences.is_empty() {
         page.heading(2, "Differences between slices");
         page.paragraph(&format!(
@@ -84,6 +66,45 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
     }
     breaks(&mut page, answer);
     Ok(page.finish())
+}
+
+/// The shares of labels, under the default assumption and, if requested, the stronger one.
+fn labels(page: &mut Page, answer: &Answer, top: usize) -> Result<(), DrawError> {
+    let chapters = [
+        (&answer.labels, "Shares of labels", OF_LABELS, true),
+        (
+            &answer.labels_alike,
+            "Shares of labels, if the texts were exactly like the public ones",
+            OF_LABELS_ALIKE,
+            false,
+        ),
+    ];
+    for (tables, title, meaning, allows) in chapters {
+        if tables.is_empty() {
+            continue;
+        }
+        page.heading(2, title);
+        page.paragraph(&escape(meaning));
+        if answer.question {
+            page.paragraph(&escape(OF_QUESTION));
+        }
+        if let Some(own) = tables.first().filter(|_| allows) {
+            page.paragraph(&escape(&sources(own)));
+        }
+        let tables = tables.iter().map(|own| Shown {
+            slice: &own.slice,
+            title: format!(
+                "{}: {} releases",
+                slice(&answer.slices, &own.slice),
+                count(own.releases)
+            ),
+            said: format!("{} {}", fit(own), forged(own.one_forged_release_moves)),
+            rows: &own.shares,
+            group: own.packs.join(", "),
+        });
+        chapter(page, answer, tables.collect(), top, false)?;
+    }
+    Ok(())
 }
 
 fn summary(page: &mut Page, answer: &Answer) {
@@ -162,7 +183,7 @@ fn shares(title: &str, of: &str, rows: &[&Row], others: usize) -> Table {
     for row in rows {
         table.row(vec![
             row.name.as_str().into(),
-            percent(row.share).into(),
+            share(row).into(),
             interval(row)
                 .unwrap_or_else(|| "none, see above".to_owned())
                 .into(),
@@ -291,7 +312,8 @@ fn breaks(page: &mut Page, answer: &Answer) {
         facts.push((
             "Other texts",
             format!(
-                "Shares of labels hold for texts like the public ones. A test looks for signs of others, but cannot find all. {REMEDY}"
+                "Shares of labels allow for texts that differ from the public ones as much as these differ from each other. Texts that \
+                 differ more make them wrong, and no test finds all of these. {REMEDY}"
             ),
         ));
     }

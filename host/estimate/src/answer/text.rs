@@ -14,14 +14,43 @@ pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would hav
      that devices are honest. It is not the truth about them: a classifier errs.";
 
 /// Meaning and assumption of statement (b).
-pub(crate) const OF_LABELS: &str = "What the texts are about. This assumes that texts with one label look alike in public and on the devices; \
-     only their shares may differ. A test below says whether the releases speak against it.";
+pub(crate) const OF_LABELS: &str = "What the texts are about, if the texts with a label on the devices differ from the public ones as much as \
+     parts of the public ones differ from each other.";
+
+/// Meaning and assumption of statement (b) for texts exactly like the public ones.
+pub(crate) const OF_LABELS_ALIKE: &str = "What the texts would be about if the texts with a label on the devices were exactly like the public \
+     ones, and only the shares of labels differed. Texts of another year, author or product are not, so these intervals are too narrow for them.";
+
+/// Most names of sources in a sentence.
+const NAMED: usize = 8;
+
+/// The sources that intervals allow for, in words.
+pub(crate) fn sources(own: &OfLabels) -> String {
+    match &own.sources {
+        None => "These intervals do not allow for other texts: no sources of the public texts are known. They hold only if the texts on the \
+                 devices are exactly like the public ones. Make the pack anew with this version, best with --source-field."
+            .to_owned(),
+        Some(own) if own.guessed => "The parts that were compared are guessed: groups of similar public texts of each label. A field that names \
+                                     real sources, such as the author, product or year, is better: make the pack with --source-field."
+            .to_owned(),
+        Some(own) => {
+            let names: Vec<String> = own.names.iter().take(NAMED).map(|name| visible(name)).collect();
+            let others = own.names.len().saturating_sub(NAMED);
+            let others = if others > 0 {
+                format!(" and {} others", count(others as u64))
+            } else {
+                String::new()
+            };
+            format!("The parts that were compared: {}{others}.", names.join(", "))
+        }
+    }
+}
 
 /// Condition on the labelled texts of a question.
 pub const OF_QUESTION: &str = "The labelled texts of the question must not be ones that the pack was made from: of texts that it knows, releases \
      are right more often, and the shares would come out wrong.";
 
-const REFUTED: &str = "The texts on the devices are not like the public ones: releases of texts like those would hardly ever look like this. The \
+const REFUTED: &str = "The texts on the devices are not as this assumes: releases of such texts would hardly ever look like this. The \
      guesses below are the best there are, but nobody can say how far off they are, so there are no intervals.";
 
 pub(crate) const REMEDY: &str =
@@ -34,10 +63,16 @@ pub(crate) fn fit(own: &OfLabels) -> String {
         false if own.releases < FEWEST_TO_TEST => format!(
             "Fewer than {FEWEST_TO_TEST} releases cannot show whether what this assumes is so."
         ),
-        false => format!(
-            "Nothing in the releases speaks against what this assumes: in {} of 100 such estimates they would agree less.",
-            (100.0 * own.fit.probability).round()
-        ),
+        false => match (own.fit.probability, own.fit.noticeable) {
+            (Some(probability), Some(noticeable)) => format!(
+                "A test finds nothing against what this assumes: in {} of 100 such estimates the releases would agree less. It would have \
+                 noticed, 9 times in 10, if {} % of the releases had other outcomes in a way that no shares of labels explain. It \
+                 notices nothing that looks like other shares.",
+                (100.0 * probability).round(),
+                percent(noticeable)
+            ),
+            _ => "Whether this is so cannot be tested here: any releases look like those of some shares of labels.".to_owned(),
+        },
     }
 }
 
@@ -151,6 +186,19 @@ pub(crate) fn most(rows: &[Row], top: usize, last: bool) -> (Vec<&Row>, usize) {
     (sorted, others)
 }
 
+/// The share of a row in percent; a share that rounds to an end of its interval is bounded instead.
+pub(crate) fn share(row: &Row) -> String {
+    let ends = row
+        .low
+        .zip(row.high)
+        .map(|(low, high)| [percent(low), percent(high)]);
+    match (percent(row.share), ends) {
+        (share, Some([low, high])) if low != high && share == low => format!("> {share}"),
+        (share, Some([low, high])) if low != high && share == high => format!("< {share}"),
+        (share, _) => share,
+    }
+}
+
 /// `[low, high]` of a row in percent.
 pub(crate) fn interval(row: &Row) -> Option<String> {
     let (low, high) = (row.low?, row.high?);
@@ -165,7 +213,7 @@ fn table(rows: &[&Row], others: usize) -> String {
     for (row, name) in rows.iter().zip(names) {
         text += &format!(
             "    {name:widest$}  {:>6} %   {}\n",
-            percent(row.share),
+            share(row),
             interval(row).unwrap_or_else(|| "no interval".to_owned())
         );
     }
@@ -200,22 +248,36 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
         let (rows, others) = most(&own.shares, top, true);
         text += &table(&rows, others);
     }
-    if !answer.labels.is_empty() {
-        text += &format!("\nSHARES OF LABELS. {OF_LABELS}\n");
+    let chapters = [
+        (&answer.labels, "SHARES OF LABELS", OF_LABELS),
+        (
+            &answer.labels_alike,
+            "IF TEXTS WERE EXACTLY LIKE THE PUBLIC ONES",
+            OF_LABELS_ALIKE,
+        ),
+    ];
+    for (tables, title, meaning) in chapters {
+        if tables.is_empty() {
+            continue;
+        }
+        text += &format!("\n{title}. {meaning}\n");
         if answer.question {
             text += &format!("{OF_QUESTION}\n");
         }
-    }
-    for own in &answer.labels {
-        text += &format!(
-            "\n  {}: {} releases. {}\n  {}\n",
-            slice(&answer.slices, &own.slice),
-            count(own.releases),
-            forged(own.one_forged_release_moves),
-            fit(own)
-        );
-        let (rows, others) = most(&own.shares, top, false);
-        text += &table(&rows, others);
+        for own in tables {
+            text += &format!(
+                "\n  {}: {} releases. {}\n  {}\n",
+                slice(&answer.slices, &own.slice),
+                count(own.releases),
+                forged(own.one_forged_release_moves),
+                fit(own)
+            );
+            if title == chapters[0].1 {
+                text += &format!("  {}\n", sources(own));
+            }
+            let (rows, others) = most(&own.shares, top, false);
+            text += &table(&rows, others);
+        }
     }
     if !answer.differences.is_empty() {
         text += &format!(

@@ -96,6 +96,8 @@ struct Month {
 /// The number of devices that each way of releasing and estimating requires.
 pub struct Plan {
     asked: Asked,
+    /// Whether shares of labels allow for texts of other sources than the public ones.
+    allows: bool,
     ways: Vec<Way>,
     months: Vec<Month>,
     unanswered: Vec<String>,
@@ -224,6 +226,7 @@ impl Asked {
         let of_candidates = guessed(&self.shares, &names[..m as usize])?;
         let mut plan = Plan {
             asked: self.clone(),
+            allows: texts.iter().all(|(_, own)| own.by_source.is_some()),
             ways: Vec::new(),
             months: Vec::new(),
             unanswered: Vec::new(),

@@ -14,7 +14,7 @@ pub(super) fn page(asked: &Asked, plan: &Plan) -> Result<String, DrawError> {
     for line in advice(asked, plan) {
         page.paragraph(&escape(&line));
     }
-    page.paragraph(&escape(&assumed(asked)));
+    page.paragraph(&escape(&assumed(asked, plan)));
     page.table(&table(asked, plan));
     for of in [Of::Candidates, Of::Labels] {
         let own: Vec<&Way> = plan.ways.iter().filter(|way| way.of == of).collect();

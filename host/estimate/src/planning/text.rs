@@ -105,7 +105,13 @@ fn served(month: &Month) -> String {
 }
 
 /// The assumptions of the plan.
-pub(super) fn assumed(asked: &Asked) -> String {
+pub(super) fn assumed(asked: &Asked, plan: &Plan) -> String {
+    let labels = if plan.allows {
+        "Shares of labels allow for texts that differ from the public ones as much as parts of these differ from each other."
+    } else {
+        "Shares of labels assume texts exactly like the public ones, because no sources of these are known; make the pack anew with this \
+         version."
+    };
     let shares = if asked.shares.is_empty() {
         "all shares are equal".to_owned()
     } else {
@@ -121,13 +127,12 @@ pub(super) fn assumed(asked: &Asked) -> String {
     };
     format!(
         "Guessed: {shares}. Points are percentage points to either side of the least precise share, 95 % of the time. Shares of candidates \
-         are what the pack's classifier would have said, and assume nothing about texts. Shares of labels assume texts like the public \
-         ones.{question}"
+         are what the pack's classifier would have said, and assume nothing about texts. {labels}{question}"
     )
 }
 
 pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
-    let mut text = format!("{}\n\n", assumed(asked));
+    let mut text = format!("{}\n\n", assumed(asked, plan));
     for line in advice(asked, plan) {
         text += &format!("{line}\n");
     }

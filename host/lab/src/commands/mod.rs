@@ -5,6 +5,7 @@ mod heads;
 mod inversion;
 mod recoder;
 mod sentences;
+mod shift;
 mod training;
 mod vectors;
 
@@ -24,6 +25,8 @@ pub(super) enum Command {
     Inversion(inversion::Arguments),
     /// How well released documents can be classified, by epsilon and number of sentences.
     Sentences(sentences::Arguments),
+    /// How good estimates of label shares are if private texts are of other sources than public ones.
+    Shift(shift::Arguments),
     /// How useful private word vectors are, compared with published mechanisms at the same epsilon.
     Vectors(vectors::Arguments),
     /// Train score heads through the mechanism, for `undertone pack --heads-from`.
@@ -38,6 +41,7 @@ impl Command {
             Self::Authorship(arguments) => arguments.paths(),
             Self::Inversion(arguments) => arguments.paths(),
             Self::Sentences(arguments) => arguments.paths(),
+            Self::Shift(arguments) => arguments.paths(),
             Self::Vectors(arguments) => arguments.paths(),
             Self::Heads(arguments) => arguments.paths(),
             Self::Recoder(arguments) => arguments.paths(),
@@ -50,6 +54,7 @@ impl Command {
             Self::Authorship(arguments) => authorship::run(arguments),
             Self::Inversion(arguments) => inversion::run(arguments),
             Self::Sentences(arguments) => sentences::run(arguments),
+            Self::Shift(arguments) => shift::run(arguments),
             Self::Vectors(arguments) => vectors::run(arguments),
             Self::Heads(arguments) => arguments.run(),
             Self::Recoder(arguments) => arguments.run(),
