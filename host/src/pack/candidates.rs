@@ -191,7 +191,7 @@ impl Candidates {
             calibration.map(|own| (own, [LABELS, BEST, LEVELS])),
             by_source.map(|own| (&own.texts, [SOURCE_LABELS, SOURCE_BEST, SOURCE_LEVELS])),
         ];
-        let mut arrays: Vec<(&str, Dtype, Vec<usize>, Cow<'_, [u8]>)> = Vec::new();
+        let mut arrays = Vec::new();
         for (own, [labels, best, levels]) in texts.into_iter().flatten() {
             let t = own.len();
             let of_levels = Cow::Borrowed(&own.levels[..]);
