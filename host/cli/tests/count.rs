@@ -536,7 +536,7 @@ fn files_are_not_mixed_up() {
             &["line 2", "16 hexadecimal digits"],
         ),
         (",2,0.5,", ",2,-1,", &["line 2", "epsilon is `-1`"]),
-        (",1,2,", ",9,2,", &["line 2", "mechanism", "9"]),
+        (",1,2,", ",11,2,", &["line 2", "mechanism", "11"]),
         (
             ",0,0,",
             ",0,4294967296,",

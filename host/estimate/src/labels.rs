@@ -888,6 +888,8 @@ fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> R
         for new in [Some(of_texts), of_sources].into_iter().flatten() {
             let same = |own: &&mut Influence| {
                 (own.calibration, own.of_sources) == (new.calibration, new.of_sources)
+                    // Packs of the same texts may cut them into other sources.
+                    && own.labels == new.labels
             };
             match influence.iter_mut().find(same) {
                 Some(own) => own.add(&new, 1.0),
