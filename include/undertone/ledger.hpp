@@ -16,11 +16,11 @@
 
 namespace undertone {
 
-/// A device releases in `appointments` of the `slots` of a window, at `epsilon` each, so a window
-/// costs `appointments` times `epsilon`, which is the budget to give its ledger. Slots are numbered
-/// from 0 in each window.
+/// A device releases in `appointments` of the `slot_count` slots of a window, at `epsilon` each. So
+/// a window costs `appointments` times `epsilon`, which is the budget to give its ledger. Slots are
+/// numbered from 0 in each window.
 struct Schedule {
-    std::uint32_t slots;
+    std::uint32_t slot_count;
     std::uint32_t appointments;
     Epsilon epsilon;
 };
@@ -99,7 +99,7 @@ public:
     {
         return detail::array<std::uint16_t>(
             schedule.appointments, [&](std::uint16_t *out, std::size_t capacity, std::size_t *written) {
-                return detail::call(undertone_ledger_appointment, stored, len, window, schedule.slots,
+                return detail::call(undertone_ledger_appointment, stored, len, window, schedule.slot_count,
                                     schedule.appointments, out, capacity, written);
             });
     }
@@ -112,7 +112,7 @@ public:
         std::int32_t is_due = 0;
         const Status status =
             detail::call(undertone_ledger_is_due, stored, len, window, static_cast<const std::uint64_t *>(nullptr),
-                         schedule.slots, schedule.appointments, slot, schedule.epsilon.micro(), &is_due);
+                         schedule.slot_count, schedule.appointments, slot, schedule.epsilon.micro(), &is_due);
         if (!status) return status;
         return is_due != 0;
     }

@@ -285,9 +285,13 @@ fn every_face_runs_the_golden_vectors() {
             .into_string()
             .expect("a name")
     });
-    // Features that the library finds in a text, which no face returns.
+    // Features that the library finds in a text, which no face returns. Forms are in C, C++ and
+    // Rust only, whose tests read the answers.
     let files: BTreeSet<String> = files
-        .filter(|name| name.ends_with(".txt") && name != "features.txt" && name != "list.txt")
+        .filter(|name| {
+            name.ends_with(".txt")
+                && !["answers.txt", "features.txt", "list.txt"].contains(&&**name)
+        })
         .collect();
     let listed = golden_files()
         .into_iter()
