@@ -273,8 +273,14 @@ impl<'a> Form<'a> {
         self.release_with(find, answers, grant, entropy)
     }
 
-    /// As [`release`](Form::release), by geometries that were computed before: for devices and
-    /// servers that make many releases with one ε.
+    /// [`release`](Form::release) by geometries that were computed before: for programs that make
+    /// many releases with one ε.
+    ///
+    /// # Guarantee
+    /// That of [`release`](Form::release), for any geometries.
+    ///
+    /// # Leaks
+    /// As [`release`](Form::release). The geometries must be chosen without looking at an answer.
     ///
     /// # Shapes
     /// `geometries`: [`Geometry::best_for_answer`] for each of [`questions`](Form::questions).

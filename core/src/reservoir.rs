@@ -336,11 +336,11 @@ impl Reservoir {
 
     /// Reads a stored state, for documents like `document`.
     ///
-    /// # Shapes
-    /// `bytes`: any bytes, which may be damaged.
-    ///
     /// # Leaks
     /// Whether the bytes are intact. The work depends on their length only, if they are.
+    ///
+    /// # Shapes
+    /// `bytes`: any bytes, which may be damaged.
     ///
     /// # Errors
     /// [`ReservoirFormatError`]; begin with a [`new`](Reservoir::new) reservoir then.

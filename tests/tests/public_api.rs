@@ -26,7 +26,9 @@ const FIXED: [&str; 6] = ["Guarantee", "Leaks", "Shapes", "Errors", "Cost", "Sou
 const CUSTOMARY: [&str; 3] = ["Panics", "Safety", "Examples"];
 
 /// Modules of core whose functions take bytes or text that is public: files, releases, parameters.
-const PUBLIC_BYTES: [&str; 6] = ["epsilon", "kernels", "laplace", "ledger", "pack", "release"];
+const PUBLIC_BYTES: [&str; 7] = [
+    "epsilon", "form", "kernels", "laplace", "ledger", "pack", "release",
+];
 
 /// Modules of host whose functions may take private text or vectors; the others take public
 /// corpora, packs and files.

@@ -52,7 +52,7 @@
 //!
 //! - tails of the devices of a slot, M, T and A, by the bounds of Chernoff, Bernstein and Hoeffding;
 //! - sums beyond the grid, by the bound of Chernoff. Sums below it reappear above others;
-//! - rounding in the Fourier transform, by the bound of [`FOURIER`]. The law is tilted by e^(θ·loss)
+//! - rounding in the Fourier transform, by the bound of `FOURIER`. The law is tilted by e^(θ·loss)
 //!   before, so that the error is small against δ.
 //!
 //! If appointments are public, each of the other N − 1 devices releases in a given slot with the
