@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "core/proofs: $*" >&2; exit 1; }
 
 # In the order in which they need each other.
-files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Noise Grid)
+files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Reservoir Noise Grid)
 [ "$(printf '%s.v\n' "${files[@]}" | sort)" = "$(printf '%s\n' *.v | sort)" ] ||
     fail "check.sh lists other files than the folder has"
 
