@@ -661,3 +661,289 @@ Proof.
   - intros x _. destruct (response_within C outcomes r x HC Hm Hr). pose proof low_pos. nra.
   - apply Forall_forall. intros; exact I.
 Qed.
+
+Lemma whole_text_response micro outcomes r :
+  (fun b => whole_text micro b outcomes r) = response (per_unit_1 micro) outcomes r.
+Proof. unfold whole_text, response. reflexivity. Qed.
+
+(** All lines exchanged for any others: e^eps, for every eps from 0.000001 to 1000, at most 65 536 outcomes ("nothing
+    known" is one) and any number of places. *)
+Theorem all_lines_private micro places outcomes nothing l l' r : (1 <= micro <= max_micro)%Z ->
+  (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> (nothing < outcomes)%nat ->
+  Forall (fun b => b < outcomes)%nat l -> Forall (fun b => b < outcomes)%nat l' ->
+  near (exp (eps micro))
+    (reservoir places nothing l (fun b => whole_text micro b outcomes r))
+    (reservoir places nothing l' (fun b => whole_text micro b outcomes r)).
+Proof.
+  intros Hu Hk Hm Hr Hn Hl Hl'. pose proof (per_unit_range micro) as HC. pose proof (per_unit_pays micro Hu) as Pays.
+  rewrite whole_text_response. set (C := per_unit_1 micro) in *. clearbody C.
+  refine (near_more _ _ _ _ Pays _ _ (all_near C places outcomes nothing r l l' HC Hk Hm Hr Hn Hl Hl'));
+    (apply released_nonneg; assumption || lia).
+Qed.
+
+(** [j] lines exchanged, added or removed: 1 + j * (e^eps - 1) / k, but for 2^-62. ([line_epsilon] of the code returns at
+    least a micro-unit more than the logarithm of the bound.) *)
+Theorem lines_private micro places outcomes nothing l l' r j : (1 <= micro <= max_micro)%Z ->
+  (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> (nothing < outcomes)%nat ->
+  Forall (fun b => b < outcomes)%nat l -> Forall (fun b => b < outcomes)%nat l' ->
+  (Z.of_nat (length l) < 2 ^ 32)%Z -> (Z.of_nat (length l') < 2 ^ 32)%Z ->
+  differ j l l' -> (Z.of_nat j <= places)%Z ->
+  near (1 + INR j * (exp (eps micro) - 1) / IZR places + / IZR (2 ^ 62))
+    (reservoir places nothing l (fun b => whole_text micro b outcomes r))
+    (reservoir places nothing l' (fun b => whole_text micro b outcomes r)).
+Proof.
+  intros Hu Hk Hm Hr Hn Hl Hl' L L' H Hj.
+  pose proof (per_unit_range micro) as HC. pose proof (per_unit_pays micro Hu) as Pays.
+  rewrite whole_text_response. set (C := per_unit_1 micro) in *. clearbody C.
+  refine (near_more _ _ _ _ _ _ _ (some_near C places outcomes nothing r l l' HC Hk Hm Hr Hn Hl Hl' j L L' H));
+    try (apply released_nonneg; assumption || lia).
+  fold spare. pose proof (rho_ge_1 C HC) as R1. pose proof spare_pos as S0.
+  assert (K0 : 0 < IZR places) by (apply IZR_lt; lia).
+  assert (J : 0 <= INR j / IZR places <= 1).
+  { apply IZR_le in Hj. rewrite <- INR_IZR_INZ in Hj. pose proof (pos_INR j). split.
+    - apply Rmult_le_pos; [assumption | left; apply Rinv_0_lt_compat; assumption].
+    - apply Rmult_le_reg_r with (IZR places); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+  unfold Rdiv in *. rewrite !(Rmult_comm (INR j)), !Rmult_assoc.
+  set (share := INR j * / IZR places) in *. clearbody share.
+  set (rho := rho_of C) in *. set (e := exp (eps micro)) in *. clearbody rho e.
+  assert (share * ((1 + spare) * rho) <= share * e) by (apply Rmult_le_compat_l; lra).
+  assert (0 <= share * spare) by nra. nra.
+Qed.
+
+(** *** The drawn sentence *)
+
+Lemma drawn_step c t places : (0 < places)%Z -> (0 < c < t)%Z ->
+  (0 < Z.min (t - 1) (up (c * t) (c + places * (t - c))) < t)%Z /\
+  IZR t / IZR (Z.min (t - 1) (up (c * t) (c + places * (t - c)))) <= 1 + IZR places * (IZR t / IZR c - 1).
+Proof.
+  intros Hk HC.
+  set (whole := (c + places * (t - c))%Z).
+  assert (W : (t <= whole)%Z) by (unfold whole; assert (1 * (t - c) <= places * (t - c))%Z by
+    (apply Z.mul_le_mono_nonneg_r; lia); lia).
+  assert (WE : whole = (c + places * (t - c))%Z) by reflexivity. clearbody whole.
+  assert (U : (up (c * t) whole <= t - 1)%Z).
+  { apply up_spec; [lia|]. assert (c * t <= (t - 1) * t)%Z by (apply Z.mul_le_mono_nonneg_r; lia).
+    assert ((t - 1) * t <= (t - 1) * whole)%Z by (apply Z.mul_le_mono_nonneg_l; lia). lia. }
+  rewrite Z.min_r by assumption.
+  assert (P : (0 < up (c * t) whole)%Z).
+  { apply Z.nle_gt. rewrite up_spec by lia. assert (0 < c * t)%Z by (apply Z.mul_pos_pos; lia). lia. }
+  split; [lia|].
+  pose proof (up_ge (c * t) whole ltac:(lia)) as G. set (d := up (c * t) whole) in *. clearbody d.
+  assert (D0 : 0 < IZR d) by (apply IZR_lt; lia). assert (T0 : 0 < IZR t) by (apply IZR_lt; lia).
+  assert (W0 : 0 < IZR whole) by (apply IZR_lt; lia). assert (C0 : 0 < IZR c) by (apply IZR_lt; lia).
+  apply Rle_trans with (IZR whole / IZR c).
+  - rewrite mult_IZR in G. apply Rmult_le_reg_r with (IZR d * IZR c); [apply Rmult_lt_0_compat; assumption|].
+    replace (IZR t / IZR d * (IZR d * IZR c)) with (IZR c * IZR t) by (field; lra).
+    replace (IZR whole / IZR c * (IZR d * IZR c)) with (IZR whole * IZR d) by (field; lra).
+    apply Rmult_le_compat_l with (r := IZR whole) in G; [|lra].
+    replace (IZR whole * (IZR c * IZR t / IZR whole)) with (IZR c * IZR t) in G by (field; lra). exact G.
+  - rewrite WE, plus_IZR, mult_IZR, minus_IZR. right. field. lra.
+Qed.
+
+Lemma drawn_spec micro places : (0 < places)%Z ->
+  (0 < drawn_constant micro places < two64)%Z /\
+  rho_of (drawn_constant micro places) <= 1 + IZR places * (rho_of (per_unit_1 micro) - 1).
+Proof.
+  intros Hk. unfold drawn_constant, rho_of. pose proof (per_unit_range micro) as HC.
+  exact (drawn_step (per_unit_1 micro) two64 places Hk HC).
+Qed.
+
+(** A release of the kept outcome with the ratio of [drawn_ratio]. *)
+Definition drawn (micro places : Z) (outcomes nothing r : nat) (lines : list nat) : R :=
+  reservoir places nothing lines (response (drawn_constant micro places) outcomes r).
+
+(** [j] lines exchanged, added or removed: 1 + j * (e^eps - 1), which is e^eps for one. *)
+Theorem drawn_private micro places outcomes nothing l l' r j : (1 <= micro <= max_micro)%Z ->
+  (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> (nothing < outcomes)%nat ->
+  Forall (fun b => b < outcomes)%nat l -> Forall (fun b => b < outcomes)%nat l' ->
+  (Z.of_nat (length l) < 2 ^ 32)%Z -> (Z.of_nat (length l') < 2 ^ 32)%Z -> differ j l l' -> (1 <= j)%nat ->
+  near (1 + INR j * (exp (eps micro) - 1))
+    (drawn micro places outcomes nothing r l) (drawn micro places outcomes nothing r l').
+Proof.
+  intros Hu Hk Hm Hr Hn Hl Hl' L L' H Hj. destruct (drawn_spec micro places ltac:(lia)) as [HD HR].
+  pose proof (per_unit_pays micro Hu) as Pays. pose proof (rho_ge_1 _ (per_unit_range micro)) as R1.
+  unfold drawn.
+  set (D := drawn_constant micro places) in *. clearbody D.
+  refine (near_more _ _ _ _ _ _ _ (some_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl' j L L' H)); try (apply released_nonneg; assumption || lia).
+  pose proof spare_pos as S0. assert (K0 : 0 < IZR places) by (apply IZR_lt; lia).
+  apply (le_INR 1) in Hj. simpl (INR 1) in Hj.
+  set (rho := rho_of (per_unit_1 micro)) in *. set (rho' := rho_of D) in *.
+  set (e := exp (eps micro)) in *. set (n := INR j) in *. clearbody rho rho' e n.
+  assert (Q : n * (rho' - 1) / IZR places <= n * (rho - 1)).
+  { apply Rmult_le_reg_r with (IZR places); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+    rewrite Rmult_1_r, Rmult_assoc. apply Rmult_le_compat_l; lra. }
+  apply Rle_trans with ((1 + spare) * (1 + n * (rho - 1))); [apply Rmult_le_compat_l; lra|].
+  assert (n * ((1 + spare) * rho) <= n * e) by (apply Rmult_le_compat_l; lra).
+  assert (0 <= (n - 1) * spare) by (apply Rmult_le_pos; lra). nra.
+Qed.
+
+(** All lines together: eps' = ln(1 + k * (e^eps - 1)). *)
+Theorem drawn_all_private micro places outcomes nothing l l' r : (1 <= micro <= max_micro)%Z ->
+  (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> (nothing < outcomes)%nat ->
+  Forall (fun b => b < outcomes)%nat l -> Forall (fun b => b < outcomes)%nat l' ->
+  near (1 + IZR places * (exp (eps micro) - 1))
+    (drawn micro places outcomes nothing r l) (drawn micro places outcomes nothing r l').
+Proof.
+  intros Hu Hk Hm Hr Hn Hl Hl'. destruct (drawn_spec micro places ltac:(lia)) as [HD HR].
+  pose proof (per_unit_pays micro Hu) as Pays. pose proof (rho_ge_1 _ (per_unit_range micro)) as R1.
+  unfold drawn. set (D := drawn_constant micro places) in *. clearbody D.
+  refine (near_more _ _ _ _ _ _ _ (all_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl')); try (apply released_nonneg; assumption || lia).
+  pose proof spare_pos as S0. assert (K1 : 1 <= IZR places) by (apply IZR_le; lia).
+  set (rho := rho_of (per_unit_1 micro)) in *. set (rho' := rho_of D) in *.
+  set (e := exp (eps micro)) in *. set (k := IZR places) in *. clearbody rho rho' e k.
+  apply Rle_trans with ((1 + spare) * (1 + k * (rho - 1))); [apply Rmult_le_compat_l; lra|].
+  assert (k * ((1 + spare) * rho) <= k * e) by (apply Rmult_le_compat_l; lra).
+  assert (0 <= (k - 1) * spare) by (apply Rmult_le_pos; lra). nra.
+Qed.
+
+(** *** Points *)
+
+(** The same by projective geometry, for points of any kind that Points.v and Hyperplanes.v treat: [point b] is that of
+    outcome [b]. *)
+Section Points.
+Variables (micro places K c p : Z) (point : nat -> bool -> Z -> Z) (nothing : nat) (l l' : list nat).
+Hypothesis Hu : (1 <= micro <= max_micro)%Z.
+Hypothesis Hk : (0 < places < 2 ^ 16)%Z.
+Hypothesis Hc : (0 < c < K)%Z.
+Hypothesis HK : (K < 2 ^ 24)%Z.
+Variable ok : nat -> Prop.
+Hypothesis Hpoint : forall b, ok b -> once K c (point b).
+Hypothesis Hp : (0 <= p < K)%Z.
+Hypothesis Hn : ok nothing.
+Hypothesis Hl : Forall ok l.
+Hypothesis Hl' : Forall ok l'.
+
+Let law (b : nat) : R := draws (per_unit_1 micro) K c (point b) p.
+
+Theorem points_all_private : near (exp (eps micro)) (reservoir places nothing l law) (reservoir places nothing l' law).
+Proof.
+  apply (mixture_private ok); [apply exp_pos | | |].
+  1, 2: apply reservoir_averages; try assumption; [apply draw_bounded | lia].
+  intros x y Hx Hy. unfold law.
+  exact (points_private micro K c (point x) (point y) p Hu Hc HK (Hpoint x Hx) (Hpoint y Hy) Hp).
+Qed.
+
+Theorem points_lines_private j : (Z.of_nat (length l) < 2 ^ 32)%Z -> (Z.of_nat (length l') < 2 ^ 32)%Z ->
+  differ j l l' ->
+  near ((1 + spare) * (1 + INR j * (rho_of (per_unit_1 micro) - 1) / IZR places))
+    (reservoir places nothing l law) (reservoir places nothing l' law).
+Proof.
+  intros L L' H. unfold law. pose proof (per_unit_range micro) as HC.
+  set (C := per_unit_1 micro) in *. clearbody C.
+  pose proof (rho_ge_1 C HC) as R1. destruct (totals C K c HC Hc HK) as (HW & Hs & HT).
+  apply (lines_near ok) with (fun b => draws_by uniform C K c (point b) p); try assumption.
+  - intros x Hx. split; [apply (point_within C K c HC Hc HK (point x) p)|].
+    destruct (point_law C K c HC Hc HK (point x) p (Hpoint x Hx) Hp) as [a Ea]. rewrite Ea.
+    apply (two_weights C _ _ _ a a HC HW Hs HT).
+  - intros x y Hx Hy.
+    destruct (point_law C K c HC Hc HK (point x) p (Hpoint x Hx) Hp) as [a Ea].
+    destruct (point_law C K c HC Hc HK (point y) p (Hpoint y Hy) Hp) as [b Eb]. rewrite Ea, Eb.
+    apply (two_weights C _ _ _ a b HC HW Hs HT).
+Qed.
+End Points.
+
+(** ** A window *)
+
+Definition product (l : list R) : R := fold_right Rmult 1 l.
+
+(** The probability of [slots] and of what is released in them. [chosen] is the law of the slots, which no text has a
+    part in. [releases d x] is the probability of the release of slot [d], if [x] is its text. *)
+Definition window {X} (chosen : list nat -> R) (releases : nat -> X -> R) (slots : list nat) (text : nat -> X) : R :=
+  chosen slots * product (map (fun d => releases d (text d)) slots).
+
+Lemma product_near (factor u u' : nat -> R) slots :
+  (forall d, In d slots -> 0 <= factor d /\ 0 <= u d /\ 0 <= u' d /\ near (factor d) (u d) (u' d)) ->
+  0 <= product (map factor slots) /\ 0 <= product (map u slots) /\ 0 <= product (map u' slots) /\
+  near (product (map factor slots)) (product (map u slots)) (product (map u' slots)).
+Proof.
+  induction slots as [|d slots IH]; intros H; [unfold product, near; simpl; lra|].
+  destruct (H d (or_introl eq_refl)) as (F & Q & Q' & N & N').
+  destruct IH as (F1 & Q1 & Q1' & N1 & N1'); [intros; apply H; right; assumption|].
+  unfold product in *; cbn [map fold_right].
+  set (a := fold_right Rmult 1 (map factor slots)) in *. set (b := fold_right Rmult 1 (map u slots)) in *.
+  set (b' := fold_right Rmult 1 (map u' slots)) in *.
+  repeat split; try (apply Rmult_le_pos; assumption);
+    replace (factor d * a * (u' d * b')) with ((factor d * u' d) * (a * b')) by ring;
+    replace (factor d * a * (u d * b)) with ((factor d * u d) * (a * b)) by ring;
+    apply Rmult_le_compat; assumption.
+Qed.
+
+Lemma window_near {X} chosen (releases : nat -> X -> R) factor slots text text' : 0 <= chosen slots ->
+  (forall d, In d slots -> 0 <= factor d /\ 0 <= releases d (text d) /\ 0 <= releases d (text' d) /\
+    near (factor d) (releases d (text d)) (releases d (text' d))) ->
+  near (product (map factor slots)) (window chosen releases slots text) (window chosen releases slots text').
+Proof.
+  intros H0 H. apply product_near in H. destruct H as (_ & _ & _ & N & N'). unfold window.
+  split; rewrite <- (Rmult_assoc _ (chosen slots)), (Rmult_comm _ (chosen slots)), Rmult_assoc;
+    (apply Rmult_le_compat_l; assumption).
+Qed.
+
+(** Any two windows of text, if each release promises [e] for all that is in its slot: e^(c * e) for c slots. *)
+Theorem window_private {X} chosen (releases : nat -> X -> R) e slots text text' : 0 <= chosen slots ->
+  (forall d x, 0 <= releases d x) -> (forall d x x', near (exp e) (releases d x) (releases d x')) ->
+  near (exp (INR (length slots) * e)) (window chosen releases slots text) (window chosen releases slots text').
+Proof.
+  intros H0 Hp H.
+  replace (exp (INR (length slots) * e)) with (product (map (fun _ => exp e) slots)).
+  - apply window_near; [assumption|]. intros d _. repeat split; try apply Hp; try apply H. left; apply exp_pos.
+  - rewrite exp_INR. unfold product. clear. induction slots as [|d slots IH]; [reflexivity|].
+    cbn [map fold_right length pow]. rewrite IH. reflexivity.
+Qed.
+
+(** Two windows that differ in one slot only: the factor of its release. *)
+Theorem window_one_slot {X} chosen (releases : nat -> X -> R) factor slots text text' d : 0 <= chosen slots ->
+  NoDup slots -> 1 <= factor -> (forall s x, 0 <= releases s x) -> (forall s, s <> d -> text s = text' s) ->
+  near factor (releases d (text d)) (releases d (text' d)) ->
+  near factor (window chosen releases slots text) (window chosen releases slots text').
+Proof.
+  intros H0 Hd HF Hp Ht H. set (factors := fun s => if (s =? d)%nat then factor else 1).
+  assert (N : near (product (map factors slots))
+    (window chosen releases slots text) (window chosen releases slots text')).
+  { apply window_near; [assumption|]. intros s _. unfold factors. destruct (Nat.eqb_spec s d) as [->|n].
+    - repeat split; try apply Hp; try apply H. lra.
+    - rewrite (Ht s n). repeat split; try apply Hp; lra. }
+  assert (One : ~ In d slots -> product (map factors slots) = 1).
+  { clear - d. intros I. induction slots as [|s slots IH]; [reflexivity|]. unfold product in *; cbn [map fold_right].
+    rewrite IH by (intros J; apply I; right; exact J). unfold factors.
+    destruct (Nat.eqb_spec s d) as [->|]; [|ring]. exfalso. apply I. left; reflexivity. }
+  assert (F : product (map factors slots) <= factor).
+  { clear - Hd HF One. induction Hd as [|s slots Hs Hd IH]; [unfold product; simpl; exact HF|].
+    destruct (in_dec Nat.eq_dec d (s :: slots)) as [I|I]; [|rewrite One by exact I; exact HF].
+    destruct I as [->|I].
+    - unfold product in *. cbn [map fold_right]. unfold factors at 1. rewrite Nat.eqb_refl.
+      assert (E : fold_right Rmult 1 (map factors slots) = 1); [|rewrite E; lra].
+      clear - Hs. induction slots as [|s slots IH]; [reflexivity|]. cbn [map fold_right].
+      rewrite IH by (intros J; apply Hs; right; exact J). unfold factors.
+      destruct (Nat.eqb_spec s d) as [->|]; [|ring]. exfalso. apply Hs. left; reflexivity.
+    - unfold product in *. cbn [map fold_right]. unfold factors at 1.
+      destruct (Nat.eqb_spec s d) as [->|]; [contradiction|]. rewrite Rmult_1_l. apply IH.
+      intros J. contradiction. }
+  destruct N as [N N'].
+  assert (W : forall x, 0 <= window chosen releases slots x).
+  { intros x. apply Rmult_le_pos; [assumption|]. unfold product. clear - Hp.
+    induction slots as [|s slots IH]; cbn [map fold_right]; [lra|]. apply Rmult_le_pos; [apply Hp | exact IH]. }
+  split; [apply Rle_trans with (1 := N) | apply Rle_trans with (1 := N')]; (apply Rmult_le_compat_r; [apply W | exact F]).
+Qed.
+
+(** A reservoir for each slot, released by the whole-text rule: c * eps for all that was typed in a window. The release
+    of slot [d] is outcome [released d]. *)
+Theorem year_private micro places outcomes nothing chosen slots lines lines' released :
+  (1 <= micro <= max_micro)%Z -> (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z ->
+  (nothing < outcomes)%nat -> (forall d, released d < outcomes)%nat ->
+  (forall d, Forall (fun b => b < outcomes)%nat (lines d)) ->
+  (forall d, Forall (fun b => b < outcomes)%nat (lines' d)) -> 0 <= chosen slots ->
+  let releases d l := reservoir places nothing l (fun b => whole_text micro b outcomes (released d)) in
+  near (exp (INR (length slots) * eps micro)) (window chosen releases slots lines) (window chosen releases slots lines').
+Proof.
+  intros Hu Hk Hm Hn Hr Hl Hl' H0 releases.
+  assert (P : forall d l, 0 <= releases d l).
+  { intros d l. unfold releases. rewrite whole_text_response. pose proof (per_unit_range micro) as HC.
+    set (C := per_unit_1 micro) in *. clearbody C. apply released_nonneg; try assumption; [lia | apply Hr]. }
+  replace (exp (INR (length slots) * eps micro)) with (product (map (fun _ => exp (eps micro)) slots)).
+  - apply window_near; [assumption|]. intros d _.
+    split; [left; apply exp_pos | split; [exact (P d (lines d)) | split; [exact (P d (lines' d))|]]].
+    exact (all_lines_private micro places outcomes nothing (lines d) (lines' d) (released d) Hu Hk Hm (Hr d) Hn
+      (Hl d) (Hl' d)).
+  - rewrite exp_INR. unfold product. clear. induction slots as [|d slots IH]; [reflexivity|].
+    cbn [map fold_right length pow]. rewrite IH. reflexivity.
+Qed.
