@@ -56,7 +56,9 @@ Lemma map_repeat {A B} (f : A -> B) x n : map f (repeat x n) = repeat (f x) n.
 Proof. induction n; simpl; congruence. Qed.
 
 Lemma sum_n_nth (l : list R) : sum_n (fun i => nth i l 0) (length l) = sum l.
-Proof. induction l as [|x l IH]; [reflexivity|]. cbn [length]. rewrite sum_shift. unfold sum in *; simpl. rewrite IH; ring. Qed.
+Proof.
+  induction l as [|x l IH]; [reflexivity|]. cbn [length]. rewrite sum_shift. unfold sum in *; simpl. rewrite IH; ring.
+Qed.
 
 Section Uniform.
 Context {A : Type}.
@@ -312,11 +314,15 @@ Proof.
     try (destruct (IH K K')
       as (c & d & d' & g & s & s' & L & L' & D & D' & S & S' & G & B & B')).
   - exists 0%nat, 0%nat, 0%nat, 0, 0, 0. unfold sum; simpl. repeat split; lia || lra.
-  - exists (1 + c)%nat, d, d', (f x + g), s, s'. unfold sum in *; cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
+  - exists (1 + c)%nat, d, d', (f x + g), s, s'. unfold sum in *.
+    cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
   - exists c, (1 + d)%nat, (1 + d')%nat, g, (f x + s), (f y + s').
-    unfold sum in *; cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
-  - exists c, d, (1 + d')%nat, g, s, (f y + s'). unfold sum in *; cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
-  - exists c, (1 + d)%nat, d', g, (f x + s), s'. unfold sum in *; cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
+    unfold sum in *.
+    cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
+  - exists c, d, (1 + d')%nat, g, s, (f y + s'). unfold sum in *.
+    cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
+  - exists c, (1 + d)%nat, d', g, (f x + s), s'. unfold sum in *.
+    cbn [length map fold_right Nat.add]. rewrite ?S_INR. repeat split; lia || lra.
 Qed.
 
 (** If a release differs by at most [e], whatever outcome is kept, then it differs by at most 1 + j * (e - 1) / k for
@@ -338,7 +344,8 @@ Proof.
   assert (V0 : 0 <= v) by (apply H0, Ao, Iy).
   assert (B : forall x, In x (nothing :: l ++ l') -> v <= f x <= e * v)
     by (intros x Ix; split; [apply Hy, Ix | apply (Hf x y); auto]).
-  clearbody v. destruct (differ_parts f v (e * v) j l l' H) as (c & d & d' & g & s & s' & L & L' & D & D' & S & S' & G & U & U').
+  clearbody v. destruct (differ_parts f v (e * v) j l l' H)
+    as (c & d & d' & g & s & s' & L & L' & D & D' & S & S' & G & U & U').
   1, 2: apply Forall_forall; intros x Ix; apply B; right; apply in_or_app; auto.
   destruct (B nothing ltac:(left; reflexivity)) as [N1 N2].
   unfold equally_likely, places_without. rewrite !map_app, !sum_app, !map_repeat, !sum_repeat, S, S'.
@@ -349,7 +356,8 @@ Proof.
   replace (Z.max places (Z.of_nat (length l))) with (Z.of_nat ((c + q) + (d + (p - q)))) by lia.
   replace (Z.max places (Z.of_nat (length l'))) with (Z.of_nat ((c + q) + (d' + (p' - q)))) by lia.
   rewrite <- !INR_IZR_INZ, !plus_INR.
-  replace (g + s + INR p * f nothing) with ((g + INR q * f nothing) + (s + INR (p - q) * f nothing)) by (rewrite E; ring).
+  replace (g + s + INR p * f nothing) with ((g + INR q * f nothing) + (s + INR (p - q) * f nothing))
+    by (rewrite E; ring).
   replace (g + s' + INR p' * f nothing) with ((g + INR q * f nothing) + (s' + INR (p' - q) * f nothing))
     by (rewrite E'; ring).
   assert (K : IZR places = INR (Z.to_nat places)) by (rewrite INR_IZR_INZ, Z2Nat.id by lia; reflexivity).
@@ -405,10 +413,12 @@ Proof.
   { rewrite <- uniform_scal. apply uniform_le; [lia|]. intros i _. apply H. }
   set (d := delta n) in *. clearbody d. set (u := uniform n f) in *. set (w := uniform n g) in *.
   set (z := draw n g) in *. clearbody u w z. split.
-  - apply Rle_trans with ((1 - d) * ((1 - t) * u)); [assert (0 <= d * t * u) by (apply Rmult_le_pos; nra); nra|]. apply Rle_trans with ((1 - d) * w); [|assumption].
+  - apply Rle_trans with ((1 - d) * ((1 - t) * u)); [assert (0 <= d * t * u) by (apply Rmult_le_pos; nra); nra|].
+    apply Rle_trans with ((1 - d) * w); [|assumption].
     apply Rmult_le_compat_l; lra.
   - assert (Z0 : 0 <= z) by nra.
-    apply Rle_trans with ((1 - t) * ((1 - d) * z)); [assert (0 <= d * t * z) by (apply Rmult_le_pos; nra); nra|]. apply Rle_trans with ((1 - t) * w); [|assumption].
+    apply Rle_trans with ((1 - t) * ((1 - d) * z)); [assert (0 <= d * t * z) by (apply Rmult_le_pos; nra); nra|].
+    apply Rle_trans with ((1 - t) * w); [|assumption].
     apply Rmult_le_compat_l; [lra|]. apply Rle_trans with ((1 - d) * ((1 + d) * w)); [|nra].
     apply Rmult_le_compat_l; lra.
 Qed.
@@ -522,7 +532,8 @@ Proof.
   assert (B : 0 < IZR (2 ^ 62)) by (apply IZR_lt; reflexivity).
   assert (C : 0 < IZR (2 ^ 65)) by (apply IZR_lt; reflexivity).
   assert (K : ((two128 + two64) * (two128 + many) * 2 ^ 62 * (2 ^ 65 * 2 ^ 65)
-    <= (two128 - two64) * (two128 - many) * ((2 ^ 65 - 1) * (2 ^ 65 - 1)) * (2 ^ 62 + 1))%Z) by (vm_compute; discriminate).
+    <= (two128 - two64) * (two128 - many) * ((2 ^ 65 - 1) * (2 ^ 65 - 1)) * (2 ^ 62 + 1))%Z)
+    by (vm_compute; discriminate).
   apply IZR_le in K. rewrite !mult_IZR, !plus_IZR, !minus_IZR in K.
   set (a := IZR two128) in *; set (b := IZR (2 ^ 62)) in *; set (c := IZR (2 ^ 65)) in *; set (m := IZR two64) in *;
     set (n := IZR many) in *.
@@ -578,7 +589,8 @@ Proof.
   set (K := 1 + INR j * (rho - 1) / IZR places) in *. clearbody K.
   set (t := 1 - reservoir_error) in *. clearbody t.
   set (a := reservoir places nothing l law) in *. set (a' := reservoir places nothing l' law) in *.
-  set (u := reservoir_by uniform places nothing l law) in *. set (u' := reservoir_by uniform places nothing l' law) in *.
+  set (u := reservoir_by uniform places nothing l law) in *.
+  set (u' := reservoir_by uniform places nothing l' law) in *.
   set (i := reservoir_by uniform places nothing l ideal) in *.
   set (i' := reservoir_by uniform places nothing l' ideal) in *.
   apply Rmult_le_reg_l with (low * (t * t)); [apply Rmult_lt_0_compat; [exact L0 | nra]|].
@@ -651,7 +663,10 @@ Qed.
 End Response.
 
 Lemma near_more k k' u v : k <= k' -> 0 <= u -> 0 <= v -> near k u v -> near k' u v.
-Proof. intros Hk Hu Hv [A B]. split; [apply Rle_trans with (1 := A) | apply Rle_trans with (1 := B)]; apply Rmult_le_compat_r; assumption. Qed.
+Proof.
+  intros Hk Hu Hv [A B].
+  split; [apply Rle_trans with (1 := A) | apply Rle_trans with (1 := B)]; apply Rmult_le_compat_r; assumption.
+Qed.
 
 Lemma released_nonneg C places outcomes nothing r lines : (0 < C < two64)%Z -> (0 < places)%Z ->
   (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> 0 <= reservoir places nothing lines (response C outcomes r).
@@ -681,8 +696,8 @@ Proof.
     (apply released_nonneg; assumption || lia).
 Qed.
 
-(** [j] lines exchanged, added or removed: 1 + j * (e^eps - 1) / k, but for 2^-62. ([line_epsilon] of the code returns at
-    least a micro-unit more than the logarithm of the bound.) *)
+(** [j] lines exchanged, added or removed: 1 + j * (e^eps - 1) / k, but for 2^-62. ([line_epsilon] of the code returns
+    at least a micro-unit more than the logarithm of the bound.) *)
 Theorem lines_private micro places outcomes nothing l l' r j : (1 <= micro <= max_micro)%Z ->
   (0 < places < 2 ^ 16)%Z -> (Z.of_nat outcomes <= few)%Z -> (r < outcomes)%nat -> (nothing < outcomes)%nat ->
   Forall (fun b => b < outcomes)%nat l -> Forall (fun b => b < outcomes)%nat l' ->
@@ -764,7 +779,8 @@ Proof.
   pose proof (per_unit_pays micro Hu) as Pays. pose proof (rho_ge_1 _ (per_unit_range micro)) as R1.
   unfold drawn.
   set (D := drawn_constant micro places) in *. clearbody D.
-  refine (near_more _ _ _ _ _ _ _ (some_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl' j L L' H)); try (apply released_nonneg; assumption || lia).
+  refine (near_more _ _ _ _ _ _ _ (some_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl' j L L' H));
+    try (apply released_nonneg; assumption || lia).
   pose proof spare_pos as S0. assert (K0 : 0 < IZR places) by (apply IZR_lt; lia).
   apply (le_INR 1) in Hj. simpl (INR 1) in Hj.
   set (rho := rho_of (per_unit_1 micro)) in *. set (rho' := rho_of D) in *.
@@ -787,7 +803,8 @@ Proof.
   intros Hu Hk Hm Hr Hn Hl Hl'. destruct (drawn_spec micro places ltac:(lia)) as [HD HR].
   pose proof (per_unit_pays micro Hu) as Pays. pose proof (rho_ge_1 _ (per_unit_range micro)) as R1.
   unfold drawn. set (D := drawn_constant micro places) in *. clearbody D.
-  refine (near_more _ _ _ _ _ _ _ (all_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl')); try (apply released_nonneg; assumption || lia).
+  refine (near_more _ _ _ _ _ _ _ (all_near D places outcomes nothing r l l' HD Hk Hm Hr Hn Hl Hl'));
+    try (apply released_nonneg; assumption || lia).
   pose proof spare_pos as S0. assert (K1 : 1 <= IZR places) by (apply IZR_le; lia).
   set (rho := rho_of (per_unit_1 micro)) in *. set (rho' := rho_of D) in *.
   set (e := exp (eps micro)) in *. set (k := IZR places) in *. clearbody rho rho' e k.
@@ -922,7 +939,8 @@ Proof.
   assert (W : forall x, 0 <= window chosen releases slots x).
   { intros x. apply Rmult_le_pos; [assumption|]. unfold product. clear - Hp.
     induction slots as [|s slots IH]; cbn [map fold_right]; [lra|]. apply Rmult_le_pos; [apply Hp | exact IH]. }
-  split; [apply Rle_trans with (1 := N) | apply Rle_trans with (1 := N')]; (apply Rmult_le_compat_r; [apply W | exact F]).
+  split; [apply Rle_trans with (1 := N) | apply Rle_trans with (1 := N')];
+    (apply Rmult_le_compat_r; [apply W | exact F]).
 Qed.
 
 (** A reservoir for each slot, released by the whole-text rule: c * eps for all that was typed in a window. The release
@@ -933,7 +951,8 @@ Theorem year_private micro places outcomes nothing chosen slots lines lines' rel
   (forall d, Forall (fun b => b < outcomes)%nat (lines d)) ->
   (forall d, Forall (fun b => b < outcomes)%nat (lines' d)) -> 0 <= chosen slots ->
   let releases d l := reservoir places nothing l (fun b => whole_text micro b outcomes (released d)) in
-  near (exp (INR (length slots) * eps micro)) (window chosen releases slots lines) (window chosen releases slots lines').
+  near (exp (INR (length slots) * eps micro))
+    (window chosen releases slots lines) (window chosen releases slots lines').
 Proof.
   intros Hu Hk Hm Hn Hr Hl Hl' H0 releases.
   assert (P : forall d l, 0 <= releases d l).
