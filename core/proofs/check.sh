@@ -68,7 +68,7 @@ done
 {
     printf 'Require Undertone.%s.\n' "${files[@]}"
     echo 'Definition everything :='
-    printf 'conj %s (\n' "${theorems[@]}"
+    printf 'conj (@%s) (\n' "${theorems[@]}"
     echo "I${theorems[*]/*/)}."
     echo 'Print Assumptions everything.'
 } >"$work/Assumptions.v"
