@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "core/proofs: $*" >&2; exit 1; }
 
 # In the order in which they need each other.
-files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Noise Grid)
+files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Reservoir Noise Grid)
 [ "$(printf '%s.v\n' "${files[@]}" | sort)" = "$(printf '%s\n' *.v | sort)" ] ||
     fail "check.sh lists other files than the folder has"
 
@@ -68,7 +68,7 @@ done
 {
     printf 'Require Undertone.%s.\n' "${files[@]}"
     echo 'Definition everything :='
-    printf 'conj %s (\n' "${theorems[@]}"
+    printf 'conj (@%s) (\n' "${theorems[@]}"
     echo "I${theorems[*]/*/)}."
     echo 'Print Assumptions everything.'
 } >"$work/Assumptions.v"
@@ -141,6 +141,10 @@ mutant "one index for all points" Points "if inside then preferred else rest) (f
 mutant "a product of 0 outside" Hyperplanes "((if inside then 0 else 1) - dot" "(0 - dot"
 mutant "weights of points up to 2^41" Points "Z := 2 ^ 40." "Z := 2 ^ 41."
 mutant "a place outside too early" Points "(if inside then 0 else k) in" "(if inside then 0 else k - 1) in"
+mutant "a later line replaces twice as often" Reservoir "(drawn =? 0)%Z in" "(drawn <=? 1)%Z in"
+mutant "the last of the first lines is late" Reservoir "(places <? line)%Z in" "(places <=? line)%Z in"
+mutant "places from 0" Reservoir "(place + 1) 0 lines" "place 0 lines"
+mutant "a drawn ratio of k + 1" Reservoir "places * (two64 - c))%Z in" "(places + 1) * (two64 - c))%Z in"
 mutant "noise of + 3, not + 4" Noise "(2 ^ 32 + A) + 4" "(2 ^ 32 + A) + 3"
 mutant "rounded to the nearest point" Noise "w / 2 ^ 24 <? x mod 2 ^ 40" "2 ^ 39 <=? x mod 2 ^ 40"
 mutant "sign from a bit that rounds" Noise "if Z.odd w" "if Z.odd (w / 2 ^ 24)"

@@ -35,7 +35,9 @@
 //!
 //! # Finite randomness
 //! By [`below`], a probability of 1/i is met within a factor 1 ± i·2⁻¹²⁸. Over fewer than 2³² lines
-//! these errors multiply to less than 1 ± 2⁻⁶³, which the 2⁻⁶² that the weights leave pays for.
+//! these errors multiply to less than 1 ± 2⁻⁶³. With the draws of the release they cost less than a
+//! factor of 1 + 2⁻⁶². The weights leave this for all lines, and for the lines of a drawn sentence.
+//! For some lines by the other rules, [`line_epsilon`] leaves it: it adds a micro-unit.
 //!
 //! # Stored state
 //! An app that may be stopped during a slot stores [`Reservoir::to_bytes`]. The file is as private
