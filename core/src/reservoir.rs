@@ -406,14 +406,13 @@ pub(crate) fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
 /// The promise for `lines` lines, if a release promises `epsilon` for all of them:
 /// ln(1 + j·(e^ε − 1)/k), at most ε, rounded up to micro-units.
 #[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
-pub fn line_epsilon(epsilon: Epsilon, places: NonZero<u16>, lines: u32) -> Micro {
-    let most = Micro(epsilon.micro().into());
+pub fn line_epsilon(epsilon: Micro, places: NonZero<u16>, lines: u32) -> Micro {
     if lines >= places.get().into() {
-        return most;
+        return epsilon;
     }
     let share = f64::from(lines) / f64::from(places.get());
-    let loss = libm::log1p(share * libm::expm1(f64::from(epsilon.micro()) / f64::from(MICRO)));
-    cmp::min(most, rounded_up(loss))
+    let loss = libm::log1p(share * libm::expm1(epsilon.0 as f64 / f64::from(MICRO)));
+    cmp::min(epsilon, rounded_up(loss))
 }
 
 /// The promise for all lines together, if a release promises `epsilon` for one of them:
@@ -712,13 +711,13 @@ mod tests {
             ("3", 20, 300, 3_000_000),
             ("1000", 2, 1, 1_000_000_000),
         ] {
-            let Micro(found) = line_epsilon(epsilon(text), places(k), lines);
+            let all = Micro(epsilon(text).micro().into());
+            let Micro(found) = line_epsilon(all, places(k), lines);
             assert!(found.abs_diff(expected) <= 1, "{text} {k} {lines}: {found}");
         }
-        assert_eq!(line_epsilon(epsilon("3"), places(20), 0), Micro(1));
+        assert_eq!(line_epsilon(Micro(3_000_000), places(20), 0), Micro(1));
         for k in [1, 3, 20] {
-            let Micro(all) = all_lines_epsilon(epsilon("1"), places(k));
-            let all = Epsilon::from_micro(all as u32).unwrap();
+            let all = all_lines_epsilon(epsilon("1"), places(k));
             assert!((1_000_000..=1_000_004).contains(&line_epsilon(all, places(k), 1).0));
         }
         assert_eq!(

@@ -13,10 +13,7 @@
 //!    (*composition*).
 //! 2. **A line**: one line is exchanged, added or removed (*event level*). The loss is at most
 //!    ln(1 + (e^ε − 1)/k), and ln(1 + j·(e^ε − 1)/k) for j ≤ k lines of one slot (*group privacy*).
-//!    Lines of several slots add up by slot. *Proof.* Let P be the law of the release without the
-//!    j lines, and u its least probability. Exchanged lines are kept with a probability of at most
-//!    j/k, so the worst ratio is ((1 − j/k)·u + (j/k)·e^ε·u)/u. A line that is added to m ≥ k lines
-//!    changes P to (m·P + p)/(m + 1), with p ≤ e^ε·P; the same holds for a removed line. ∎
+//!    Lines of several slots add up by slot. [`reservoir`](undertone_core::reservoir) has the proof.
 //! 3. **A reader of counts**: everything is exchanged, as for a person, but the observer sees only
 //!    the number of releases of each outcome and slot. `undertone_estimate::published` has this
 //!    number and its proof. It has a δ, and requires an aggregator that shows nobody the releases.
@@ -25,10 +22,11 @@
 //! All three cover *longitudinal* observation of one window. Windows add up.
 
 use std::fmt;
+use std::num::NonZero;
 
-use undertone_core::epsilon::{MICRO, Micro};
+use undertone_core::epsilon::Micro;
+use undertone_core::reservoir::line_epsilon;
 
-use super::budget::number;
 use crate::error::{Cause, Error, Result};
 
 /// The settings of a window: its slots, the appointments of a device, and the places of a slot's
@@ -37,7 +35,7 @@ use crate::error::{Cause, Error, Result};
 pub struct Window {
     slots: u16,
     appointments: u16,
-    places: u16,
+    places: NonZero<u16>,
 }
 
 impl Window {
@@ -70,7 +68,7 @@ impl Window {
         Ok(Self {
             slots,
             appointments,
-            places,
+            places: NonZero::new(places).expect("checked above"),
         })
     }
 
@@ -86,7 +84,7 @@ impl Window {
 
     /// k.
     pub fn places(&self) -> u16 {
-        self.places
+        self.places.get()
     }
 
     /// The loss of everything that a person types in the window, for releases at `epsilon`.
@@ -101,14 +99,7 @@ impl Window {
 
     /// The loss of `count` lines of one slot together, rounded up.
     pub fn lines(&self, epsilon: Micro, count: u16) -> Micro {
-        if count >= self.places {
-            return epsilon;
-        }
-        let part = f64::from(count) / f64::from(self.places);
-        let loss = (part * number(epsilon).exp_m1()).ln_1p();
-        // One more covers rounding. The conversion saturates.
-        let micro = (loss * f64::from(MICRO)).ceil() as u64;
-        Micro(micro.saturating_add(1).min(epsilon.0))
+        line_epsilon(epsilon, self.places, count.into())
     }
 }
 
@@ -150,7 +141,7 @@ impl Window {
 
 impl fmt::Display for Promises {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [slots, places] = [self.window.slots, self.window.places];
+        let [slots, places] = [self.window.slots, self.window.places()];
         let [person, line] = [self.person, self.line].map(three_digits);
         writeln!(
             f,
@@ -253,6 +244,7 @@ pub fn named_by_majority(outcomes: u32, epsilon: f64, releases: u16) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::budget::number;
 
     fn micro(epsilon: f64) -> Micro {
         Micro((epsilon * 1e6).round() as u64)
