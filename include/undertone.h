@@ -815,10 +815,10 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * Returns the number of levels, 2 to 160. The level of a candidate says how far its sum of scores
- * is below the best sum; a candidate that is further below counts as on the last level. With fewer
- * levels, a sentence release protects the whole text better (`undertone_document_promise`). 0 if
- * the pack has no scores or `pack` is not a valid handle.
+ * Returns the number of levels, 2 to 160. The level of a candidate is the distance of its sum of
+ * scores below the best sum; a candidate that is further below counts as on the last level. With
+ * fewer levels, a sentence release protects the whole text better (`undertone_document_promise`).
+ * 0 if the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
@@ -1332,9 +1332,9 @@ int32_t undertone_document_promise(const undertone_document *document,
  * releases of the same sentences add up.
  *
  * Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
- * without looking at the document. The work does not depend on what the sentences say. Programs
- * that observe the lines of the processor's cache are out of scope. A document without sentences
- * releases a uniformly random candidate.
+ * without looking at the document. The work does not depend on the content of the sentences.
+ * Programs that observe the lines of the processor's cache are out of scope. A document without
+ * sentences releases a uniformly random candidate.
  *
  * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
  * `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -1374,8 +1374,9 @@ int32_t undertone_document_release(undertone_document *document,
  * larger epsilon is, the more it does so. If the pack recognises nothing in the text,
  * `undertone_pack_nothing_known` takes the place of the best candidate.
  *
- * Leaks: that there is a release, its time, pack and epsilon. The work does not depend on what the
- * sentences say. Programs that observe the lines of the processor's cache are out of scope.
+ * Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
+ * content of the sentences. Programs that observe the lines of the processor's cache are out of
+ * scope.
  *
  * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
  * for `undertone_document_release`.
@@ -1547,8 +1548,8 @@ int32_t undertone_form_init(void *memory,
  *
  * `answers`: one number for each of the `count` attributes, the index of a category. Any other
  * number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
- * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives
- * the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+ * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
+ * receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
  * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant

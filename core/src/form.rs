@@ -1,10 +1,11 @@
 //! Forms: releases of answers that the app already has, such as an emoji, a language or a ticked
 //! box.
 //!
-//! A [`Form`] is a public file with m *attributes*. Attribute j has n_j *categories*. A device fills
-//! in one private *answer* for each attribute, the number of a category. Any other number is *no
-//! answer*, which also stands for "none of these". A *pair* of attributes, which the form may list,
-//! asks for both answers at once, for a cross table. Attributes and pairs are the *questions*.
+//! A [`Form`] is a public file with m *attributes*. Attribute j has n_j *categories*. A device
+//! fills in one private *answer* for each attribute, the number of a category. Any other number is
+//! *no answer*, which also stands for "none of these". A *pair* of attributes, which the form may
+//! list, asks for both answers at once, for a cross table. Attributes and pairs are the
+//! *questions*.
 //!
 //! # The law
 //! 1. Question j is drawn with its public weight w_j, without looking at any answer.
@@ -15,8 +16,8 @@
 //! 3. The release states the question, the geometry and the point.
 //!
 //! # Why it is private
-//! Exchange all answers at once. Pr\[j, y | a\] = (w_j / Σ w)·M_j(y | a_j). The first factor does not
-//! depend on a, and the second changes by at most a factor of e^ε
+//! Exchange all answers at once. Pr\[j, y | a\] = (w_j / Σ w)·M_j(y | a_j). The first factor does
+//! not depend on a, and the second changes by at most a factor of e^ε
 //! ([`projective`](mod@crate::projective)). So one release costs ε for the *whole form*, whatever m
 //! is. ∎ The price is accuracy: attribute j has a share w_j / Σ w of the releases.
 //!
@@ -25,8 +26,8 @@
 //! the finite randomness of M_j.
 //!
 //! # Constant work
-//! The question that was drawn is public, because the release states it. Which answers are read, and
-//! the work, depend on the question alone. No answer takes the same steps as a category.
+//! The question that was drawn is public, because the release states it. Which answers are read,
+//! and the work, depend on the question alone. No answer takes the same steps as a category.
 //!
 //! # Source
 //! One random attribute at the whole ε, not all of them at a part of it: Wang et al. 2019,
@@ -52,7 +53,8 @@ use crate::rng::{Entropy, ReleaseStream, below};
 use crate::unit::Unit;
 use format::{AttributeEntry, Header, PairEntry};
 
-/// The bits of the number in a release that hold the point; every geometry has fewer than 2²⁴ points.
+/// The bits of the number in a release that hold the point; every geometry has fewer than 2²⁴
+/// points.
 pub const POINT_BITS: u32 = 24;
 
 /// An answer that is no category of any attribute.
@@ -60,8 +62,8 @@ pub const NO_ANSWER: u32 = u32::MAX;
 
 /// A checked view of a form's file. A copy is a few pointers.
 ///
-/// A form is untrusted input: any bytes either parse or give an error, and none weakens the promise.
-/// A hostile form can choose the questions, and a release answers one of them within ε.
+/// A form is untrusted input: any bytes either parse or give an error, and none weakens the
+/// promise. A hostile form can choose the questions, and a release answers one of them within ε.
 #[derive(Clone, Copy, Debug)]
 pub struct Form<'a> {
     header: &'a Header,
@@ -258,8 +260,8 @@ impl<'a> Form<'a> {
     /// # Errors
     /// [`AnswersError::Length`] for another number of answers; [`AnswersError::Unit`] for a grant
     /// that is not for whole texts; [`AnswersError::Entropy`] if the source failed or returned
-    /// nothing but zeroes; [`AnswersError::Outcomes`] never with a parsed form. Nothing was released,
-    /// the grant is spent.
+    /// nothing but zeroes; [`AnswersError::Outcomes`] cannot occur with a parsed form. After an
+    /// error nothing was released, and the grant is spent.
     ///
     /// # Cost
     /// [`Geometry::best_for_answer`], and about 5·t products of coordinates; 32 bytes of entropy.
@@ -277,7 +279,7 @@ impl<'a> Form<'a> {
     /// many releases with one ε.
     ///
     /// # Guarantee
-    /// That of [`release`](Form::release), for any geometries.
+    /// The guarantee of [`release`](Form::release), for any geometries.
     ///
     /// # Leaks
     /// As [`release`](Form::release). The geometries must be chosen without looking at an answer.
@@ -598,7 +600,7 @@ pub enum AnswersError {
     /// The entropy source failed or returned nothing but zeroes.
     #[error("the entropy source failed or returned nothing but zeroes")]
     Entropy,
-    /// No geometry for a question of so many outcomes; only by [`Form::release_by`].
+    /// The geometry has fewer outcomes than the question; only by [`Form::release_by`].
     #[error("no geometry was given for a question of {found} outcomes, or one with fewer")]
     Outcomes {
         /// The number of outcomes.

@@ -305,9 +305,9 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// releases of the same sentences add up.
 ///
 /// Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
-/// without looking at the document. The work does not depend on what the sentences say. Programs
-/// that observe the lines of the processor's cache are out of scope. A document without sentences
-/// releases a uniformly random candidate.
+/// without looking at the document. The work does not depend on the content of the sentences.
+/// Programs that observe the lines of the processor's cache are out of scope. A document without
+/// sentences releases a uniformly random candidate.
 ///
 /// `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`.
 /// `rule`: a `UNDERTONE_RULE_` number. `entropy`: called once with `context`, for 32 bytes, after
@@ -365,8 +365,9 @@ pub unsafe extern "C" fn undertone_document_release(
 /// larger epsilon is, the more it does so. If the pack recognises nothing in the text,
 /// `undertone_pack_nothing_known` takes the place of the best candidate.
 ///
-/// Leaks: that there is a release, its time, pack and epsilon. The work does not depend on what the
-/// sentences say. Programs that observe the lines of the processor's cache are out of scope.
+/// Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
+/// content of the sentences. Programs that observe the lines of the processor's cache are out of
+/// scope.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as
 /// for `undertone_document_release`.
@@ -451,9 +452,8 @@ fn release(
     if unit == Unit::WholeText {
         document.get().check_whole_text().map_err(refusal)?;
     }
-    let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
-    let grant = grant::spend(grant, |grant| grant::for_unit(unit, grant))?;
-    let release = document.run(|document| draw(document, grant, &mut entropy));
-    out.write(release.map_err(refusal)?.to_bytes().into_iter());
-    Ok(())
+    grant::release(grant, unit, out, |grant| {
+        let drawn = document.run(|document| draw(document, grant, &mut entropy));
+        drawn.map_err(refusal)
+    })
 }

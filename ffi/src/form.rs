@@ -86,8 +86,8 @@ pub unsafe extern "C" fn undertone_form_init(
 ///
 /// `answers`: one number for each of the `count` attributes, the index of a category. Any other
 /// number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
-/// `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives
-/// the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+/// `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
+/// receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant
@@ -117,10 +117,9 @@ pub unsafe extern "C" fn undertone_form_release(
             Source(entropy, context),
         );
         form.check_length(answers).map_err(answers_refusal)?;
-        let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
-        let grant = grant::spend(grant, |grant| grant::for_unit(Unit::WholeText, grant))?;
-        let release = form.release(answers, grant, &mut entropy);
-        out.write(release.map_err(answers_refusal)?.to_bytes().into_iter());
-        Ok(())
+        grant::release(grant, Unit::WholeText, out, |grant| {
+            let drawn = form.release(answers, grant, &mut entropy);
+            drawn.map_err(answers_refusal)
+        })
     })
 }

@@ -5,13 +5,14 @@ use core::fmt;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
+use undertone_core::release::Release;
 use undertone_core::rng::Entropy;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::unit::Unit;
 
 use crate::epsilon;
 use crate::interface::*;
-use crate::memory::{Handle, HandleMut, Room, checked, size};
+use crate::memory::{Handle, HandleMut, Room, Writer, checked, size};
 use crate::release::unit_of;
 use crate::status::{Refusal, report};
 
@@ -58,6 +59,20 @@ pub(crate) fn spend(
 pub(crate) fn for_unit(unit: Unit, grant: &Grant) -> Result<(), Refusal> {
     let checked = grant.check(unit);
     checked.map_err(|_| Refusal(UNDERTONE_STATUS_GRANT_WRONG_UNIT))
+}
+
+/// Spends the grant on a release for `unit`, draws with `draw`, and writes the release.
+#[inline(always)]
+pub(crate) fn release(
+    grant: &mut Option<Grant>,
+    unit: Unit,
+    out: Writer<u8>,
+    draw: impl FnOnce(Grant) -> Result<Release, Refusal>,
+) -> Result<(), Refusal> {
+    let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
+    let grant = spend(grant, |grant| for_unit(unit, grant))?;
+    out.write(draw(grant)?.to_bytes().into_iter());
+    Ok(())
 }
 
 /// Returns the bytes of memory that a grant needs.

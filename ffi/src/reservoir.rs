@@ -199,10 +199,9 @@ pub unsafe extern "C" fn undertone_reservoir_release(
         };
         let unit = mechanism.map_or(Unit::WholeText, Mechanism::unit);
         let stored = Reservoir::from_bytes(&bytes.read(), document).map_err(format_refusal)?;
-        let out = out.for_at_least(UNDERTONE_RELEASE_BYTES)?;
-        let grant = grant::spend(grant, |grant| grant::for_unit(unit, grant))?;
-        let released = release(stored, grant, &mut entropy).map_err(document::refusal)?;
-        out.write(released.to_bytes().into_iter());
+        grant::release(grant, unit, out, |grant| {
+            release(stored, grant, &mut entropy).map_err(document::refusal)
+        })?;
         bytes.write([0; UNDERTONE_RESERVOIR_BYTES]);
         Ok(())
     })

@@ -9,14 +9,13 @@ use pyo3::types::PyBytes;
 use self_cell::self_cell;
 use undertone::error::Error;
 use undertone::release::document::{self, HostDocument, epsilon_f64};
-use undertone_core::ledger::Grant;
 use undertone_core::release::{Mechanism, Release as CoreRelease};
 use undertone_core::select::Rule;
 use undertone_estimate::counts::Kind;
 
 use crate::arguments::{self, Name, Text, type_name};
 use crate::errors::{argument, quietly, raise, raised};
-use crate::ledger::Ledger;
+use crate::ledger::{self, Ledger};
 use crate::pack::{Loaded, Pack, mechanism_name};
 
 self_cell!(
@@ -122,10 +121,7 @@ impl Document {
             // Before it is paid for.
             ready.map_err(|problem| raise(&Error::from(problem)))?;
         }
-        let grant = match ledger {
-            None => Grant::unrecorded(method.unit(), epsilon),
-            Some(ledger) => ledger.try_borrow_mut()?.spend(py, epsilon, method.unit())?,
-        };
+        let grant = ledger::grant(py, ledger, epsilon, method.unit())?;
         let document = &mut self.0;
         let released = py.detach(move || {
             quietly(|| {

@@ -52,6 +52,19 @@ fn unit(name: &str) -> PyResult<Unit> {
     }
 }
 
+/// A grant that `ledger` pays for, or one that nothing records.
+pub(crate) fn grant(
+    py: Python<'_>,
+    ledger: Option<&Bound<'_, Ledger>>,
+    epsilon: Epsilon,
+    unit: Unit,
+) -> PyResult<Grant> {
+    match ledger {
+        None => Ok(Grant::unrecorded(unit, epsilon)),
+        Some(ledger) => ledger.try_borrow_mut()?.spend(py, epsilon, unit),
+    }
+}
+
 impl Ledger {
     fn with_file(file: LedgerFile, unit: Unit, budget: Epsilon, window: Option<u64>) -> Self {
         Self {

@@ -15,7 +15,7 @@ use undertone_core::unit::Unit;
 use crate::arguments::{self, Name};
 use crate::document::{Document, Release};
 use crate::errors::{argument, quietly, raise, raised};
-use crate::ledger::Ledger;
+use crate::ledger::{self, Ledger};
 
 /// The outcome of one line of a slot, which is drawn without looking at any: `Reservoir(document,
 /// slot, places)`. It holds no text.
@@ -115,10 +115,7 @@ impl Reservoir {
         };
         let epsilon = arguments::epsilon(epsilon)?;
         self.get()?;
-        let grant = match ledger {
-            None => Grant::unrecorded(unit, epsilon),
-            Some(ledger) => ledger.try_borrow_mut()?.spend(py, epsilon, unit)?,
-        };
+        let grant = ledger::grant(py, ledger, epsilon, unit)?;
         let reservoir = self.0.take().ok_or_else(released)?;
         let drawn = py.detach(move || {
             quietly(|| draw(reservoir, grant, &mut OsEntropy).map_err(Error::from))
@@ -143,7 +140,7 @@ impl Reservoir {
     }
 
     fn __repr__(&self) -> &'static str {
-        // What was kept is private.
+        // The kept outcome is private.
         "Reservoir()"
     }
 }
