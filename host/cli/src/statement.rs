@@ -90,8 +90,6 @@ impl Arguments {
 
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
-        let folder: &Path = &self.out;
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let pack = read_pack(&self.pack)?;
         let settings = Settings {
             name: self.name.clone(),
@@ -106,6 +104,8 @@ impl Arguments {
             devices: self.devices,
         };
         let statement = Statement::new(&settings, &pack)?;
+        let folder: &Path = &self.out;
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let texts = [&statement.users, &statement.review, &statement.registry];
         let mut settled = Vec::new();
         for (path, text) in self.files().iter().zip(texts) {
