@@ -79,7 +79,8 @@ impl Contents {
     /// Parses the description.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for text that is not such a description.
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for text that is not such a
+    /// description.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|problem| unusable(problem.to_string()))
     }
@@ -110,8 +111,8 @@ impl Contents {
     /// The bytes of the form. The order of the pairs and of the names in a pair does not matter.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a name is empty or given twice, for a
-    /// pair of an unknown attribute, and for more than a form can have.
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a name is empty or given twice, for
+    /// a pair of an unknown attribute, and for more than a form can have.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.check_names()?;
         let mut pairs = self

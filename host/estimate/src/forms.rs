@@ -30,9 +30,10 @@ pub struct Estimates {
     pub forged: u64,
 }
 
-/// Estimates the shares of all outcomes of all questions. Releases of other packs and forms are left
-/// out. The intervals need no assumption about the people: devices draw the question without looking
-/// at any answer. With [`Confidence::at_once`], all intervals of all questions hold at once.
+/// Estimates the shares of all outcomes of all questions. Releases of other packs and forms are
+/// left out. The intervals need no assumption about the people: devices draw the question without
+/// looking at any answer. With [`Confidence::at_once`], all intervals of all questions hold at
+/// once.
 ///
 /// # Errors
 /// Those of [`pooled`].
@@ -82,8 +83,8 @@ pub fn estimate<'a>(
 }
 
 /// The probability of each outcome of the question, given one release and the shares of the
-/// outcomes: Pr\[a = i | y\], which is proportional to f_i·M(y | i). `shares`: one for each outcome,
-/// not all 0; equal ones if nothing was estimated.
+/// outcomes: Pr\[a = i | y\], which is proportional to f_i·M(y | i). `shares`: one for each
+/// outcome, not all 0; equal ones if nothing was estimated.
 pub fn posterior(answer: &Answer, epsilon: Epsilon, shares: &[f64]) -> Vec<f64> {
     let (first, other) = Geometry::weights(epsilon);
     let joint = (0u32..).zip(shares).map(|(outcome, share)| {

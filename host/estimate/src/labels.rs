@@ -7,10 +7,10 @@
 //! [`Fit`] tests the testable part of that.
 //!
 //! The world's texts do not differ from the public ones like a second sample, but like another
-//! source: another author, product or year. With [`Assumption::OtherSources`] intervals therefore add
-//! Σ_y π_y²·B_y/m to the covariance of h, where B_y is the covariance, between sources of public texts, of the mean
-//! law of label y, and m is `SOURCES`. Such errors are not errors of C: the laws of the private
-//! texts are what they are, and nothing pulls shares together.
+//! source: another author, product or year. With [`Assumption::OtherSources`] intervals therefore
+//! add Σ_y π_y²·B_y/m to the covariance of h, where B_y is the covariance, between sources of
+//! public texts, of the mean law of label y, and m is `SOURCES`. Such errors are not errors of C:
+//! the laws of the private texts are what they are, and nothing pulls shares together.
 //!
 //! # The estimate
 //! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h,

@@ -138,7 +138,8 @@ impl Candidates {
     /// `mechanism` (1 or 2, as in releases) and `steps`, and the tensors `calibration.labels` u32
     /// `[t]`, `calibration.best` u32 `[t]` and `calibration.levels` u8 `[t, m]`. Its s texts by
     /// source add the names `sources` (empty for clusters) and the tensors `sources.of_texts` u32
-    /// `[s]`, `sources.labels` u32 `[s]`, `sources.best` u32 `[s]` and `sources.levels` u8 `[s, m]`.
+    /// `[s]`, `sources.labels` u32 `[s]`, `sources.best` u32 `[s]` and `sources.levels` u8 `[s,
+    /// m]`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or

@@ -154,9 +154,9 @@ impl Kind {
         u16::from_le_bytes([low, high])
     }
 
-    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so many
-    /// categories. Larger outcomes are forged or damaged. 0 if no geometry of this order has enough
-    /// points.
+    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so
+    /// many categories. Larger outcomes are forged or damaged. 0 if no geometry of this order has
+    /// enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
         match self.mechanism {
             Mechanism::Projective | Mechanism::Answer => self
@@ -168,8 +168,8 @@ impl Kind {
         }
     }
 
-    /// The geometry whose points these releases hold, under a pack of `candidates` or for a question
-    /// of so many categories.
+    /// The geometry whose points these releases hold, under a pack of `candidates` or for a
+    /// question of so many categories.
     pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
         let outcomes = candidates.saturating_add(1);
         match self.mechanism {
