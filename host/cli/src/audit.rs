@@ -50,6 +50,9 @@ pub(super) struct Arguments {
     /// The folder for report.html and checks.csv.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
+    /// Print the report as JSON instead of text.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -132,24 +135,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         &demo::public_sentences(),
         &options,
         &mut |check| {
-            if printed.is_ok() {
+            if printed.is_ok() && !arguments.json {
                 printed = print(&format!("{check}\n"));
             }
         },
     )?;
     printed?;
-    for left_out in &report.left_out {
-        print(&format!("not checked: {left_out}\n"))?;
-    }
     let command: Vec<String> = env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     report.write(&arguments.out, &command.join(" "))?;
-    print(&format!(
-        "{}\n{}\n",
-        report.summary(),
-        Report::not_covered()
-    ))?;
+    print(&if arguments.json {
+        report.json()
+    } else {
+        report.text()
+    })?;
     Ok(if report.passed() {
         ExitCode::SUCCESS
     } else {

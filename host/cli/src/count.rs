@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
+use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
 use crate::decode::commit;
-use crate::files::read_pack;
+use crate::files::{print_json, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
@@ -117,6 +119,9 @@ pub(crate) struct Arguments {
     /// of counts are not written.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
+    /// Print the totals as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// The form of an input.
@@ -233,11 +238,10 @@ impl Arguments {
         out.commit()?;
         let total = counts.total();
         rate.count(usize::try_from(total).unwrap_or(usize::MAX), 0);
-        self.report(&counts, &rejected, &rate);
-        Ok(())
+        self.report(&counts, &rejected, &rate)
     }
 
-    fn report(&self, counts: &Counts, rejected: &Rejected, rate: &Rate) {
+    fn report(&self, counts: &Counts, rejected: &Rejected, rate: &Rate) -> Result<()> {
         rate.report_of("counted", "releases");
         let mut kinds: Vec<(Kind, u64)> = Vec::new();
         for group in counts.groups() {
@@ -259,5 +263,21 @@ impl Arguments {
             self.rejected.as_deref(),
             &rejected.summary(),
         );
+        if !self.json {
+            return Ok(());
+        }
+        let kind = |(kind, total): &(Kind, u64)| {
+            json!({
+                "kind": kind.to_string(),
+                "pack": hex::encode(kind.pack_id()),
+                "epsilon": epsilon_f64(kind.epsilon()),
+                "releases": total,
+            })
+        };
+        print_json(&json!({
+            "releases": counts.total(),
+            "kinds": kinds.iter().map(kind).collect::<Vec<_>>(),
+            "rejected": rejected.total(),
+        }))
     }
 }

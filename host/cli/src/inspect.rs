@@ -94,7 +94,7 @@ fn is_ledger(path: &Path) -> bool {
 }
 
 /// The sections of a pack, for programs.
-fn description(pack: &Pack<'_>) -> Value {
+pub(crate) fn description(pack: &Pack<'_>) -> Value {
     json!({
         "digest": hex::encode(pack.digest()),
         "encoder": pack.encoder_name(),

@@ -157,7 +157,12 @@ fn every_form_gives_the_same_counts() {
     assert!(output.status.success(), "JSON lines by default");
     // Counts can be counted again, in either form.
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
-    succeed(folder, &["count", "--in", "c.parquet", "--out", "c.csv"]);
+    let printed = succeed(folder, &["count", "--json", "--in", "c.parquet", "--out", "c.csv"]);
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let kinds = printed["kinds"].as_array().unwrap();
+    let totals = kinds.iter().map(|kind| kind["releases"].as_u64().unwrap());
+    assert_eq!(printed["releases"], totals.sum::<u64>());
+    assert_eq!(printed["rejected"], 0);
     assert!(fs::read_to_string(folder.join("c.csv")).unwrap() == all);
     succeed(folder, &["count", "--in", "c.csv", "--out", "d.parquet"]);
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
