@@ -21,6 +21,7 @@ mod import;
 mod inspect;
 mod keywords;
 mod ledger;
+mod lines;
 mod measure;
 mod pack;
 mod project;
@@ -141,6 +142,8 @@ enum Lexicon {
 enum Release {
     /// Release a candidate for each document.
     Documents(documents::Arguments),
+    /// Release one line of a diary in a few slots of a window, such as one line a year.
+    Lines(lines::Arguments),
     /// Release a bag of words for each text: other words of about the same meaning.
     Words(words::Arguments),
     /// Replace a ledger that was lost, was damaged or comes from the future.
@@ -207,6 +210,7 @@ fn run(command: Command) -> Result<ExitCode> {
         // These have statuses of their own.
         Command::Audit(arguments) => return audit::run(&arguments),
         Command::Release(Release::Documents(arguments)) => return arguments.run(),
+        Command::Release(Release::Lines(arguments)) => return arguments.run(),
         Command::Release(Release::Words(arguments)) => return arguments.run(),
         Command::Release(Release::RecreateLedger(arguments)) => arguments.run(),
         Command::Count(arguments) => arguments.run(),

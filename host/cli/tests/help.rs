@@ -11,7 +11,7 @@ use snapbox::{Data, assert_data_eq};
 use crate::common::{succeed, undertone};
 
 /// All subcommands.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "",
     "audit",
     "count",
@@ -34,6 +34,7 @@ const COMMANDS: [&str; 24] = [
     "plan window",
     "release",
     "release documents",
+    "release lines",
     "release recreate-ledger",
     "release words",
 ];

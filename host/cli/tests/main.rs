@@ -12,6 +12,7 @@ mod encoder;
 mod estimate;
 mod help;
 mod hygiene;
+mod lines;
 mod memory;
 mod projection;
 mod robust;
