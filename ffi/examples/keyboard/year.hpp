@@ -37,6 +37,20 @@ inline std::uint64_t line_micro(undertone::Epsilon epsilon)
     return static_cast<std::uint64_t>(std::ceil(line * 1e3)) * 1000;
 }
 
+/// Overwrites a file with zeroes on storage and removes it, if it exists.
+inline undertone::Status wipe_file(const std::string &path)
+{
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return errno == ENOENT ? undertone::Status() : undertone::Status::system(errno);
+    const off_t len = ::lseek(file, 0, SEEK_END);
+    const std::string zeroes(len < 0 ? 0 : static_cast<std::size_t>(len), '\0');
+    const bool wiped = len >= 0 && ::pwrite(file, zeroes.data(), zeroes.size(), 0) == len && ::fsync(file) == 0 &&
+                       ::unlink(path.c_str()) == 0;
+    const int error = errno;
+    ::close(file);
+    return wiped ? undertone::Status() : undertone::Status::system(error);
+}
+
 /// Draws a line in the week that is appointed, and releases its topic when that week is over. Weeks
 /// are numbered since 1970. The document and the ledger must outlive it.
 class Year {
@@ -111,11 +125,7 @@ public:
     undertone::Status wipe()
     {
         reservoir_.reset();
-        if (::access(stored_.c_str(), F_OK) != 0 && errno == ENOENT) return {};
-        const auto status = write(undertone::Reservoir::Bytes{}, true);
-        if (!status) return status;
-        if (::unlink(stored_.c_str()) != 0) return undertone::Status::system(errno);
-        return {};
+        return wipe_file(stored_);
     }
 
 private:
@@ -137,17 +147,16 @@ private:
         return *std::move(found);
     }
 
-    undertone::Status store() const { return write(reservoir_->bytes(), false); }
-
     /// Writes in place, so that no older reservoir remains elsewhere on storage. A kill cannot
     /// divide 64 bytes of one page, and what a power cut divides has a wrong checksum.
-    undertone::Status write(const undertone::Reservoir::Bytes &bytes, bool sync) const
+    undertone::Status store() const
     {
         const int file =
             ::open(stored_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
         if (file < 0) return undertone::Status::system(errno);
+        const auto &bytes = reservoir_->bytes();
         const bool written = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
-                             ::ftruncate(file, UNDERTONE_RESERVOIR_BYTES) == 0 && (!sync || ::fsync(file) == 0);
+                             ::ftruncate(file, UNDERTONE_RESERVOIR_BYTES) == 0;
         const int error = errno;
         ::close(file);
         return written ? undertone::Status() : undertone::Status::system(error);

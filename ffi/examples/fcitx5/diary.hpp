@@ -1,0 +1,76 @@
+// What the user agreed to, and what follows from it: a ledger, a year and an outbox.
+
+#ifndef UNDERTONE_FCITX5_DIARY_HPP
+#define UNDERTONE_FCITX5_DIARY_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../keyboard/people.hpp"
+#include "../keyboard/year.hpp"
+
+/// Draws one line in 52 weeks and writes the release of its topic to the outbox, if the user has
+/// agreed. The folder keeps the agreement, the ledger (128 bytes), the outbox (24 bytes a release,
+/// as hexadecimal digits in JSON), and in the appointed week the reservoir (64 bytes). It never has
+/// text. If storage or the ledger fails, nothing leaves, and next() says why.
+class Diary {
+public:
+    /// A release in the outbox, for people.
+    struct Entry {
+        /// The name of a candidate, or "nothing known".
+        std::string name;
+        /// The hexadecimal digits that leave the device.
+        std::string release;
+    };
+
+    /// `pack`: a pack with a lexicon. `candidates`: what `undertone inspect` prints for it. `folder`
+    /// is made when the user agrees.
+    Diary(const std::string &pack, const std::string &candidates, const std::string &folder);
+
+    bool has_agreed() const { return has_agreed_; }
+    void agree();
+    /// Wipes what was drawn and the outbox. The ledger stays, because spent budget stays spent.
+    void withdraw();
+
+    /// Begins the present week, and releases what was drawn in a week that is over. Does nothing if
+    /// the week has begun.
+    void turn();
+    /// Whether this week's lines are drawn from. Otherwise a line need not be kept until its end.
+    bool is_drawing() const { return year_ && year_->is_drawing(); }
+    /// Adds a line that was typed, whatever its content.
+    void add(std::string_view line);
+
+    /// What is promised to a person, and for a line.
+    std::string promise() const;
+    /// What would leave next, and when.
+    std::string next();
+    /// The releases in the outbox, which a program of the app uploads.
+    std::vector<Entry> outbox() const;
+
+private:
+    void open(bool is_first);
+    undertone::Status append(const undertone::Release &release) const;
+    /// Returns whether a step succeeded. Otherwise next() says why, until a week begins.
+    bool done(const std::string &step, undertone::Status status);
+
+    std::string folder_;
+    /// Present once the user has agreed, also after a withdrawal.
+    std::string agreement_;
+    std::string ledger_path_;
+    std::string outbox_path_;
+    std::string reservoir_path_;
+    undertone::Pack pack_;
+    undertone::Document document_;
+    std::vector<keyboard::Candidate> candidates_;
+    undertone::LedgerFile ledger_;
+    bool has_agreed_ = false;
+    /// Present while the ledger is open.
+    std::optional<keyboard::Year> year_;
+    std::uint64_t week_ = UINT64_MAX;
+    std::string problem_;
+};
+
+#endif // UNDERTONE_FCITX5_DIARY_HPP
