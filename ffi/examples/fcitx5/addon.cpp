@@ -267,6 +267,7 @@ private:
 
     void end_line(InputContext *field)
     {
+        if (diary_.turn()) refresh();
         if (listens(field)) diary_.add(typed(field).line.view());
         typed(field).clear();
     }

@@ -130,21 +130,21 @@ void Diary::open(bool is_first)
     turn();
 }
 
-void Diary::turn()
+bool Diary::turn()
 {
     const std::uint64_t week = this_week();
-    if (!year_ || week == week_) return;
+    if (!year_ || week == week_) return false;
     problem_.clear();
     Status appended;
     const auto finished =
         year_->finish(week, [&](const undertone::Release &release) { appended = append(release); });
     const bool is_finished = done("the last week", finished) && done("the outbox", appended);
     if (done("this week", year_->begin(week)) && is_finished) week_ = week;
+    return true;
 }
 
 void Diary::add(std::string_view line)
 {
-    turn();
     if (line.empty() || !is_drawing() || year_->push(line).ok()) return;
     // A line that could not be counted must not become a part of the next one.
     done("the document", document_.reset());

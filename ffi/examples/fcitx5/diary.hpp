@@ -35,12 +35,12 @@ public:
     /// Wipes what was drawn and the outbox. The ledger stays, because spent budget stays spent.
     void withdraw();
 
-    /// Begins the present week, and releases what was drawn in a week that is over. Does nothing if
-    /// the week has begun.
-    void turn();
+    /// Begins the present week, and releases what was drawn in a week that is over. Does nothing,
+    /// and returns false, if the week has begun.
+    bool turn();
     /// Whether this week's lines are drawn from. Otherwise a line need not be kept until its end.
     bool is_drawing() const { return year_ && year_->is_drawing(); }
-    /// Adds a line that was typed, whatever its content.
+    /// Adds a line that was typed, whatever its content. Call turn() before.
     void add(std::string_view line);
 
     /// What is promised to a person, and for a line.

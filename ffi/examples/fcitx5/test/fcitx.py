@@ -99,7 +99,8 @@ class Daemon:
     def menu(self):
         """The entries of the add-on: (number, label, whether it is checked)."""
         end = time.monotonic() + 30
-        while self.tray.item is None:
+        # A registration may arrive after its sender was killed.
+        while self.tray.item is None or not BUS.name_has_owner(self.tray.item):
             if time.monotonic() > end:
                 raise SystemExit("FAILED: fcitx5 exports no menu")
             pump(0.02)

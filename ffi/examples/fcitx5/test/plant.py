@@ -11,14 +11,14 @@ PLANTS = {
         ("keyboard/year.hpp", "        const auto sentences = document_.push_text(line);",
          "        std::ofstream(stored_ + \".log\", std::ios::app) << line;\n"
          "        const auto sentences = document_.push_text(line);")]),
-    "second": ("releases in week", [
+    "second": ("a second release in the year", [
         ("keyboard/year.hpp", "{WEEKS, 1, epsilon_}", "{WEEKS, 2, epsilon_}"),
         ("fcitx5/diary.cpp", "open_or_create(ledger_path_, UNIT, EPSILON.micro())",
          "open_or_create(ledger_path_, UNIT, 2 * EPSILON.micro())")]),
     "menu": ("the menu says what the outbox has", [
-        ("fcitx5/addon.cpp", "        diary_.turn();\n        agree_.setChecked", "        agree_.setChecked"),
-        ("fcitx5/addon.cpp", "        instance_->inputContextManager().foreach([this]",
-         "        diary_.turn();\n        instance_->inputContextManager().foreach([this]")]),
+        ("fcitx5/addon.cpp", "        diary_.turn();\n        agree_",
+         "        const auto before = diary_.outbox();\n        diary_.turn();\n        agree_"),
+        ("fcitx5/addon.cpp", "&entry : diary_.outbox()) names", "&entry : before) names")]),
 }
 
 failure, edits = PLANTS[sys.argv[1]]
