@@ -97,8 +97,7 @@ std::string public_file(const char *name)
 
 class Addon;
 
-/// What the menu shows, for other programs of the user. They can withdraw the agreement, and only
-/// the menu can give it.
+/// What the menu shows, for other programs of the user. It has no method to agree.
 class Bus : public fcitx::dbus::ObjectVTable<Bus> {
 public:
     explicit Bus(Addon &addon) : addon_(addon) {}

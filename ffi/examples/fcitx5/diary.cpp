@@ -86,7 +86,6 @@ Diary::Diary(const std::string &pack, const std::string &candidates, const std::
     if (auto read = keyboard::read_candidates(candidates, *id, why)) candidates_ = std::move(*read);
     pack_ = *std::move(opened);
     document_ = *std::move(document);
-    if (has_agreed_) open(false);
 }
 
 void Diary::agree()
@@ -101,7 +100,8 @@ void Diary::agree()
     open(!exists(agreement_));
     // The ledger is durable first: once there is an agreement, a missing ledger is a lost one.
     has_agreed_ = year_ && done("the agreement", write_after(agreement_, 0, AGREED));
-    if (!has_agreed_) year_.reset();
+    if (has_agreed_) turn();
+    else year_.reset();
 }
 
 void Diary::withdraw()
@@ -110,8 +110,10 @@ void Diary::withdraw()
     ledger_ = {};
     has_agreed_ = false;
     week_ = UINT64_MAX;
-    problem_.clear();
-    if (document_.capi() != nullptr) done("the document", document_.reset());
+    if (document_.capi() != nullptr) {
+        problem_.clear();
+        done("the document", document_.reset());
+    }
     if (!exists(agreement_)) return;
     done("the agreement", write_after(agreement_, 0, WITHDRAWN));
     done("the reservoir", keyboard::wipe_file(reservoir_path_));
@@ -127,14 +129,16 @@ void Diary::open(bool is_first)
     if (!done("the ledger", ledger.status())) return;
     ledger_ = *std::move(ledger);
     year_.emplace(document_, ledger_, EPSILON, reservoir_path_);
-    turn();
 }
 
 bool Diary::turn()
 {
     const std::uint64_t week = this_week();
-    if (!year_ || week == week_) return false;
+    if (!has_agreed_ || document_.capi() == nullptr || week == week_) return false;
     problem_.clear();
+    // A daemon that is being replaced still has the ledger, so this is tried again.
+    if (!year_) open(false);
+    if (!year_) return true;
     Status appended;
     const auto finished =
         year_->finish(week, [&](const undertone::Release &release) { appended = append(release); });

@@ -36,7 +36,7 @@ public:
     void withdraw();
 
     /// Begins the present week, and releases what was drawn in a week that is over. Does nothing,
-    /// and returns false, if the week has begun.
+    /// and returns false, if the week has begun or the user has not agreed.
     bool turn();
     /// Whether this week's lines are drawn from. Otherwise a line need not be kept until its end.
     bool is_drawing() const { return year_ && year_->is_drawing(); }

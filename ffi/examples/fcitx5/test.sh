@@ -69,7 +69,7 @@ run() {
         XDG_CONFIG_HOME="$work/run/config" XDG_STATE_HOME="$work/run/home/state" XDG_DATA_HOME="$work/run/home/data" \
         XDG_CACHE_HOME="$work/run/home/cache" XDG_DATA_DIRS="$work/prefix/share:/usr/share" \
         FCITX_ADDON_DIRS="$work/prefix/lib/fcitx5:$addons" LC_ALL=C.UTF-8 UNDERTONE_TEST_DAY="$work/run/day" \
-        PYTHONDONTWRITEBYTECODE=1 timeout 170 dbus-run-session -- /usr/bin/python3 test/year.py "$candidates" "$@"
+        PYTHONDONTWRITEBYTECODE=1 timeout 600 dbus-run-session -- /usr/bin/python3 test/year.py "$candidates" "$@"
 }
 
 if [ $# = 0 ]; then
