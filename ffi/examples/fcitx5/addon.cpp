@@ -40,10 +40,10 @@ using fcitx::KeyState;
 
 constexpr std::uint64_t HOUR = 3600000000; // in microseconds
 
-/// What is being typed in a field.
+/// The unfinished line of a field.
 struct Typed : fcitx::InputContextProperty {
     Line line;
-    /// What the engine shows in the field and has not committed.
+    /// The engine's text in the field that is not yet committed.
     Line preedit;
 
     void clear()
@@ -53,8 +53,8 @@ struct Typed : fcitx::InputContextProperty {
     }
 };
 
-/// Whether a program is known to show a terminal, or does not give its name. Terminals do not say
-/// when a program in them reads a password.
+/// Whether a program is a known terminal, or has no name. Terminals set no flag when a program in
+/// them reads a password.
 bool may_be_terminal(std::string program)
 {
     program.erase(0, program.rfind('/') + 1);
@@ -68,8 +68,8 @@ bool may_be_terminal(std::string program)
     return false;
 }
 
-/// Whether lines of a field may be released: fields for prose, of programs that say what their
-/// fields are for. The XIM front end has no flags.
+/// Whether lines of a field may be released: it is for prose, and its program would set a flag
+/// otherwise. The XIM front end has no flags.
 bool is_prose(InputContext *field)
 {
     const fcitx::CapabilityFlags others{CapabilityFlag::Password, CapabilityFlag::Sensitive, CapabilityFlag::Email,
@@ -97,7 +97,7 @@ std::string public_file(const char *name)
 
 class Addon;
 
-/// What the menu shows, for other programs of the user. It has no method to agree.
+/// The texts of the menu, for other programs of the user. It has no method to agree.
 class Bus : public fcitx::dbus::ObjectVTable<Bus> {
 public:
     explicit Bus(Addon &addon) : addon_(addon) {}
@@ -185,10 +185,10 @@ private:
 
     void watch()
     {
-        // The last to see a key: whether an engine or a shortcut of fcitx5 has taken it is decided.
+        // Emitted last, when it is known whether fcitx5 or an engine has accepted the key.
         key_ = instance_->connect<fcitx::Instance::KeyEventResult>(
             [this](const fcitx::KeyEvent &event) { on_key(event); });
-        // Before a client hears of it. CommitStringEvent may come after the Return that ends the line.
+        // CommitStringEvent may come after the Return that ends the line; the filter never does.
         commit_ = instance_->connect<fcitx::Instance::CommitFilter>(
             [this](InputContext *field, std::string &text) { append(field, text); });
         on(EventType::InputContextFocusIn, [this](InputContext *field) {
@@ -203,12 +203,12 @@ private:
             if (listens(field)) typed(field).preedit.append(field->inputPanel().clientPreedit().toStringForCommit());
         });
         on(EventType::InputContextFocusOut, [this](InputContext *field) {
-            // No event tells of a preedit that the client commits by itself.
+            // Such a client commits the preedit by itself, without an event.
             if (field->capabilityFlags().test(CapabilityFlag::ClientUnfocusCommit))
                 append(field, std::string(typed(field).preedit.view()));
             end_line(field);
         });
-        // No FocusOut comes.
+        // A field that is destroyed gets no FocusOut.
         on(EventType::InputContextDestroyed, [this](InputContext *field) { end_line(field); });
         on(EventType::InputContextCapabilityChanged, [this](InputContext *field) {
             if (!is_prose(field)) typed(field).clear();
@@ -248,10 +248,10 @@ private:
             line.clear();
         else if (sym == FcitxKey_Return || sym == FcitxKey_KP_Enter) end_line(field);
         else if (sym == FcitxKey_BackSpace) line.backspace();
-        // What moves the cursor or deletes elsewhere leaves a line whose text is not known.
+        // The text of a line is unknown after other keys, which move the cursor or delete elsewhere.
         else if (character.empty() || static_cast<unsigned char>(character[0]) < ' ' || character[0] == '\x7f')
             line.clear();
-        // After a key that fcitx5 translates to another layout, its character is committed.
+        // If fcitx5 translates a key to another layout, it commits the character.
         else if (!event.forward() || sym == event.origKey().sym()) line.append(character);
     }
 

@@ -97,11 +97,15 @@ void Diary::agree()
     // The folder is the user's alone, because the reservoir is as private as the text.
     if (!error && ::chmod(folder_.c_str(), S_IRWXU) != 0) error.assign(errno, std::generic_category());
     if (!done("the folder", error ? Status::system(error.value()) : Status())) return;
+    // The ledger is durable before the agreement, so a ledger that is missing later was lost.
     open(!exists(agreement_));
-    // The ledger is durable first: once there is an agreement, a missing ledger is a lost one.
     has_agreed_ = year_ && done("the agreement", write_after(agreement_, 0, AGREED));
-    if (has_agreed_) turn();
-    else year_.reset();
+    if (has_agreed_) {
+        turn();
+    } else {
+        year_.reset();
+        ledger_ = {};
+    }
 }
 
 void Diary::withdraw()
@@ -197,9 +201,9 @@ std::vector<Diary::Entry> Diary::outbox() const
     return entries;
 }
 
-/// A line that was cut short by a kill is replaced.
 Status Diary::append(const undertone::Release &release) const
 {
+    // A line that was cut short by a kill is replaced.
     const std::size_t end = contents(outbox_path_).rfind('\n');
     const std::string digits = keyboard::hexadecimal(release.data(), release.size());
     return write_after(outbox_path_, end == std::string::npos ? 0 : end + 1,

@@ -1,4 +1,4 @@
-// What the user agreed to, and what follows from it: a ledger, a year and an outbox.
+// The user's agreement, with the ledger, the year and the outbox that it opens.
 
 #ifndef UNDERTONE_FCITX5_DIARY_HPP
 #define UNDERTONE_FCITX5_DIARY_HPP
@@ -14,8 +14,8 @@
 
 /// Draws one line in 52 weeks and writes the release of its topic to the outbox, if the user has
 /// agreed. The folder keeps the agreement, the ledger (128 bytes), the outbox (24 bytes a release,
-/// as hexadecimal digits in JSON), and in the appointed week the reservoir (64 bytes). It never has
-/// text. If storage or the ledger fails, nothing leaves, and next() says why.
+/// as hexadecimal digits in JSON), and in the appointed week the reservoir (64 bytes). No file
+/// contains text. If storage or the ledger fails, nothing leaves, and next() returns the reason.
 class Diary {
 public:
     /// A release in the outbox, for people.
@@ -26,8 +26,8 @@ public:
         std::string release;
     };
 
-    /// `pack`: a pack with a lexicon. `candidates`: what `undertone inspect` prints for it. `folder`
-    /// is made when the user agrees.
+    /// `pack`: a file that has whole-text releases. `candidates`: the output of `undertone inspect`
+    /// for it. `folder`: made when the user agrees.
     Diary(const std::string &pack, const std::string &candidates, const std::string &folder);
 
     bool has_agreed() const { return has_agreed_; }
@@ -43,9 +43,9 @@ public:
     /// Adds a line that was typed, whatever its content. Call turn() before.
     void add(std::string_view line);
 
-    /// What is promised to a person, and for a line.
+    /// The promise to a person and for a line.
     std::string promise() const;
-    /// What would leave next, and when.
+    /// The next release, and when it leaves.
     std::string next();
     /// The releases in the outbox, which a program of the app uploads.
     std::vector<Entry> outbox() const;
@@ -53,7 +53,7 @@ public:
 private:
     void open(bool is_first);
     undertone::Status append(const undertone::Release &release) const;
-    /// Returns whether a step succeeded. Otherwise next() says why, until a week begins.
+    /// Returns whether a step succeeded. Otherwise next() returns the reason until a week begins.
     bool done(const std::string &step, undertone::Status status);
 
     std::string folder_;

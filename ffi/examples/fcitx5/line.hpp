@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string_view>
 
-/// A line in memory that is never moved, and is overwritten when it is cleared. It keeps the first
-/// 4,096 bytes of longer lines.
+/// A line of at most 4,096 bytes, which is never moved, and is overwritten when it is cleared. It
+/// leaves out what does not fit.
 class Line {
 public:
     Line() = default;
@@ -17,7 +17,7 @@ public:
     Line &operator=(const Line &) = delete;
     ~Line() { clear(); }
 
-    /// Adds text in UTF-8, if all of it fits.
+    /// Adds text in UTF-8.
     void append(std::string_view text)
     {
         if (text.size() > bytes_.size() - len_) return;

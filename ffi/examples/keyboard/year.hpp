@@ -99,7 +99,7 @@ public:
         return store();
     }
 
-    /// Whether this week's lines are drawn from.
+    /// Whether lines are drawn this week.
     bool is_drawing() const { return reservoir_.has_value(); }
 
     /// The week of the window of `week` that is appointed, from 0.
@@ -131,7 +131,7 @@ public:
 private:
     undertone::Schedule schedule() const { return {WEEKS, 1, epsilon_}; }
 
-    /// What is stored; nothing if that is missing, damaged or of another pack.
+    /// The stored reservoir; nothing if it is missing, damaged or of another pack.
     std::optional<undertone::Reservoir> read() const
     {
         const int file = ::open(stored_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -1,5 +1,5 @@
-// A clock that a test sets: the file that is named by UNDERTONE_TEST_DAY has the day. `test.sh`
-// builds it in place of `../clock.cpp`, so an add-on that is built by its own CMakeLists.txt lacks it.
+// A clock that a test sets: UNDERTONE_TEST_DAY names a file with the day. `test.sh` builds it in
+// place of `../clock.cpp`, so an add-on that people install lacks it.
 
 #include "clock.hpp"
 

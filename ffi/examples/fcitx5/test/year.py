@@ -188,7 +188,8 @@ def every_field(daemon):
 def known_lines(daemon):
     """After 101 equal lines the reservoir keeps their outcome, so each letter arrived, once."""
     # The keys where `recipe` is on a Dvorak keyboard. fcitx5 commits the letters.
-    for line, engine, topic in (("docv\btor\n", "keyboard-us", "health-clinic"), ("odigrd\n", "keyboard-us-dvorak", "cooking")):
+    for line, engine, topic in (("docv\btor\n", "keyboard-us", "health-clinic"),
+                                ("odigrd\n", "keyboard-us-dvorak", "cooking")):
         draw_again(daemon)
         field = Field(daemon, engine=engine)
         for number in range(101):
