@@ -138,7 +138,7 @@ public:
         if (every_ == 0) {
             std::printf("a release protects all lines of %u weeks by epsilon %s, each line by epsilon %s\n", WEEKS,
                         epsilon_text(promise->whole_text_micro).c_str(),
-                        epsilon_text(keyboard::line_micro(epsilon_)).c_str());
+                        epsilon_text(keyboard::line_micro(promise->whole_text_micro)).c_str());
         } else {
             std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
                         epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -29,12 +30,12 @@ constexpr std::uint32_t WEEKS = 52;
 /// Below the number of lines that most people send in a week.
 constexpr std::uint32_t PLACES = 100;
 
-/// The epsilon of any one line, if `epsilon` is that of all lines together: ln(1 + (e^ε − 1)/k),
-/// rounded up to thousandths, in micro-units.
-inline std::uint64_t line_micro(undertone::Epsilon epsilon)
+/// The epsilon of any one line, if `micro` is the epsilon of all lines together, in micro-units:
+/// ln(1 + (e^ε − 1)/k), rounded up to thousandths, and at most ε.
+inline std::uint64_t line_micro(std::uint64_t micro)
 {
-    const double line = std::log1p(std::expm1(epsilon.micro() / 1e6) / PLACES);
-    return static_cast<std::uint64_t>(std::ceil(line * 1e3)) * 1000;
+    const double line = std::log1p(std::expm1(static_cast<double>(micro) / 1e6) / PLACES);
+    return std::min(micro, static_cast<std::uint64_t>(std::ceil(line * 1e3)) * 1000);
 }
 
 /// Overwrites a file with zeroes on storage and removes it, if it exists.
