@@ -16,14 +16,15 @@ const hash = (content) => `'sha256-${createHash("sha256").update(content).digest
  */
 export function writePage(out, { template, script: entry, style: sheet, parts = {} }) {
     const loader = { ".wasm": "binary", ".form": "binary" };
-    const options = { entryPoints: [entry], bundle: true, format: "iife", target: "es2022", minify: true, write: false, loader };
-    const script = buildSync(options).outputFiles[0].text.replaceAll("</script", "<\\/script");
+    const format = { bundle: true, format: "iife", target: "es2022", minify: true };
+    const script = buildSync({ entryPoints: [entry], ...format, loader, write: false }).outputFiles[0].text.replaceAll("</script", "<\\/script");
     const style = readFileSync(sheet, "utf8");
     const policy =
         `default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; img-src data:; ` +
         `script-src ${hash(script)} 'wasm-unsafe-eval'; style-src ${hash(style)}`;
     const all = { POLICY: policy, STYLE: style, ...parts, SCRIPT: script };
-    const page = readFileSync(template, "utf8").replace(new RegExp(Object.keys(all).join("|"), "g"), (part) => all[part]);
+    const names = new RegExp(Object.keys(all).join("|"), "g");
+    const page = readFileSync(template, "utf8").replace(names, (name) => all[name]);
     writeFileSync(out, page);
     return Buffer.byteLength(page);
 }

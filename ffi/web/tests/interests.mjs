@@ -46,7 +46,8 @@ async function open(viewport = VIEWPORTS.desktop) {
 }
 
 const text = (page, id) => page.$eval(`#${id}`, (element) => element.textContent);
-const cells = (page, id) => page.$$eval(`#${id} tr`, (rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
+const cells = (page, id) =>
+    page.$$eval(`#${id} tr`, (rows) => rows.map(({ cells }) => [...cells].map((cell) => cell.textContent)));
 const said = (page, id) => page.waitForFunction((id) => document.getElementById(id).textContent !== "", {}, id);
 const number = (shown) => Number(shown.replace("\u00a0%", "")) / (shown.endsWith("%") ? 100 : 1);
 
@@ -91,7 +92,8 @@ test("by the keyboard alone", async () => {
         }
     }
     assert.equal(seen.at(-1), "simulate");
-    assert.equal(await page.$eval("#topics button:nth-child(7)", (element) => element.textContent), "sport: 1 click, level low");
+    const sport = await page.$eval("#topics button:nth-child(7)", (button) => button.textContent);
+    assert.equal(sport, "sport: 1 click, level low");
     assert(await page.$eval("#what-left", (table) => !table.hidden));
     await context.close();
 });
@@ -140,7 +142,8 @@ for (const [device, viewport] of Object.entries(VIEWPORTS)) {
                 for (const [law, share] of seen.entries()) {
                     // Both are rounded to a thousandth.
                     const bound = 8 * error(LAWS[law], number(truth)) + 0.001;
-                    assert(Math.abs(number(share) - number(truth)) < bound, `${topic}, ${level}: ${share} of ${truth}, law ${law}`);
+                    const off = Math.abs(number(share) - number(truth));
+                    assert(off < bound, `${topic}, ${level}: ${share} of ${truth}, law ${law}`);
                 }
             }
         }
@@ -150,7 +153,8 @@ for (const [device, viewport] of Object.entries(VIEWPORTS)) {
         for (const scheme of ["light", "dark"]) {
             await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
             if (process.env.SHOTS) {
-                await page.screenshot({ path: `${process.env.SHOTS}/interests-${device}-${scheme}.png`, fullPage: true });
+                const path = `${process.env.SHOTS}/interests-${device}-${scheme}.png`;
+                await page.screenshot({ path, fullPage: true });
             }
             // By the driver, past the policy.
             await page.evaluate(AXE);

@@ -4,4 +4,5 @@ import { writePage } from "../../scripts/page.mjs";
 
 const here = (name) => new URL(name, import.meta.url).pathname;
 
-writePage(process.argv[2], { template: here("index.html"), script: here("interests.mjs"), style: here("interests.css") });
+const [template, script, style] = ["index.html", "interests.mjs", "interests.css"].map(here);
+writePage(process.argv[2], { template, script, style });

@@ -16,8 +16,8 @@ const EPSILON = 5.96;
 // --- The laws
 
 /**
- * Unary encoding sends a bit for each level of each topic: 1 with the chance p if the browser has
- * this level, else with the chance q. Each topic costs ln(p(1 - q) / ((1 - p)q)).
+ * Unary encoding: a bit for each level of each topic, 1 with the chance p if the browser has this
+ * level, else with the chance q. Each topic costs ln(p(1 - q) / ((1 - p)q)).
  */
 const unary = (p, q) => ({ p, q, epsilon: TOPICS.length * Math.log((p * (1 - q)) / ((1 - p) * q)), parts: 1 });
 
@@ -32,13 +32,13 @@ const ANSWER = (() => {
 
 const estimated = ({ p, q }, share) => (share - q) / (p - q);
 
-/** The standard error of an estimated share, if one of so many parts of the browsers is asked. */
+/** The standard error of an estimated share, if one browser in `parts` answers about the topic. */
 function standardError({ p, q, parts }, share) {
     const noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2;
     return Math.sqrt((parts * noise + (parts - 1) * share * (1 - share)) / BROWSERS);
 }
 
-/** Bytes that are a release of this form, of order 1, randomised response (core/FORMAT.md). */
+/** The topic and the outcome in a release of order 1, which is randomised response (core/FORMAT.md). */
 const read = ({ candidate }) => ({ topic: candidate >>> 24, outcome: candidate & 0xffffff });
 
 // --- The page
@@ -176,7 +176,8 @@ function showComparison() {
         const errors = cells((law) => percent(standardError(law, share), 3));
         row("comparison", `standard error of a share of ${percent(share, 0)}`, ...errors);
     }
-    return row("comparison", `root mean square error of the ${TOPICS.length * LEVELS.length} shares below`, "–", "–", "–");
+    const all = TOPICS.length * LEVELS.length;
+    return row("comparison", `root mean square error of the ${all} shares below`, ...cells(() => "–"));
 }
 
 async function main() {
