@@ -94,12 +94,16 @@ final class FacesTests: XCTestCase {
 
     func testAnswersAreReleased() throws {
         let form = try Form(contentsOf: Self.golden.appendingPathComponent("golden.form"))
-        let ledger = try Ledger(openingOrCreating: path("answers"), .wholeText, budget: Epsilon("3"))
+        let ledger = try Ledger(openingOrCreating: path("answers"), for: .wholeText, budgetMicro: 3_000_000)
         let release = try form.release([1, Form.noAnswer, 0], spend(ledger, 3, 0))
         XCTAssertEqual(release.unit, .wholeText)
         XCTAssertTrue(release.order > 0 && release.candidate >> 24 < 4)
-        XCTAssertThrowsError(try form.release([0, 0, 0], spend(ledger, 1, 0)))
-        XCTAssertThrowsError(try form.release([0, 0, 0], grant(.sentence)))
+        XCTAssertThrowsError(try spend(ledger, 1, 0)) {
+            XCTAssertEqual($0 as? UndertoneError, .refused(Self.statuses["LEDGER_EXHAUSTED"]!))
+        }
+        XCTAssertThrowsError(try form.release([0, 0, 0], grant(.sentence))) {
+            XCTAssertEqual($0 as? UndertoneError, .refused(Self.statuses["GRANT_WRONG_UNIT"]!))
+        }
     }
 
     func testMisuseOfDocuments() throws {
