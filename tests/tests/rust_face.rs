@@ -204,7 +204,11 @@ fn wrong_answer_count() {
 #[test]
 fn answers_out_of_range() {
     let form = Form::parse(FORM).expect("a form");
-    let release = form.release(&[4, 2600, NO_ANSWER], grant(Unit::WholeText), &mut OsEntropy);
+    let release = form.release(
+        &[4, 2600, NO_ANSWER],
+        grant(Unit::WholeText),
+        &mut OsEntropy,
+    );
     assert!(release.is_ok(), "{release:?}");
 }
 
