@@ -50,11 +50,13 @@ export class Form extends Handle {
     release(answers: readonly (number | undefined)[], grant: Grant): Release {
         const [form, permission] = [this.address, expect(grant, Grant, "grant").address];
         if (!Array.isArray(answers)) throw new TypeError("the answers are not an array");
-        const drawn = withBytes(4 * answers.length, (region) => {
-            const numbers = new Uint32Array(region.bytes.buffer, region.address, answers.length);
-            for (let i = 0; i < numbers.length; i++) numbers[i] = category(answers[i]);
-            return written(1, RELEASE_BYTES, (memory, room, count) =>
-                call("undertone_form_release", form, region.address, numbers.length, permission, ...source(), memory, room, count),
+        const count = answers.length;
+        const drawn = withBytes(4 * count, (region) => {
+            // A view, which ends when the memory grows.
+            const numbers = new Uint32Array(region.bytes.buffer, region.address, count);
+            for (let i = 0; i < count; i++) numbers[i] = category(answers[i]);
+            return written(1, RELEASE_BYTES, (memory, room, length) =>
+                call("undertone_form_release", form, region.address, count, permission, ...source(), memory, room, length),
             );
         });
         return new Release(drawn);
