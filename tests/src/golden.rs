@@ -18,6 +18,9 @@ pub const SCORES_PACK: &[u8] = include_bytes!("../golden/golden-scores.pack");
 /// A recoder, depth and a lexicon with phrases.
 pub const RECODED_PACK: &[u8] = include_bytes!("../golden/golden-recoded.pack");
 
+/// A form of three attributes and a pair.
+pub const FORM: &[u8] = include_bytes!("../golden/golden.form");
+
 /// A pack and the vectors for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {

@@ -102,8 +102,8 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) -> Str
     let mut printed = String::new();
     // It requires directions.
     for pack in PACKS.into_iter().filter(|pack| *pack != SCORES_PACK) {
-        let packs = [pack, VECTORS_PACK, "golden-features.pack"];
-        let output = run(misuse().args(packs.map(golden)));
+        let files = [pack, VECTORS_PACK, "golden-features.pack", "golden.form"];
+        let output = run(misuse().args(files.map(golden)));
         printed += &String::from_utf8_lossy(&output.stdout);
     }
     printed

@@ -14,7 +14,7 @@ use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, By, Case, Golden, Sentence, Words};
+use undertone_tests::golden::{self, By, Case, FORM, Golden, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -63,7 +63,7 @@ fn release(
 
 #[test]
 fn answers_match_the_reference() {
-    let form = Form::parse(include_bytes!("../golden/golden.form")).expect("the golden form");
+    let form = Form::parse(FORM).expect("the golden form");
     let name = form.attribute_name(2).expect("an attribute");
     assert_eq!(
         (name, form.category_names(2).last()),

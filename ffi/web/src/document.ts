@@ -170,15 +170,18 @@ export class Release {
     /** The 24 bytes that are sent, and nothing else. */
     readonly bytes: Uint8Array;
     /**
-     * The number of the candidate that was drawn; with an `order`, that of a point. It can be
-     * forged.
+     * The number of the candidate that was drawn; with an `order`, that of a point. For an answer,
+     * 2^24 times the number of the question plus that of the point. It can be forged.
      */
     readonly candidate: number;
     /** The epsilon that the device spent. */
     readonly epsilon: number;
     readonly rule: Rule;
     readonly unit: Unit;
-    /** The order of the geometry of a projective release, the places of a drawn sentence, else 0. */
+    /**
+     * The order of the geometry of a projective release or an answer, the places of a drawn
+     * sentence, else 0.
+     */
     readonly order: number;
     /** The identifier of the pack whose candidates are counted, in hexadecimal. */
     readonly packId: string;

@@ -38,7 +38,7 @@ public final class Reservoir {
     /// Releases the kept outcome, and wipes the reservoir. Release even if nothing was typed, and
     /// wipe what was stored. If it fails, the reservoir is unchanged.
     public func release(_ document: Document, by mechanism: LineMechanism, _ grant: Grant) throws -> Release {
-        try document.draw(grant) {
+        try document.handle.draw(grant) {
             undertone_reservoir_release(&bytes, $0, mechanism.rawValue, $1, entropy, nil, $2, $3, $4)
         }
     }
