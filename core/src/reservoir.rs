@@ -451,6 +451,9 @@ const _: () = assert!(size_of::<State>() == RESERVOIR_BYTES);
 
 impl State {
     /// The first bytes of the SHA-256 of all fields before the checksum.
+    ///
+    /// `inline(never)`: a program for a microcontroller then has this code once.
+    #[inline(never)]
     fn digest(&self) -> [u8; 24] {
         let bytes: &[u8; RESERVOIR_BYTES] = transmute_ref!(self);
         let [fields @ .., _, _, _] = bytes.as_chunks::<8>().0 else {

@@ -146,8 +146,8 @@ static void release_slot(uint8_t *reservoir, uint64_t slot)
     size_t written = 0;
     EXPECT(OK, undertone_ledger_spend(&storage, UNDERTONE_UNIT_WHOLE_TEXT, EPSILON, 1, slot / WEEKS, prescribed, NULL,
                                       grant_memory, UNDERTONE_GRANT_HANDLE_SIZE, &grant, NULL));
-    EXPECT(OK, undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_WHOLE_TEXT, grant, prescribed,
-                                           NULL, out, sizeof out, &written));
+    EXPECT(OK, undertone_reservoir_release_whole_text(reservoir, document, grant, prescribed, NULL, out,
+                                                      sizeof out, &written));
     HOLD(written == sizeof out);
     HOLD(memcmp(reservoir, wiped, sizeof wiped) == 0);
     uint32_t candidate = 0, epsilon = 0;
@@ -258,7 +258,6 @@ static void wrong_reservoirs_are_refused(void)
 {
     uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES], before[UNDERTONE_RESERVOIR_BYTES], out[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
-    const int32_t whole_text = UNDERTONE_MECHANISM_WHOLE_TEXT;
     EXPECT(NULL_POINTER, undertone_reservoir_init(document, 1, 5, prescribed, NULL, NULL));
     EXPECT(NULL_POINTER, undertone_reservoir_init(document, 1, 5, NULL, NULL, reservoir));
     EXPECT(ENTROPY_FAILED, undertone_reservoir_init(document, 1, 5, failing, NULL, reservoir));
@@ -272,22 +271,18 @@ static void wrong_reservoirs_are_refused(void)
     HOLD(undertone_document_sentence_count(document) == 1);
 
     undertone_grant *grant = grant_of(UNDERTONE_UNIT_WHOLE_TEXT);
-#define RELEASE(bytes, mechanism, result, capacity)                                                                    \
-    undertone_reservoir_release(bytes, document, mechanism, grant, prescribed, NULL, result, capacity, &written)
-    const int32_t unknown[] = {-1, 0, 1, 2, 3, 10, 263};
-    for (size_t i = 0; i < 7; i++) {
-        EXPECT(UNKNOWN_MECHANISM, RELEASE(reservoir, unknown[i], out, sizeof out));
-    }
-    EXPECT(GRANT_WRONG_UNIT, RELEASE(reservoir, UNDERTONE_MECHANISM_DRAWN, out, sizeof out));
-    EXPECT(OVERLAP, RELEASE(reservoir, whole_text, reservoir, sizeof out));
+#define RELEASE(mechanism, bytes, result, capacity)                                                                    \
+    undertone_reservoir_release_##mechanism(bytes, document, grant, prescribed, NULL, result, capacity, &written)
+    EXPECT(GRANT_WRONG_UNIT, RELEASE(drawn, reservoir, out, sizeof out));
+    EXPECT(OVERLAP, RELEASE(whole_text, reservoir, reservoir, sizeof out));
     HOLD(written == 99);
-    EXPECT(BUFFER_TOO_SMALL, RELEASE(reservoir, whole_text, out, sizeof out - 1));
+    EXPECT(BUFFER_TOO_SMALL, RELEASE(whole_text, reservoir, out, sizeof out - 1));
     HOLD(written == sizeof out);
     for (size_t i = 0; i < sizeof reservoir; i++) {
         reservoir[i] ^= 1;
         EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_push(reservoir, document, prescribed, NULL));
         EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_read(reservoir, sizeof reservoir, document, NULL, NULL));
-        EXPECT(RESERVOIR_DAMAGED, RELEASE(reservoir, whole_text, out, sizeof out));
+        EXPECT(RESERVOIR_DAMAGED, RELEASE(whole_text, reservoir, out, sizeof out));
         reservoir[i] ^= 1;
     }
     EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_read(reservoir, sizeof reservoir - 1, document, NULL, NULL));
@@ -295,9 +290,9 @@ static void wrong_reservoirs_are_refused(void)
     HOLD(undertone_document_sentence_count(document) == 1);
 
     /* None of these spent the grant. */
-    EXPECT(OK, RELEASE(reservoir, whole_text, out, sizeof out));
-    EXPECT(RESERVOIR_DAMAGED, RELEASE(reservoir, whole_text, out, sizeof out));
-    EXPECT(GRANT_SPENT, RELEASE(before, whole_text, out, sizeof out));
+    EXPECT(OK, RELEASE(whole_text, reservoir, out, sizeof out));
+    EXPECT(RESERVOIR_DAMAGED, RELEASE(whole_text, reservoir, out, sizeof out));
+    EXPECT(GRANT_SPENT, RELEASE(whole_text, before, out, sizeof out));
     EXPECT(OK, undertone_document_reset(document));
 }
 
@@ -319,7 +314,7 @@ static void drawn_sentences_state_their_places(void)
         start = offset + len;
     }
     undertone_grant *grant = grant_of(UNDERTONE_UNIT_SENTENCE);
-    EXPECT(OK, RELEASE(reservoir, UNDERTONE_MECHANISM_DRAWN, out, sizeof out));
+    EXPECT(OK, RELEASE(drawn, reservoir, out, sizeof out));
     uint32_t order = 0;
     int32_t unit = 0;
     EXPECT(OK, undertone_release_read(out, written, NULL, NULL, NULL, &unit, &order, NULL));
