@@ -352,9 +352,12 @@ native! {
     ) -> i32 {
         let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
         out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
-            undertone_reservoir_release(
-                reservoir.start, document.0, mechanism, grant.0, give, context, bytes, len, written,
-            )
+            let release = match mechanism {
+                UNDERTONE_MECHANISM_WHOLE_TEXT => undertone_reservoir_release_whole_text,
+                UNDERTONE_MECHANISM_PROJECTIVE => undertone_reservoir_release_projective,
+                _ => undertone_reservoir_release_drawn,
+            };
+            release(reservoir.start, document.0, grant.0, give, context, bytes, len, written)
         })
     }
 

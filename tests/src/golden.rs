@@ -360,7 +360,11 @@ fn sentence(key: &str, value: &str) -> Option<Sentence> {
     }
 }
 
-fn floats(hex: &str) -> Vec<f32> {
+/// The floats in little-endian hexadecimal.
+///
+/// # Panics
+/// If these are no floats.
+pub fn floats(hex: &str) -> Vec<f32> {
     let bytes = from_hex(hex);
     let (floats, rest) = bytes.as_chunks();
     assert!(rest.is_empty(), "a vector of {} bytes", bytes.len());

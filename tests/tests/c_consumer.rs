@@ -39,7 +39,7 @@ fn golden(name: &str) -> PathBuf {
 }
 
 /// Compiles a program of `tests/c`; `name` is part of the file name of the result.
-fn compile<const N: usize>(
+pub(crate) fn compile<const N: usize>(
     compiler: &str,
     name: &str,
     file: &str,
@@ -481,7 +481,7 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
     }
 }
 
-/// Plays three years of 40 devices that restart, and makes every wrong call of a reservoir and an
+/// Plays three years of 40 devices that are killed, and makes every wrong call of a reservoir and an
 /// appointment, under sanitizers.
 #[test]
 fn a_device_releases_once_a_year() {

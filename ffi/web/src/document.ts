@@ -1,7 +1,7 @@
 import { RELEASE_BYTES, RULE_EXPONENTIAL, RULE_PERMUTE_AND_FLIP } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import { expect, hex, numberOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
+import { expect, hex, meaningOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
 import { call, epsilonMicro, i32, micro, number, out, u32, written } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { source } from "./module.js";
@@ -115,7 +115,7 @@ export class Document extends Handle {
      */
     promise(unit: "sentence" | "whole-text", epsilon: number | string): Promised {
         const [document, spent] = [this.address, epsilonMicro(epsilon)];
-        call("undertone_document_promise", document, numberOf(UNITS, unit, "the unit"), spent, out(0), out(1));
+        call("undertone_document_promise", document, meaningOf(UNITS, unit, "the unit"), spent, out(0), out(1));
         return { sentence: micro(0), wholeText: micro(1) };
     }
 
@@ -130,7 +130,7 @@ export class Document extends Handle {
      *     there then
      */
     release(grant: Grant, rule: Rule = "permute-and-flip"): Release {
-        return this.#release("release", grant, numberOf(RULES, rule, "the rule"));
+        return this.#release("release", grant, meaningOf(RULES, rule, "the rule"));
     }
 
     /**

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// The day of the first publication, as YYYY-MM-DD.
     #[arg(long, value_name = "DATE", value_parser = date)]
     from: NaiveDate,
-    /// The folder for users.html, review.md and registry.yaml.
+    /// The folder for users.html, review.md, registry.yaml and terms.json.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
 }
@@ -61,8 +61,8 @@ fn date(text: &str) -> std::result::Result<NaiveDate, String> {
 
 impl Arguments {
     /// The files, by name.
-    fn files(&self) -> [PathBuf; 3] {
-        ["users.html", "review.md", "registry.yaml"].map(|name| self.out.join(name))
+    fn files(&self) -> [PathBuf; 4] {
+        ["users.html", "review.md", "registry.yaml", "terms.json"].map(|name| self.out.join(name))
     }
 
     fn paths(&self) -> Paths {
@@ -86,7 +86,12 @@ impl Arguments {
         let statement = Statement::new(&settings, &pack)?;
         let folder: &Path = &self.out;
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let texts = [&statement.users, &statement.review, &statement.registry];
+        let texts = [
+            &statement.users,
+            &statement.review,
+            &statement.registry,
+            &statement.terms,
+        ];
         let mut settled = Vec::new();
         for (path, text) in self.files().iter().zip(texts) {
             settled.push(AtomicFile::settled(path, text.as_bytes())?);

@@ -7,20 +7,23 @@ pub(crate) use text::likely;
 pub use text::{OF_PUBLISHED, OF_QUESTION};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::str::FromStr;
 
 use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
+use undertone_core::epsilon::MICRO;
 use undertone_core::release::Mechanism;
+use undertone_core::reservoir::all_lines_epsilon;
 
 use crate::channel::Channel;
 use crate::counts::{Counted, Expected, Kind, MOST};
 use crate::labels::{self, Assumption, Labels, Laws, Sample};
 use crate::published::{self, DELTA};
 use crate::refused;
-use crate::shares::{self, Confidence, Share, Shares, is_whole_text};
+use crate::shares::{self, Confidence, Population, Share, Shares};
 
 /// Most slices of an answer. More are a mistake and would take hours.
 const MOST_SLICES: usize = 500;
@@ -158,6 +161,8 @@ pub(crate) struct OfCandidates {
     pub(crate) one_forged_release_moves: f64,
     /// Whether honest devices can release like this.
     pub(crate) possible: bool,
+    /// The number of places, if these are shares of drawn sentences; none for shares of texts.
+    pub(crate) places: Option<NonZero<u16>>,
     /// In the order of the pack; "nothing known" is last.
     pub(crate) shares: Vec<Row>,
 }
@@ -345,10 +350,17 @@ impl Answer {
                 .filter(|kind| kind.pack_id() == source.id)
                 .copied()
                 .collect();
+            let (drawn, kinds): (Vec<Kind>, Vec<Kind>) =
+                kinds.into_iter().partition(|kind| kind.places().is_some());
+            let pack = hex::encode(source.id);
+            if !drawn.is_empty() {
+                self.unanswered.push(format!(
+                    "shares of labels from drawn sentences of pack {pack}: labels belong to whole texts; release by another rule for them"
+                ));
+            }
             if kinds.is_empty() {
                 continue;
             }
-            let pack = hex::encode(source.id);
             let Some(calibration) = &source.calibration else {
                 self.unanswered.push(if self.question {
                     format!("the question is about another pack than {pack}; ask it of that pack in a run of its own")
@@ -392,13 +404,17 @@ impl Answer {
         views: &[View],
         confidence: Confidence,
     ) -> Result<()> {
-        let tables = |source: &Source| views.iter().filter(|view| has_whole(view, source)).count();
-        let confidence = confidence.among(sources.iter().map(tables).sum());
+        let mut tables = Vec::new();
         for source in sources {
-            for view in views {
-                let Some(own) = pooled(source, view, confidence)? else {
-                    continue;
-                };
+            for population in populations(&views[0], source) {
+                let holds = |view: &&View| populations(view, source).contains(&population);
+                let views = views.iter().filter(holds);
+                tables.extend(views.map(|view| (source, population, view)));
+            }
+        }
+        let confidence = confidence.among(tables.len());
+        for (source, population, view) in tables {
+            if let Some(own) = pooled(source, view, population, confidence)? {
                 let rows = own.shares.iter().zip(&own.unbiased).enumerate();
                 self.candidates.push(OfCandidates {
                     pack: hex::encode(source.id),
@@ -406,6 +422,10 @@ impl Answer {
                     releases: own.releases,
                     one_forged_release_moves: own.moved,
                     possible: own.possible,
+                    places: match population {
+                        Population::Texts => None,
+                        Population::Sentences(places) => Some(places),
+                    },
                     shares: rows
                         .map(|(answer, (share, unbiased))| {
                             row(name(source, answer), *share, Some(*unbiased), own.possible)
@@ -452,10 +472,8 @@ impl Answer {
         pairs: &[(usize, usize)],
         level: f64,
     ) -> Result<()> {
-        let whole = sources
-            .iter()
-            .filter(|own| has_whole(&views[0], own))
-            .count();
+        let whole = |source: &&Source| populations(&views[0], source).contains(&Population::Texts);
+        let whole = sources.iter().filter(whole).count();
         let confidence = Confidence {
             level,
             at_once: true,
@@ -465,7 +483,7 @@ impl Answer {
             let views = [&views[first], &views[second]];
             let [first, second] = views.map(|view| view.slice.clone());
             for source in sources {
-                let [a, b] = views.map(|view| pooled(source, view, confidence));
+                let [a, b] = views.map(|view| pooled(source, view, Population::Texts, confidence));
                 let (Some(a), Some(b)) = (a?, b?) else {
                     continue;
                 };
@@ -554,7 +572,10 @@ fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Pu
     };
     let totals = views.iter().map(|view| view.total(|own| own == kind));
     let releases = totals.filter(|total| *total > 0).min().unwrap_or(0);
-    let one = undertone::release::document::epsilon_f64(kind.epsilon());
+    let one = match kind.places() {
+        Some(places) => all_lines_epsilon(kind.epsilon(), places).0 as f64 / f64::from(MICRO),
+        None => undertone::release::document::epsilon_f64(kind.epsilon()),
+    };
     let epsilon = published::epsilon(&channel, releases, DELTA)?;
     Ok(Some(Published {
         releases,
@@ -577,18 +598,26 @@ fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> Res
     })
 }
 
-fn has_whole(view: &View, source: &Source) -> bool {
-    view.total(|kind| kind.pack_id() == source.id && is_whole_text(kind)) > 0
+/// The populations of a pack's releases.
+fn populations(view: &View, source: &Source) -> BTreeSet<Population> {
+    let own = view.kinds.iter().filter(|(kind, outcomes)| {
+        kind.pack_id() == source.id && outcomes.values().any(|count| *count > 0)
+    });
+    own.filter_map(|(kind, _)| Population::of(*kind)).collect()
 }
 
-fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option<Shares>> {
-    if !has_whole(view, source) {
+fn pooled(
+    source: &Source,
+    view: &View,
+    population: Population,
+    confidence: Confidence,
+) -> Result<Option<Shares>> {
+    if !populations(view, source).contains(&population) {
         return Ok(None);
     }
-    let own = view
-        .kinds
-        .iter()
-        .filter(|(kind, _)| kind.pack_id() == source.id);
+    let own = view.kinds.iter().filter(|(kind, _)| {
+        kind.pack_id() == source.id && Population::of(**kind) == Some(population)
+    });
     let own: Vec<(Kind, &Outcomes)> = own.map(|(kind, outcomes)| (*kind, outcomes)).collect();
     shares::pooled(&own, source.names.len() as u32, confidence)
 }
@@ -689,7 +718,7 @@ fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
         .calibration
         .as_ref()
         .is_none_or(|own| own.mechanism == Mechanism::Scores);
-    if is_whole_text(kind) {
+    if Population::of(kind).is_some() {
         let problem = "the pack has no scores, so it knows no best candidate";
         return (!by_scores).then(|| problem.to_owned());
     }

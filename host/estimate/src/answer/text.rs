@@ -82,10 +82,17 @@ const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever thei
 /// Whether devices can be honest, in words.
 pub(crate) fn honest(own: &OfCandidates) -> String {
     let forged = forged(own.one_forged_release_moves);
-    if own.possible {
+    let possible = if own.possible {
         forged
     } else {
         format!("{IMPOSSIBLE} {forged}")
+    };
+    match own.places {
+        None => possible,
+        Some(places) => format!(
+            "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences counts as \"nothing known\" for \
+             the rest. {possible}"
+        ),
     }
 }
 
@@ -315,7 +322,7 @@ pub(crate) fn together(answer: &Answer) -> String {
 pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
      sent what. Replacing the text by any other changes the probability of the counts by at most a factor e^epsilon, but for delta. The other \
      devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
-     allows. For sentence releases nothing of the kind holds.";
+     allows. For releases by the sentence rule nothing of the kind holds.";
 
 /// Privacy of published counts, for each kind of whole-text releases.
 pub(crate) fn published(answer: &Answer) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZero;
 
 use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
@@ -152,6 +153,11 @@ impl Kind {
     pub fn order(&self) -> u16 {
         let [.., low, high] = self.head.start.to_le_bytes();
         u16::from_le_bytes([low, high])
+    }
+
+    /// The number of places, if the releases are about one drawn sentence of a text.
+    pub fn places(&self) -> Option<NonZero<u16>> {
+        NonZero::new(self.order()).filter(|_| self.mechanism == Mechanism::Drawn)
     }
 
     /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so
