@@ -63,7 +63,8 @@ def test_a_form_is_its_description_and_its_bytes(tmp_path: Path) -> None:
     ):
         assert (other, other.id, hash(other)) == (own, own.id, hash(own))
     assert len(own.id) == 16
-    for wrong in ({}, "{", b"UTFORM", {"attributes": []}):
+    wrongs: list[Any] = [{}, "{", b"UTFORM", {"attributes": []}]
+    for wrong in wrongs:
         with pytest.raises(ut.UndertoneError, match="not a usable form"):
             ut.Form(wrong)
 
@@ -159,7 +160,7 @@ def test_a_ledger_pays_for_answers(tmp_path: Path) -> None:
     with ut.Ledger(tmp_path / "l", 2, unit="whole-text", window=1) as ledger:
         with pytest.raises(ut.BudgetExhausted) as ended:
             own.release(columns, 1, ledger=ledger)
-        assert len(ended.value.releases) == 2  # type: ignore[attr-defined]
+        assert len(ended.value.releases) == 2
         assert ledger.remaining == 0
         with pytest.raises(ut.BudgetExhausted):
             own.release({}, 1, ledger=ledger)
@@ -179,6 +180,7 @@ def test_a_plan_of_a_form() -> None:
     assert rows["attributes"] == ["language", "stars", "language × stars"] * 2
     assert all(error > 0 for error in rows["error_times_root"])
     assert "error·√n" in str(plan) and "language × stars" in plan.html()
-    for wrong in ({"within": 2}, {"devices": [0]}):
+    wrongs: list[dict[str, Any]] = [{"within": 2}, {"devices": [0]}]
+    for wrong in wrongs:
         with pytest.raises(ut.ArgumentError):
-            ut.plan(form(), 1, **wrong)  # type: ignore[arg-type]
+            ut.plan(form(), 1, **wrong)

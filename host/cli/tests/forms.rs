@@ -180,8 +180,8 @@ fn a_ledger_pays_for_answers() {
         check(&fs::read_to_string(path.join("r.jsonl")).unwrap(), 2);
         let left = succeed(path, &["inspect", "l", "--json"]);
         let left: Value = serde_json::from_str(&left).unwrap();
-        assert_eq!(left["unit"], "whole text", "{left}");
-        assert_eq!(left["remaining"], 0.0, "{left}");
+        assert_eq!(left["unit"], "whole-text", "{left}");
+        assert_eq!(left["left_micro"], 0, "{left}");
     });
 }
 

@@ -370,9 +370,10 @@ def plan(
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
     """
-    form = getattr(candidates, "_own", None)
+    own: Any = candidates
+    form = getattr(own, "_own", None)
     if isinstance(form, _undertone.Form):
         return PlanOf(_undertone.plan_form(form, numbers(epsilon), within, numbers(devices)))
     guesses = [f"{name}={share}" for name, share in (shares or {}).items()]
     asked = None if question is None else question._own
-    return PlanOf(_undertone.plan(candidates, numbers(epsilon), within, numbers(devices), guesses, delta, asked, progress))
+    return PlanOf(_undertone.plan(own, numbers(epsilon), within, numbers(devices), guesses, delta, asked, progress))
