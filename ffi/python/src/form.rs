@@ -129,7 +129,9 @@ impl Form {
         let outcomes = answer.question.outcomes as usize;
         let shares = shares.unwrap_or_else(|| vec![1.0; outcomes]);
         let is_usable = shares.len() == outcomes
-            && shares.iter().all(|share| share.is_finite() && *share >= 0.0)
+            && shares
+                .iter()
+                .all(|share| share.is_finite() && *share >= 0.0)
             && shares.iter().any(|share| *share > 0.0);
         if !is_usable {
             return Err(argument(format!(
