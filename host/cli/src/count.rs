@@ -14,7 +14,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
 use crate::decode::commit;
-use crate::files::{print_json, read_pack};
+use crate::files::{print_json, read_form, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
@@ -29,12 +29,12 @@ pub(crate) struct ReleaseArgs {
     /// .jsonl: a JSON object a line, whose field "release" has 48 hexadecimal digits. .raw or .bin:
     /// the 24 bytes of each release, one after the other. Both may be gzipped. .csv or .parquet: a
     /// column "release" of 48 hexadecimal digits, in Parquet also of 24 bytes. Standard input has
-    /// JSON lines unless --format names another form.
+    /// JSON lines unless --format names another format.
     #[arg(short, long = "in", default_value = "-", num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// The form of all inputs, whatever their names end in.
-    #[arg(long, value_name = "FORM")]
-    format: Option<Form>,
+    /// The format of all inputs, whatever their names end in.
+    #[arg(long)]
+    format: Option<FormatArg>,
     /// Slice by this public field or column, such as the day. May be repeated. A path with dots
     /// leads into a field. Without it, counts keep their slices if they are the first input.
     #[arg(short, long, value_name = "FIELD")]
@@ -51,13 +51,13 @@ impl ReleaseArgs {
         inputs.fold(Paths::default(), |all, path| all.stream_input("--in", path))
     }
 
-    /// The inputs and their forms. Standard input once, or what comes would depend on the system.
+    /// The inputs and their formats. Standard input once, or what comes would depend on the system.
     pub(crate) fn inputs(&self) -> Result<Vec<(&Path, Format)>> {
         let mut streams = 0;
         let mut inputs = Vec::new();
         for path in &self.inputs {
             let format = match self.format {
-                Some(form) => form.into(),
+                Some(format) => format.into(),
                 None if is_stream(path) => Format::Lines,
                 None => Format::of(path)?,
             };
@@ -113,6 +113,9 @@ pub(crate) struct Arguments {
     /// The same packs, given by the candidates that `pack` wrote.
     #[arg(short = 'C', long, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
+    /// Accept only answers to these forms, and releases of the packs that are named.
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
+    form: Vec<PathBuf>,
     /// Write rejected input to this file, in its order [default: only count it]
     ///
     /// Lines are copied; records and rows become JSON objects with "release" and the slices. Rows
@@ -124,9 +127,9 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The form of an input.
+/// The format of an input.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum FormatArg {
     Jsonl,
     Raw,
     Parquet,
@@ -134,14 +137,14 @@ enum Form {
     Counts,
 }
 
-impl From<Form> for Format {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::Jsonl => Self::Lines,
-            Form::Raw => Self::Raw,
-            Form::Parquet => Self::Parquet,
-            Form::Csv => Self::Csv,
-            Form::Counts => Self::Counts,
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Jsonl => Self::Lines,
+            FormatArg::Raw => Self::Raw,
+            FormatArg::Parquet => Self::Parquet,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Counts => Self::Counts,
         }
     }
 }
@@ -179,6 +182,7 @@ impl Arguments {
             .paths()
             .inputs("--pack", &self.pack)
             .inputs("--candidates", &self.candidates)
+            .inputs("--form", &self.form)
             .output("--out", &self.out);
         match &self.rejected {
             None => paths,
@@ -196,6 +200,9 @@ impl Arguments {
             let candidates = Candidates::read(path)?;
             let most = u32::try_from(candidates.entries.len()).unwrap_or(u32::MAX);
             expected.pack(candidates.pack_id(), most);
+        }
+        for path in &self.form {
+            expected.form(&read_form(path)?);
         }
         Ok(expected)
     }

@@ -469,8 +469,8 @@ fn only_releases_of_named_packs_and_epsilons() {
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         for part in [
             "5 rejected",
-            "3: names a candidate that its pack does not have; it is damaged or forged; the first is number 4",
-            "1: made under a pack whose candidates were not given; the first is number 8 of `a.raw`, pack 617061636b000000",
+            "3: names nothing that its pack or form has; it is damaged or forged; the first is number 4",
+            "1: made under a pack or form that was not given; the first is number 8 of `a.raw`, pack 617061636b000000",
             "1: made with another epsilon than expected; the first is number 7",
         ] {
             assert!(said.contains(part), "no {part:?} in {said}");

@@ -33,6 +33,7 @@ const COMMANDS: [&str; 25] = [
     "plan statement",
     "plan window",
     "release",
+    "release answers",
     "release documents",
     "release lines",
     "release recreate-ledger",

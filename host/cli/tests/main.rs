@@ -10,6 +10,7 @@ mod count;
 mod decode;
 mod encoder;
 mod estimate;
+mod forms;
 mod help;
 mod hygiene;
 mod lines;
