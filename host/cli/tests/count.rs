@@ -157,7 +157,10 @@ fn every_form_gives_the_same_counts() {
     assert!(output.status.success(), "JSON lines by default");
     // Counts can be counted again, in either form.
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
-    let printed = succeed(folder, &["count", "--json", "--in", "c.parquet", "--out", "c.csv"]);
+    let printed = succeed(
+        folder,
+        &["count", "--json", "--in", "c.parquet", "--out", "c.csv"],
+    );
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
     let kinds = printed["kinds"].as_array().unwrap();
     let totals = kinds.iter().map(|kind| kind["releases"].as_u64().unwrap());

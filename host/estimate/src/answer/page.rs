@@ -8,8 +8,8 @@ use undertone_report::{
 
 use super::text::{
     OF_ANSWERS, OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY,
-    answered, compared, fit, forged, honest, interval, most, privacy, published, share, slice,
-    sources, sure, together,
+    answered, compared, fit, forged, honest, interval, most, of_candidates, privacy, published,
+    share, slice, sources, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
 use crate::forms;
@@ -46,7 +46,7 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
                 count(own.estimated.releases),
                 own.pack
             ),
-            said: honest(&own.estimated),
+            said: of_candidates(own),
             rows: &own.estimated.shares,
             group: own.pack.clone(),
         });

@@ -8,7 +8,7 @@ use undertone_report::visible;
 use crate::forms;
 use crate::labels::FEWEST_TO_TEST;
 
-use super::{Answer, Difference, Estimated, OfAnswers, OfLabels, Row, Slice};
+use super::{Answer, Difference, Estimated, OfAnswers, OfCandidates, OfLabels, Row, Slice};
 
 /// Meaning and assumption of statement (a).
 pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
@@ -84,20 +84,25 @@ pub(crate) fn fit(own: &OfLabels) -> String {
 const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever their texts: some of these releases are forged, or were made with \
      another epsilon or pack than they say. The guesses below say nothing, and there are no intervals.";
 
+/// The meaning of the shares of a pack, in words.
+pub(crate) fn of_candidates(own: &OfCandidates) -> String {
+    let honest = honest(&own.estimated);
+    match own.places {
+        None => honest,
+        Some(places) => format!(
+            "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences \
+             counts as \"nothing known\" for the rest. {honest}"
+        ),
+    }
+}
+
 /// Whether devices can be honest, in words.
 pub(crate) fn honest(own: &Estimated) -> String {
     let forged = forged(own.one_forged_release_moves);
-    let possible = if own.possible {
+    if own.possible {
         forged
     } else {
         format!("{IMPOSSIBLE} {forged}")
-    };
-    match own.places {
-        None => possible,
-        Some(places) => format!(
-            "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences counts as \"nothing known\" for \
-             the rest. {possible}"
-        ),
     }
 }
 
@@ -257,7 +262,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
             slice(&answer.slices, &own.estimated.slice),
             count(own.estimated.releases),
             own.pack,
-            honest(&own.estimated)
+            of_candidates(own)
         );
         let (rows, others) = most(&own.estimated.shares, top, true);
         text += &table(&rows, others);
