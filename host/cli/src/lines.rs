@@ -21,10 +21,10 @@ use undertone_core::reservoir::Reservoir;
 use undertone_core::unit::Unit;
 use undertone_tables::Kind;
 
-use crate::args::EncoderArgs;
+use crate::args::{EncoderArgs, TextArgs};
 use crate::files::read_pack;
 use crate::paths::Paths;
-use crate::releases::{PrivateArgs, ReleaseLines, quietly};
+use crate::releases::{Private, PrivateArgs, ReleaseLines, quietly};
 use crate::window::{RuleArg, ScheduleArgs};
 
 #[derive(Args)]
@@ -51,6 +51,8 @@ pub(crate) struct Arguments {
     ledger: PathBuf,
     #[command(flatten)]
     input: PrivateArgs,
+    #[command(flatten)]
+    texts: TextArgs,
     /// The field with the day of a line, as YYYY-MM-DD. What follows it, such as a time, is
     /// ignored.
     #[arg(long, default_value = "date", value_name = "FIELD")]
@@ -83,12 +85,13 @@ impl Arguments {
             }));
         }
         let keep = [self.date_field.clone()];
-        self.input.check_fields(&keep)?;
+        let input = self.input.texts(&self.texts);
+        input.check_fields(&keep)?;
         let window = self.schedule.window()?;
-        quietly(|| self.release(window, &keep))
+        quietly(|| self.release(window, &input, &keep))
     }
 
-    fn release(&self, window: Window, keep: &[String]) -> Result<ExitCode> {
+    fn release(&self, window: Window, input: &Private<'_>, keep: &[String]) -> Result<ExitCode> {
         let pack = read_pack(&self.pack)?;
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
@@ -96,12 +99,9 @@ impl Arguments {
         document.check_whole_text()?;
         let method = Method::from(self.rule);
         let budget = self.budget(window)?;
-        let diary = self.diary(keep)?;
+        let diary = self.diary(input, keep)?;
         let ledger = LedgerFile::open_or_create(&self.ledger, Unit::WholeText, budget)?;
-        let run = self
-            .input
-            .run_of("release lines")?
-            .with_place(&self.ledger)?;
+        let run = input.run_of("release lines")?.with_place(&self.ledger)?;
         let run = run
             .with(pack.digest())
             .with(self.epsilon.micro().to_le_bytes())
@@ -142,9 +142,9 @@ impl Arguments {
     }
 
     /// Reads all lines before anything is spent.
-    fn diary(&self, keep: &[String]) -> Result<Diary> {
+    fn diary(&self, input: &Private<'_>, keep: &[String]) -> Result<Diary> {
         let mut diary = Diary::new();
-        for document in self.input.check(keep)?.after(0)? {
+        for document in input.check(keep)?.after(0)? {
             let document = document?;
             let day = day(&document, &self.date_field).map_err(|problem| {
                 Error::from(Cause::CorpusLine {

@@ -87,7 +87,7 @@ impl From<RuleArg> for Method {
 }
 
 /// A number of slots, appointments or lines.
-fn number() -> clap::builder::RangedI64ValueParser<u16> {
+pub(crate) fn number() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=i64::from(Window::MOST))
 }
 

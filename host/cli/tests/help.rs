@@ -11,7 +11,7 @@ use snapbox::{Data, assert_data_eq};
 use crate::common::{succeed, undertone};
 
 /// All subcommands.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "",
     "audit",
     "count",
