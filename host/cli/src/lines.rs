@@ -27,7 +27,12 @@ use crate::paths::Paths;
 use crate::releases::{Private, PrivateArgs, ReleaseLines, quietly};
 use crate::window::{RuleArg, ScheduleArgs};
 
+/// In two lines, because one is wider than a terminal.
+const USAGE: &str = "undertone release lines [OPTIONS] --pack <FILE> --epsilon <E> --ledger <FILE>
+           --out <FILE>";
+
 #[derive(Args)]
+#[command(override_usage = USAGE)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     encoder: EncoderArgs,
@@ -35,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     pack: PathBuf,
     /// The privacy parameter of each release, 0.000001 to 1000.
-    #[arg(short, long, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Epsilon,
     /// The rule, which protects all lines of a slot together.
     #[arg(short, long, value_enum, default_value_t = RuleArg::WholeText)]
