@@ -1,8 +1,10 @@
 //! Answers to a form: `release answers`, and what the server makes of them.
 //!
-//! Chance: false alarm below 10⁻⁹, miss none. At ε ≥ 500 an answer prefers the point of its
-//! release but for a relative weight of 2⁻⁴⁰ for each other point. Of 4,000 releases, each of four
-//! equal questions gets fewer than 700 with a probability below 10⁻³⁰.
+//! Chance: false alarm 10⁻¹⁰, miss 10⁻⁷. At ε ≥ 500 each point other than those of the answer has a
+//! relative weight of 2⁻⁴⁰; a question has at most 11, and 5.25 on average. Nine releases must all
+//! be of their documents. Of more, one in 150 may be of another answer. Of 400 releases, 80 are of a
+//! row, and fewer than three of these are about a given attribute with a probability below 10⁻⁷. Of
+//! 4,000 releases, each of four equal questions gets fewer than 700 with a probability below 10⁻³⁰.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -65,6 +67,7 @@ fn check(releases: &str, count: usize) {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(lines.len(), count);
+    let mut of_others = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["id"], json!(format!("d{number}")));
         let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
@@ -75,8 +78,11 @@ fn check(releases: &str, count: usize) {
             None => first,
             Some(second) => first * 3 + outcomes[usize::from(second)],
         };
-        assert!(answer.geometry.contains(outcome, answer.point), "{line}");
+        if !answer.geometry.contains(outcome, answer.point) {
+            of_others.push(line);
+        }
     }
+    assert!(of_others.len() <= count / 150, "{of_others:?}");
 }
 
 fn release(input: &str) -> Vec<&str> {
@@ -96,8 +102,8 @@ fn release(input: &str) -> Vec<&str> {
 fn answers_are_read_from_lines_and_tables() {
     let folder = folder();
     let path = folder.path();
-    fs::write(path.join("nested.jsonl"), documents(60, true)).unwrap();
-    fs::write(path.join("flat.jsonl"), documents(60, false)).unwrap();
+    fs::write(path.join("nested.jsonl"), documents(400, true)).unwrap();
+    fs::write(path.join("flat.jsonl"), documents(400, false)).unwrap();
     for name in ["a.parquet", "a.csv"] {
         let path = path.join(name);
         let table = Table::of(&path, &[]).unwrap().unwrap();
@@ -107,11 +113,11 @@ fn answers_are_read_from_lines_and_tables() {
     let csv = fs::read_to_string(path.join("a.csv")).unwrap();
     fs::write(path.join("a.tsv"), csv.replace(',', "\t")).unwrap();
     for input in ["nested.jsonl", "flat.jsonl", "a.parquet", "a.csv", "a.tsv"] {
-        check(&succeed(path, &release(input)), 60);
+        check(&succeed(path, &release(input)), 400);
     }
-    let input = documents(60, true);
+    let input = documents(400, true);
     let output = fed(path, &release("-"), input.as_bytes());
-    check(&String::from_utf8(output.stdout).unwrap(), 60);
+    check(&String::from_utf8(output.stdout).unwrap(), 400);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
         errors.contains("Promised: 1000 for all answers"),
@@ -366,6 +372,7 @@ fn posteriors_say_by_which_shares() {
     let weighed = succeed(path, &weighed);
     assert_eq!(weighed.lines().count(), 4_000);
     for (lines, shares, top) in [(&equal, "equal", 10), (&weighed, "estimated", 2)] {
+        let mut of_others = 0;
         for line in lines.lines() {
             let line: Value = serde_json::from_str(line).unwrap();
             assert_eq!(
@@ -376,19 +383,21 @@ fn posteriors_say_by_which_shares() {
             let expected = [["de", "3", "bad"], ["en", "5", "good"]][day];
             let answer = line["answer"].as_str().unwrap();
             let pair = format!("{} × {}", expected[0], expected[2]);
-            assert!(expected.contains(&answer) || answer == pair, "{line}");
+            of_others += usize::from(!expected.contains(&answer) && answer != pair);
             assert!(near(&line["probability"], 1.0), "{line}");
             let posterior = line["posterior"].as_object().unwrap();
             assert_eq!(posterior[answer], line["probability"]);
             assert!(posterior.len() <= top, "{line}");
         }
+        assert!(of_others <= 4_000 / 150, "{of_others} name another answer");
     }
     let table = [&decode[..], &["--out", "d.csv"]].concat();
     succeed(path, &table);
     let csv = fs::read_to_string(path.join("d.csv")).unwrap();
+    let header = csv.lines().next().unwrap();
     assert!(
-        csv.starts_with("day,release,") || csv.contains("probability"),
-        "{csv:.200}"
+        header.split(',').any(|name| name == "probability"),
+        "{header}"
     );
     refuse(path, &["decode", "-i", "r.jsonl"], &["--candidates"]);
     refuse(
