@@ -1509,7 +1509,13 @@ int32_t undertone_reservoir_release_whole_text(uint8_t *reservoir,
  * Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
  * estimate shares of many candidates.
  *
- * Guarantee, leaks, arguments and statuses are those of `undertone_reservoir_release_whole_text`.
+ * Guarantee: as `undertone_reservoir_release_whole_text`.
+ *
+ * Leaks: as `undertone_reservoir_release_whole_text`.
+ *
+ * The arguments are those of `undertone_reservoir_release_whole_text`.
+ *
+ * Statuses: as `undertone_reservoir_release_whole_text`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_reservoir_release_projective(uint8_t *reservoir,
@@ -1531,8 +1537,10 @@ int32_t undertone_reservoir_release_projective(uint8_t *reservoir,
  *
  * Leaks: as `undertone_reservoir_release_whole_text`, and k.
  *
- * `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments and the statuses are those of
+ * `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
  * `undertone_reservoir_release_whole_text`.
+ *
+ * Statuses: as `undertone_reservoir_release_whole_text`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_reservoir_release_drawn(uint8_t *reservoir,

@@ -193,7 +193,13 @@ pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
 /// Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
 /// estimate shares of many candidates.
 ///
-/// Guarantee, leaks, arguments and statuses are those of `undertone_reservoir_release_whole_text`.
+/// Guarantee: as `undertone_reservoir_release_whole_text`.
+///
+/// Leaks: as `undertone_reservoir_release_whole_text`.
+///
+/// The arguments are those of `undertone_reservoir_release_whole_text`.
+///
+/// Statuses: as `undertone_reservoir_release_whole_text`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -230,8 +236,10 @@ pub unsafe extern "C" fn undertone_reservoir_release_projective(
 ///
 /// Leaks: as `undertone_reservoir_release_whole_text`, and k.
 ///
-/// `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments and the statuses are those of
+/// `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
 /// `undertone_reservoir_release_whole_text`.
+///
+/// Statuses: as `undertone_reservoir_release_whole_text`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
