@@ -81,10 +81,7 @@ fn read(bytes: &[u8]) {
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
         // The whole-text rule has only one way of drawing.
-        let drawn = matches!(
-            (head.mechanism, head.rule),
-            (1..=2, 1..=2) | (7..=10, 2)
-        );
+        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7..=10, 2));
         let order = match head.mechanism {
             8 => is_order(head.order),
             9 => head.order != 0,
