@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Micro;
-use undertone_core::form::AnswersError;
+use undertone_core::form::{AnswersError, FormError};
 use undertone_core::ledger::LedgerError;
 use undertone_core::pack::PackError;
 use undertone_core::vector::VectorError;
@@ -786,6 +786,13 @@ impl From<DocumentError> for Error {
 impl From<AnswersError> for Error {
     fn from(problem: AnswersError) -> Self {
         Cause::Answers(problem).into()
+    }
+}
+
+impl From<FormError> for Error {
+    fn from(problem: FormError) -> Self {
+        let problem = problem.to_string();
+        Cause::Form { problem }.into()
     }
 }
 

@@ -23,8 +23,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use undertone_core::epsilon::Epsilon;
 use undertone_core::form::format::{self, AttributeEntry, Header, PairEntry};
-use undertone_core::form::{Form, NO_ANSWER, digest};
+use undertone_core::form::{Form, NO_ANSWER, Question, digest};
+use undertone_core::projective::Geometry;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
 
@@ -98,7 +100,7 @@ impl Contents {
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for bytes that are neither.
     pub fn pack(file: Vec<u8>) -> Result<Vec<u8>> {
         if file.starts_with(&format::MAGIC) {
-            Form::parse(&file).map_err(|problem| unusable(problem.to_string()))?;
+            Form::parse(&file)?;
             return Ok(file);
         }
         let text = String::from_utf8(file);
@@ -186,7 +188,7 @@ impl Contents {
         };
         header.digest = digest(&header, &rest);
         let bytes = [header.as_bytes(), &rest].concat();
-        Form::parse(&bytes).map_err(|problem| unusable(problem.to_string()))?;
+        Form::parse(&bytes)?;
         Ok(bytes)
     }
 
@@ -218,6 +220,14 @@ impl Contents {
             weight: U32::new(pair.weight),
         })
     }
+}
+
+/// The geometry of each question of a form that errs least at this ε, for
+/// [`release_by`](Form::release_by).
+pub fn geometries(form: &Form<'_>, epsilon: Epsilon) -> Vec<Geometry> {
+    let best = |question: Question| Geometry::best_for_answer(question.outcomes, epsilon);
+    let geometries = form.questions().map(best).collect::<Option<_>>();
+    geometries.expect("a form that parses has no question with too many outcomes")
 }
 
 /// The answers of records whose fields are named like the attributes of a form.

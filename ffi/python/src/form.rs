@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 use rayon::prelude::*;
 use self_cell::self_cell;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::{atomic::AtomicFile, foreign};
-use undertone::form::{Answers, Contents};
+use undertone::form::{Answers, Contents, geometries};
 use undertone::release::document::OsEntropy;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::form::{Form as CoreForm, NO_ANSWER};
@@ -22,7 +22,7 @@ use undertone_estimate::forms;
 
 use crate::arguments;
 use crate::document::Release;
-use crate::errors::{argument, quietly, raise, raised};
+use crate::errors::{argument, quietly, raised};
 use crate::releaser::Released;
 use crate::work;
 
@@ -54,11 +54,7 @@ pub(crate) struct Form(pub(crate) Arc<LoadedForm>);
 impl Form {
     fn parse(file: Vec<u8>) -> Result<Self> {
         let parsed = Parsed::try_new(Contents::pack(file)?, |bytes| CoreForm::parse(bytes));
-        let parsed = parsed.map_err(|problem| {
-            Error::from(Cause::Form {
-                problem: problem.to_string(),
-            })
-        })?;
+        let parsed = parsed.map_err(Error::from)?;
         let names = Answers::new(parsed.borrow_dependent());
         Ok(Self(Arc::new(LoadedForm { parsed, names })))
     }
@@ -244,14 +240,9 @@ impl FormReleaser {
     fn new(form: &Form, epsilon: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<Self> {
         work::check_threads(threads)?;
         let epsilon = arguments::epsilon(epsilon)?;
-        let of = |outcomes| Geometry::best_for_answer(outcomes, epsilon);
-        let questions = form.0.form().questions();
-        let geometries = questions.map(|question| of(question.outcomes));
-        let geometries: Option<Vec<Geometry>> = geometries.collect();
         Ok(Self {
             form: form.0.clone(),
-            // A parsed form has no question with too many outcomes.
-            geometries: geometries.ok_or_else(|| raise(&Error::from(Cause::Defect)))?,
+            geometries: geometries(form.0.form(), epsilon),
             epsilon,
             threads,
         })

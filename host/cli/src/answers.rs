@@ -9,7 +9,7 @@ use undertone::corpus::{CorpusDocument, FieldNames};
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Run;
-use undertone::form::Answers;
+use undertone::form::{Answers, geometries};
 use undertone::release::document::OsEntropy;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
@@ -90,8 +90,6 @@ impl Arguments {
             AtomicFile::check(&self.out)?;
         }
         let input = self.private(form);
-        let of = |outcomes| Geometry::best_for_answer(outcomes, self.epsilon);
-        let geometries = form.questions().map(|question| of(question.outcomes));
         let run = ReleaseRun {
             input: &input,
             keep: &self.keep,
@@ -99,8 +97,7 @@ impl Arguments {
             run: self.run_with(form, &input)?,
             releaser: AnswersOf {
                 form: *form,
-                // A parsed form has no question with too many outcomes.
-                geometries: geometries.collect::<Option<_>>().unwrap_or_default(),
+                geometries: geometries(form, self.epsilon),
                 epsilon: self.epsilon,
             },
         };

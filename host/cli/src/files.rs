@@ -81,11 +81,7 @@ pub fn read_form(path: &Path) -> Result<Form<'static>> {
 /// The form in these bytes of a file, which stays in memory until the process ends.
 pub fn parse_form(bytes: Vec<u8>) -> Result<Form<'static>> {
     let bytes: &'static [u8] = Contents::pack(bytes)?.leak();
-    Form::parse(bytes).map_err(|problem| {
-        Error::from(Cause::Form {
-            problem: problem.to_string(),
-        })
-    })
+    Form::parse(bytes).map_err(Error::from)
 }
 
 /// A file without a name, on the disk of the output `out`, for lines that become a table.
