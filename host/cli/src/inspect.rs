@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
 use undertone::form::Contents;
 use undertone::pack::QualityData;
 use undertone::pack::candidates::Candidates;
@@ -71,23 +71,37 @@ impl Arguments {
                 .check()?;
         }
         if self.kind == Some(Kind::Ledger) || (self.kind.is_none() && is_ledger(path)) {
+            self.writes_nothing()?;
             return ledger::show(path, self.window.unwrap_or_else(utc_day), self.json);
         }
         let bytes = read_bytes(path)?;
-        // A safetensors file has the length of its header, then the header, which is JSON.
-        let is_safetensors = bytes.get(8) == Some(&b'{');
-        if self.kind == Some(Kind::Candidates) || (self.kind.is_none() && is_safetensors) {
-            return self.candidates(&Candidates::from_bytes(&bytes, path)?);
-        }
-        let is_form = bytes.starts_with(&format::MAGIC) || bytes.trim_ascii().starts_with(b"{");
+        // A safetensors file has the length of its header, below 2⁵⁶, then the header, which is JSON.
+        let is_safetensors = bytes.get(7..9) == Some(b"\0{");
+        let is_text = bytes.trim_ascii().starts_with(b"{");
+        let is_form = bytes.starts_with(&format::MAGIC) || (is_text && !is_safetensors);
         if self.kind == Some(Kind::Form) || (self.kind.is_none() && is_form) {
             return self.form(&parse_form(bytes)?);
+        }
+        self.writes_nothing()?;
+        if self.kind == Some(Kind::Candidates) || (self.kind.is_none() && is_safetensors) {
+            return self.candidates(&Candidates::from_bytes(&bytes, path)?);
         }
         let pack = parse_pack(bytes, path)?;
         if self.json {
             print_json(&description(&pack))
         } else {
             print(&text(&pack))
+        }
+    }
+
+    /// Refuses --out for a file that is no form.
+    fn writes_nothing(&self) -> Result<()> {
+        match self.out {
+            None => Ok(()),
+            Some(_) => Err(Error::from(Cause::OptionAlone {
+                option: "--out",
+                needed: "a form",
+            })),
         }
     }
 
@@ -99,11 +113,10 @@ impl Arguments {
         let plan = FormPlan::new(form, &[self.epsilon], 0.03, &[])?;
         let digest = hex::encode(form.digest());
         if self.json {
-            let plan: Value = serde_json::from_str(&plan.json()).unwrap_or_default();
             return print_json(&json!({
                 "digest": digest,
                 "form": contents,
-                "questions": plan["questions"],
+                "questions": json!(plan)["questions"],
             }));
         }
         let mut text = format!("digest      {digest}\n");

@@ -426,6 +426,15 @@ fn a_form_has_a_law_and_a_cost() {
     let shown: Value =
         serde_json::from_str(&succeed(path, &["inspect", "form.json", "--json"])).unwrap();
     assert_eq!(shown["form"]["attributes"][2]["name"], "app.mood");
+    // The brace is where that of a safetensors file is.
+    fs::write(path.join("indented.json"), format!("        {FORM}")).unwrap();
+    let indented = succeed(path, &["inspect", "indented.json", "--epsilon", "4"]);
+    assert_eq!(indented, text);
+    for file in ["assistant.en.pack", "assistant.en.candidates.safetensors"] {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/").to_owned() + file;
+        let arguments = ["inspect", &file, "--out", "written"];
+        refuse(path, &arguments, &["--out does nothing without a form"]);
+    }
     let plan = [
         "plan",
         "devices",
