@@ -111,10 +111,7 @@ const MOST: usize = 512;
 impl Foreign {
     /// Recognises a file by its first bytes.
     pub fn of(start: &[u8]) -> Option<Self> {
-        if start
-            .get(USTAR.0..)
-            .is_some_and(|rest| rest.starts_with(USTAR.1))
-        {
+        if is_tar(start) {
             return Some(TAR);
         }
         if let Some(unit) = unit_of_ascii(start) {
@@ -138,6 +135,15 @@ impl Foreign {
             _ => Some(*kind),
         }
     }
+}
+
+/// Returns whether this is a header of a tar archive. A text may have the name of the format at its
+/// offset, but no checksum, whose field has octal digits, spaces and zeros.
+fn is_tar(start: &[u8]) -> bool {
+    let checksum = start.get(148..156).unwrap_or_default();
+    let name = start.get(USTAR.0..).unwrap_or_default();
+    let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7' | b' ' | 0);
+    name.starts_with(USTAR.1) && checksum.iter().all(is_octal)
 }
 
 /// The bytes of a code unit if the file begins with ASCII characters of 2 or 4 bytes each. Read as
@@ -299,6 +305,7 @@ mod tests {
             b"\xff\xfe\0\0\0\0\0\0{",
             b"{\0\0\0\0\0\0\0{\"a\":",
             b"UT\0\x01\0\0\0\0",
+            ("a".repeat(USTAR.0) + "ustar").as_bytes(),
         ] {
             let (mut whole, is_gzipped) = text(start).unwrap();
             let mut read = Vec::new();
