@@ -1,6 +1,6 @@
 //! `undertone plan devices`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use undertone::error::Result;
@@ -93,8 +93,8 @@ impl Arguments {
             self.answer.write(|| plan.json(), || Ok(plan.html()))?;
             return self.answer.print(|| plan.json(), || plan.text());
         }
-        // clap requires one of the two.
-        let candidates = Candidates::read(self.candidates.as_deref().unwrap_or(Path::new("")))?;
+        let candidates = self.candidates.as_deref();
+        let candidates = Candidates::read(candidates.expect("required without a form"))?;
         let asked = Asked {
             epsilon: self.epsilon.clone(),
             within: self.within,

@@ -96,9 +96,12 @@ impl FormPlan {
         let mut text = String::new();
         for own in self.by_epsilon() {
             let _ = writeln!(text, "{}", cost(own[0].epsilon));
-            let columns = self.columns(own);
-            let widths: Vec<usize> = (0..columns.len()).map(|at| self.width(own, at)).collect();
-            for cells in std::iter::once(columns).chain(own.iter().map(cells)) {
+            let mut rows = vec![self.columns(own)];
+            rows.extend(own.iter().map(cells));
+            let length = |at: usize| rows.iter().map(move |cells| cells[at].chars().count());
+            let widths = (0..rows[0].len()).map(|at| length(at).max().unwrap_or(0));
+            let widths: Vec<usize> = widths.collect();
+            for cells in &rows {
                 let line = cells.iter().zip(&widths).enumerate();
                 let line = line.map(|(at, (cell, width))| match at {
                     0 => format!("  {cell:width$}"),
@@ -143,12 +146,6 @@ impl FormPlan {
         let of = |own: &Precision| format!("± with {}", count(own.devices));
         columns.extend(rows[0].precision.iter().map(of));
         columns
-    }
-
-    fn width(&self, rows: &[Planned], column: usize) -> usize {
-        let cells = rows.iter().map(|row| cells(row)[column].chars().count());
-        let header = self.columns(rows)[column].chars().count();
-        cells.chain([header]).max().unwrap_or(0)
     }
 }
 
