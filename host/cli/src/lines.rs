@@ -25,6 +25,7 @@ use crate::args::{EncoderArgs, TextArgs};
 use crate::files::read_pack;
 use crate::paths::Paths;
 use crate::releases::{Private, PrivateArgs, ReleaseLines, quietly};
+use crate::statement::date;
 use crate::window::{RuleArg, ScheduleArgs};
 
 /// In two lines, because one is wider than a terminal.
@@ -131,7 +132,7 @@ impl Arguments {
         self.play(&mut device, &diary, lines)
     }
 
-    /// What the releases of a window cost together.
+    /// The ε of all releases of a window together.
     fn budget(&self, window: Window) -> Result<Epsilon> {
         let person = window.person(Micro(self.epsilon.micro().into()));
         let budget = u32::try_from(person.0)
@@ -210,7 +211,7 @@ impl Arguments {
     }
 }
 
-/// What releases with this loss promise, for people.
+/// The promise of releases with this loss, for people.
 fn promise(window: Window, served: Micro) -> String {
     format!(
         "promised: {} for everything of {} slots, {} for one line",
@@ -235,7 +236,7 @@ fn day(document: &CorpusDocument, field: &str) -> Result<u64, LineProblem> {
         field: field.to_owned(),
     })?;
     let text = serde_json::from_str::<String>(value.get()).map_err(|_| wrong())?;
-    let date = text.get(..10).and_then(|day| day.parse::<NaiveDate>().ok());
+    let date = text.get(..10).and_then(|day| date(day).ok());
     let days = date.map(|date| (date - NaiveDate::default()).num_days());
     days.and_then(|days| u64::try_from(days).ok())
         .ok_or_else(wrong)

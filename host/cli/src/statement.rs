@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 /// Parses a day of the calendar.
-fn date(text: &str) -> std::result::Result<NaiveDate, String> {
+pub(crate) fn date(text: &str) -> std::result::Result<NaiveDate, String> {
     let date = text.parse::<NaiveDate>().ok();
     date.filter(|date| date.to_string() == text)
         .ok_or_else(|| "expected a day as YYYY-MM-DD, such as 2027-01-31".to_owned())
