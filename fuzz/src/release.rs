@@ -95,7 +95,7 @@ fn read(bytes: &[u8]) {
         Head {
             mechanism: release.mechanism() as u8,
             rule: release.rule() as u8,
-            // Of a geometry, or the number of places.
+            // The order of a geometry, or the number of places.
             order: release
                 .order()
                 .map(Order::number)

@@ -216,8 +216,9 @@ impl Release {
         rule_name(self.0.mechanism(), self.0.rule())
     }
 
-    /// The number of the candidate; of "whole-text" and "drawn" releases, the number of candidates
-    /// stands for "nothing known"; of "projective" and "answer" ones, it holds a point, which names no candidate.
+    /// The number of the candidate. In "whole-text" and "drawn" releases the number of candidates
+    /// stands for "nothing known". In "projective" and "answer" releases it is a point, which names
+    /// no candidate.
     #[getter]
     fn candidate(&self) -> u32 {
         self.0.number()

@@ -38,8 +38,8 @@ export class Form extends Handle {
      * answer.
      *
      * Any two lists of answers give every release with chances within a factor of e^epsilon of each
-     * other, so epsilon is for all answers of the form together. Several releases add up. That there
-     * is a release, its form and epsilon must not depend on an answer.
+     * other, so epsilon is for all answers of the form together. Several releases add up. Whether
+     * there is a release, its form and epsilon must not depend on an answer.
      *
      * @param answers for each attribute the number of a category, from 0; `undefined` and anything
      *     else is no answer

@@ -200,7 +200,7 @@ mod tests {
 
     type Draw = fn(Reservoir, Grant, &mut Fixed) -> Result<Release, DocumentError>;
 
-    /// What test devices do.
+    /// The behaviour of all test devices.
     #[derive(Clone, Copy)]
     struct Behaviour {
         appointments: u64,

@@ -363,7 +363,7 @@ impl<'a> Checked<'a> {
 
 /// Draws the releases of a run, on all cores.
 pub(crate) trait Releaser: Sync {
-    /// What a thread fills for each document.
+    /// The scratch state of a thread, filled anew for each document.
     type State;
 
     fn unit(&self) -> Unit;

@@ -555,7 +555,7 @@ fn no_intervals_where_they_would_be_wrong() {
     near(&none["share"], 0.0, 0.03);
 }
 
-/// Shares of drawn sentences are not added to shares of texts, and say nothing of labels.
+/// Shares of drawn sentences are not added to shares of texts, and give no shares of labels.
 #[test]
 fn drawn_sentences_have_a_table_of_their_own() {
     let world = World::new();

@@ -84,10 +84,10 @@ public final class Release {
     }
 
     /**
-     * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link
-     * #candidate} is the number of a point. The same for an answer ({@link Form#release}), where
-     * {@link #candidate} is 2^24 times the number of the question plus that of the point. The number
-     * of places of a {@link LineMechanism#DRAWN} sentence. 0 for all others.
+     * The order of the geometry, if the release is by {@link Document#releaseProjective} or an
+     * answer ({@link Form#release}): {@link #candidate} is the number of a point, and of an answer
+     * 2^24 times the number of the question plus that of the point. The number of places, if the
+     * release is a {@link LineMechanism#DRAWN} sentence. 0 for all others.
      */
     public int order() {
         return (int) fields[4];

@@ -292,8 +292,8 @@ struct Group<'a> {
 
 impl Answer {
     /// Estimates from these counts for the packs of `sources` and for `forms`. `question`: the
-    /// public texts of the packs are those of a question. `alike`: also estimates the shares of labels for texts exactly like the
-    /// public ones.
+    /// public texts of the packs are those of a question. `alike`: also estimates the shares of
+    /// labels for texts exactly like the public ones.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be estimated.
@@ -821,8 +821,8 @@ fn views(
     Ok((views, left_out.collect()))
 }
 
-/// Why no device with the pack or form makes releases of this kind. They are left out and are no error,
-/// because anybody can send them.
+/// The reason why no device with the pack or form makes releases of this kind. They are left out
+/// without an error, because anybody can send them.
 fn unmade(kind: Kind, sources: &[Source], forms: &[Form<'_>]) -> Option<String> {
     let is_answer = kind.mechanism() == Mechanism::Answer;
     let of_form = forms.iter().any(|form| form.id() == kind.pack_id());

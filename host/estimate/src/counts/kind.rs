@@ -160,9 +160,9 @@ impl Kind {
         NonZero::new(self.order()).filter(|_| self.mechanism == Mechanism::Drawn)
     }
 
-    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so
-    /// many categories. Larger outcomes are forged or damaged. 0 if no geometry of this order has
-    /// enough points.
+    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of
+    /// `candidates` categories. Larger outcomes are forged or damaged. 0 if no geometry of this
+    /// order has enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
         match self.mechanism {
             Mechanism::Projective | Mechanism::Answer => self
@@ -175,7 +175,7 @@ impl Kind {
     }
 
     /// The geometry whose points these releases hold, under a pack of `candidates` or for a
-    /// question of so many categories.
+    /// question of `candidates` categories.
     pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
         let outcomes = candidates.saturating_add(1);
         match self.mechanism {
