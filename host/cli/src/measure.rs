@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Misspell this share, 0 to 1, of the words with more than three letters.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     misspelt: Option<f64>,
-    /// Seed of the releases that are drawn and counted.
+    /// Seed of the misspellings.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// Print JSON.
@@ -79,8 +79,10 @@ impl Arguments {
         };
         let mut encoded = self.corpus.rewritten(encoding, misspell);
         let documents = encoded.documents()?.count();
-        let mut judges = [Column::OF_PACKS, Column::BY_LENGTH]
-            .map(|columns| Judge::new(columns, documents, self.seed));
+        let mut judges = [
+            Judge::new(Column::OF_PACKS),
+            Judge::with_drawn_sentence(Column::BY_LENGTH),
+        ];
         let mut unknown = 0;
         encoded.pass(|document, sentences, vectors| {
             let label = document

@@ -141,7 +141,7 @@ impl Public {
                 levels: LEVELS,
             }),
             features: None,
-            quality: Some(Judge::quick(Column::OF_PACKS, 0, 0).quality()),
+            quality: Some(Judge::new(Column::OF_PACKS).quality()),
             depth: None,
             lexicon: None,
             projection: None,
@@ -271,7 +271,7 @@ impl Public {
         let progress = Progress::new("judging heads", steps as u64);
         let mut best: Option<(Inputs, Judge, Calibrating)> = None;
         for inputs in contest.inputs {
-            let mut judge = Judge::quick(Column::OF_PACKS, judged * size, seed);
+            let mut judge = Judge::new(Column::OF_PACKS);
             let mut calibrating = Calibrating::new(self);
             for fold in folds.iter().take(judged) {
                 if let Some(sections) = self.fit_without(*inputs, fold, contest.size)? {

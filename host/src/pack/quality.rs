@@ -7,20 +7,12 @@ use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::reservoir::all_lines_epsilon;
-use undertone_core::rng::PublicRng;
-use undertone_core::scores::LEVELS;
-use undertone_core::select::{Rule, SliceLevels};
+use undertone_core::select::Rule;
+use undertone_law::Law;
 
 use super::writer::QualityData;
 use crate::error::{Error, Result};
 use crate::release::document::{self, HostDocument, epsilon_f64};
-
-/// Releases drawn per rule, ε and column over all documents together, and at least one per
-/// document.
-const DRAWS: usize = 50_000;
-
-/// [`DRAWS`] for making a pack, which draws only releases by sentence: the other law is simple.
-const FEW_DRAWS: usize = 2000;
 
 /// The fewest documents for an entry of the table; fewer are too noisy.
 const FEWEST: usize = 40;
@@ -89,15 +81,13 @@ impl Column {
     }
 }
 
-/// Measures the accuracy of packs on public documents with known candidates.
+/// Measures the accuracy of packs on public documents with known candidates, by the laws of
+/// releases.
 #[derive(Clone, Debug)]
 pub struct Judge {
     columns: &'static [Column],
-    draws: usize,
-    /// Whether releases by whole text are drawn as well, rather than computed, and releases of one
-    /// drawn sentence are computed.
-    measures_all: bool,
-    rng: PublicRng,
+    /// Whether releases of one drawn sentence are judged as well.
+    judges_sentences: bool,
     /// `[columns]`.
     tallies: Vec<Tally>,
 }
@@ -108,9 +98,9 @@ struct Tally {
     documents: usize,
     /// The number of documents whose best candidate is the right one.
     best: usize,
-    /// `[epsilons][units]`: the sum of the shares of right releases.
-    drawn: [[f64; 2]; EPSILONS.len()],
-    /// `[epsilons]`: the same, computed, for the release of one drawn sentence.
+    /// `[epsilons][units]`: the sum of the probabilities of a right release.
+    right: [[f64; 2]; EPSILONS.len()],
+    /// `[epsilons]`: the same for the release of one drawn sentence.
     one_sentence: [f64; EPSILONS.len()],
 }
 
@@ -129,36 +119,31 @@ impl Tally {
 
     /// The share of right releases, by sentence and by whole text.
     fn accuracy(&self, row: usize) -> Option<[f64; 2]> {
-        let share = |drawn: f64| drawn / self.documents as f64;
-        (self.documents >= FEWEST).then(|| self.drawn[row].map(share))
+        let share = |right: f64| right / self.documents as f64;
+        (self.documents >= FEWEST).then(|| self.right[row].map(share))
     }
 }
 
 impl Judge {
-    /// An empty judge for about `documents` documents. Releases are drawn from a public generator,
-    /// because they protect nobody.
-    pub fn new(columns: &'static [Column], documents: usize, seed: u64) -> Self {
-        Self {
-            draws: DRAWS.div_ceil(documents.max(1)),
-            measures_all: true,
-            ..Self::quick(columns, documents, seed)
-        }
-    }
-
-    /// A judge with fewer releases, and with the accuracy of the whole-text rule computed from its
-    /// law.
-    pub(super) fn quick(columns: &'static [Column], documents: usize, seed: u64) -> Self {
+    /// A judge that has seen no documents, of releases by sentence and by whole text.
+    pub fn new(columns: &'static [Column]) -> Self {
         Self {
             columns,
-            draws: FEW_DRAWS.div_ceil(documents.max(1)),
-            measures_all: false,
-            rng: PublicRng::new(seed),
+            judges_sentences: false,
             tallies: vec![Tally::default(); columns.len()],
         }
     }
 
-    /// Releases a public document whose right candidate is `class`, in each column that includes
-    /// it.
+    /// A judge that has seen no documents, of releases of one drawn sentence as well.
+    pub fn with_drawn_sentence(columns: &'static [Column]) -> Self {
+        Self {
+            judges_sentences: true,
+            ..Self::new(columns)
+        }
+    }
+
+    /// Judges releases of a public document whose right candidate is `class`, in each column that
+    /// includes it.
     ///
     /// # Shapes
     /// `sentences`: `[k]`; `rows`: `[k][dimension]`.
@@ -180,7 +165,7 @@ impl Judge {
             document
                 .push_encoded(sentence.as_bytes(), row)
                 .map_err(Error::from)?;
-            if self.measures_all {
+            if self.judges_sentences {
                 let mut alone = document::empty(pack)?;
                 alone
                     .push_encoded(sentence.as_bytes(), row)
@@ -199,30 +184,17 @@ impl Judge {
     }
 
     fn count(&mut self, column: usize, document: &HostDocument<'_>, class: u32) -> Result<()> {
-        let (draws, rng) = (self.draws, &mut self.rng);
         let tally = &mut self.tallies[column];
         tally.documents += 1;
         let best = hazmat::best(document).map_err(Error::from)?;
         tally.best += usize::from(best == class);
         let mut levels = Vec::new();
         hazmat::levels(document, |block| levels.extend_from_slice(block));
-        let levels = SliceLevels {
-            levels: &levels,
-            bound: LEVELS,
-        };
-        for (drawn, epsilon) in tally.drawn.iter_mut().zip(EPSILONS.map(valid)) {
+        for (right, epsilon) in tally.right.iter_mut().zip(EPSILONS.map(valid)) {
             let ratio = document.ratio(epsilon);
-            let by_sentence = (0..draws).filter(|_| {
-                hazmat::select::<LEVELS, _>(&levels, Rule::PermuteAndFlip, ratio, rng) == Ok(class)
-            });
-            drawn[0] += by_sentence.count() as f64 / draws as f64;
-            drawn[1] += if self.measures_all {
-                let drawn =
-                    |_: &usize| hazmat::draw_whole_text(document, epsilon, rng) == Ok(class);
-                (0..draws).filter(drawn).count() as f64 / draws as f64
-            } else {
-                chance(epsilon_f64(epsilon), levels.levels.len(), best == class)
-            };
+            let by_sentence = Law::new(levels.clone(), ratio, Rule::PermuteAndFlip);
+            right[0] += by_sentence.probability(class as usize);
+            right[1] += chance(epsilon_f64(epsilon), levels.len(), best == class);
         }
         Ok(())
     }
@@ -247,7 +219,7 @@ impl Judge {
     pub fn of_one_sentence(&self) -> Vec<Vec<Option<f64>>> {
         let share = |row: usize, column: usize| {
             let tally = &self.tallies[column];
-            let measured = tally.documents >= FEWEST && self.measures_all;
+            let measured = tally.documents >= FEWEST && self.judges_sentences;
             let measured = measured && self.columns[column].places().is_some();
             measured.then(|| tally.one_sentence[row] / tally.documents as f64)
         };
@@ -322,7 +294,7 @@ mod tests {
             document.push_encoded(sentences[0].as_bytes(), row).unwrap();
             hazmat::best(&document).unwrap()
         };
-        let mut judge = Judge::new(&[Column::Between(2, 3)], FEWEST, 1);
+        let mut judge = Judge::with_drawn_sentence(&[Column::Between(2, 3)]);
         for _ in 0..FEWEST {
             judge.add(&pack, class, &sentences, &rows).unwrap();
         }
