@@ -49,6 +49,16 @@ pub fn release(
     for word in words.into_iter().take(MAX_WORDS) {
         bag.push(word.as_ref());
     }
+    release_bag(&mut bag, size, mechanism, grant)
+}
+
+/// Not generic, so it is compiled in this crate and as optimised as this crate is.
+fn release_bag(
+    bag: &mut HostBag<'_>,
+    size: u16,
+    mechanism: WordMechanism,
+    grant: Grant,
+) -> Result<Vec<u8>> {
     let mut bytes = vec![0; BagRelease::bytes(size)];
     bag.release(size, mechanism, grant, &mut OsEntropy, &mut bytes)
         .map_err(Error::from)?;
