@@ -134,20 +134,13 @@ impl<'a> Release<'a> {
     ) -> Result<Vec<Tally>> {
         let n = self.words.prior.len();
         let log_prior = logarithms(&self.words.prior);
-        let rate = self.rate(epsilon)?;
-        let flat = vec![0.0; n];
+        let uniform = vec![0.0; n];
+        let flat = Posterior::new(&self.images, &uniform, self.rate(epsilon)?);
         let chance: Vec<Vec<usize>> = words
             .iter()
             .map(|word| vec![place(&log_prior, *word)])
             .collect();
-        let (nearest, _) =
-            self.by_posterior(&Posterior::new(&self.images, &flat, rate), words, releases);
-        let (exact, expected) = self.by_posterior(
-            &Posterior::new(&self.images, &log_prior, rate),
-            words,
-            releases,
-        );
-
+        let (nearest, _) = self.by_posterior(&flat, words, releases);
         let lessons = draw_words(&self.words.prior, options.lessons, "lessons", options.seed);
         let rows = self.releases(epsilon, &lessons, "lessons", options.seed)?;
         let decoder = decoder(&rows, self.m, lessons, n, 1, options.seed)?;
@@ -160,8 +153,16 @@ impl<'a> Release<'a> {
             Tally::new("chance", &chance, None),
             Tally::new("nearest word", &nearest, None),
             Tally::new("trained decoder", &decoded, None),
-            Tally::new("exact posterior", &exact, Some(expected)),
+            self.exact(epsilon, words, releases)?,
         ])
+    }
+
+    /// The attacker that knows the law of the noise at this ε and the prior.
+    fn exact(&self, epsilon: Epsilon, words: &[usize], releases: &[f32]) -> Result<Tally> {
+        let log_prior = logarithms(&self.words.prior);
+        let posterior = Posterior::new(&self.images, &log_prior, self.rate(epsilon)?);
+        let (places, expected) = self.by_posterior(&posterior, words, releases);
+        Ok(Tally::new("exact posterior", &places, Some(expected)))
     }
 
     /// The ranks of the words by their posterior, and the predicted share of right first guesses.
@@ -311,16 +312,25 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Runs all attackers that assume the ε `promised`, on noise drawn at `drawn`.
-    fn attack(release: &Release<'_>, promised: &str, drawn: &str) -> Vec<Tally> {
-        let options = options();
-        let private = draw_words(&release.words.prior, options.words, "private", 3);
-        let seen = release
-            .releases(epsilon(drawn), &private, "private", 3)
-            .unwrap();
+    /// Private words, and their releases at this ε.
+    fn seen(release: &Release<'_>, epsilon: Epsilon) -> (Vec<usize>, Vec<f32>) {
+        let private = draw_words(&release.words.prior, options().words, "private", 3);
+        let seen = release.releases(epsilon, &private, "private", 3).unwrap();
+        (private, seen)
+    }
+
+    /// Runs all attackers.
+    fn attack(release: &Release<'_>, at: &str) -> Vec<Tally> {
+        let (private, seen) = seen(release, epsilon(at));
         release
-            .attack(epsilon(promised), &private, &seen, &options)
+            .attack(epsilon(at), &private, &seen, &options())
             .unwrap()
+    }
+
+    /// Runs the exact attacker, which assumes the ε `promised`, on noise drawn at `drawn`.
+    fn exact(release: &Release<'_>, promised: &str, drawn: &str) -> Tally {
+        let (private, seen) = seen(release, epsilon(drawn));
+        release.exact(epsilon(promised), &private, &seen).unwrap()
     }
 
     #[test]
@@ -328,7 +338,7 @@ mod tests {
         let mut near = words();
         // At the smallest ε of the noise, words a millionth apart are indistinguishable.
         near.vectors.vectors.iter_mut().for_each(|x| *x *= 1e-6);
-        let tallies = attack(&Release::plain(&near), "0.1", "0.1");
+        let tallies = attack(&Release::plain(&near), "0.1");
         let [chance, attackers @ ..] = &tallies[..] else {
             panic!("an attacker at least");
         };
@@ -349,11 +359,11 @@ mod tests {
             Release::plain(&words),
             Release::principal(&words, 1).unwrap(),
         ];
-        for release in &releases {
+        for (release, epsilons) in releases.iter().zip([&["0.3", "3", "40"][..], &["1", "40"]]) {
             let mut last = 0.0;
-            for text in ["0.3", "1", "3", "40"] {
+            for text in epsilons {
                 let bound = bound.at(text.parse().unwrap(), &words.prior, 1);
-                let tallies = attack(release, text, text);
+                let tallies = attack(release, text);
                 let [.., nearest, decoder, exact] = &tallies[..] else {
                     panic!("three attackers");
                 };
@@ -390,10 +400,9 @@ mod tests {
             Release::principal(&words, 1).unwrap(),
         ] {
             let allowed = bound.at(1.0, &words.prior, 1);
-            let exact = |drawn| *attack(&release, "1", drawn).last().unwrap();
-            let right = exact("1");
+            let right = exact(&release, "1", "1");
             assert!(!right.above(allowed) && right.as_expected(), "{right:?}");
-            let wrong = exact("2");
+            let wrong = exact(&release, "1", "2");
             assert!(!wrong.as_expected(), "{wrong:?}");
             // In two dimensions the results are further from the bound than in one.
             assert!(
@@ -412,8 +421,7 @@ mod tests {
         let mut coordinate = |_| (rng.next_u32() >> 8) as f32 / (1u32 << 23) as f32 - 1.0;
         words.vectors.vectors = (0..12 * 40).map(&mut coordinate).collect();
         let release = Release::plain(&words);
-        let exact = |drawn| *attack(&release, "3", drawn).last().unwrap();
-        assert!(exact("3").as_expected());
-        assert!(!exact("6").as_expected());
+        assert!(exact(&release, "3", "3").as_expected());
+        assert!(!exact(&release, "3", "6").as_expected());
     }
 }
