@@ -295,6 +295,10 @@ fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
         run(clean(&mut build)
             .env_remove("CARGO")
             .env("RUSTUP_TOOLCHAIN", "nightly")
+            // Twice as fast to build; a sanitizer looks at the same accesses.
+            .env("CARGO_PROFILE_EMBED_LTO", "off")
+            .env("CARGO_PROFILE_EMBED_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_EMBED_CODEGEN_UNITS", "16")
             .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")));
     }
     let library = folder.join("libundertone.a");

@@ -122,7 +122,7 @@ fn every_method_holds() {
         calls_every_method(&program, &format!("{plain}-files"));
 
         let bare = format!("every-method-bare-{compiler}");
-        let flags = ["-std=c++20", "-O2", NO_EXCEPTIONS[0], NO_EXCEPTIONS[1]];
+        let flags = ["-std=c++20", NO_EXCEPTIONS[0], NO_EXCEPTIONS[1]];
         let program = every_method(compiler, &bare, &flags);
         calls_every_method(&program, &format!("{bare}-files"));
     }
