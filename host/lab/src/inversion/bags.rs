@@ -673,7 +673,7 @@ mod tests {
         let pack = pack();
         let bags = bags(&pack);
         let mut last = 0.0;
-        for text in ["0.0001", "0.5", "1", "2", "4", "60"] {
+        for text in ["0.0001", "2", "60"] {
             let found = attack(&bags, SELECTION, text, text);
             let [chance, released, decoder, exact, whole] = &found[..] else {
                 panic!("five attackers");
@@ -786,7 +786,7 @@ mod tests {
         let pack = pack();
         let bags = bags(&pack);
         let mut last = 0.0;
-        for text in ["0.5", "2", "60"] {
+        for text in ["2", "60"] {
             let found = attack(&bags, WordMechanism::LaplaceNearest, text, text);
             let [chance, released, decoder, posterior, whole] = &found[..] else {
                 panic!("five attackers");
