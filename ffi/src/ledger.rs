@@ -358,9 +358,9 @@ pub unsafe extern "C" fn undertone_ledger_appointment(
     })
 }
 
-/// Reads whether a release is due in a slot. It is due if, up to the end of the slot, the device has
-/// more appointments in the window than releases that it has paid for. So a slot that the device
-/// missed is made up for in the next slot in which the app asks.
+/// Reads whether a release is due in a slot. It is due if, up to the end of the slot, the device
+/// has more appointments in the window than releases that it has paid for. So a slot that the
+/// device missed is made up for in the next slot in which the app asks.
 ///
 /// If a release is due, the app begins a reservoir for the slot. When the slot has ended, it
 /// spends `epsilon_micro` in the window of that slot and releases, even if nothing was typed.
