@@ -1,5 +1,5 @@
 /*
- * undertone: tell the topic of a text without giving the text away.
+ * undertone: report the topic of a text without giving the text away.
  *
  * Generated from the crate undertone-ffi; do not edit.
  *
@@ -20,9 +20,10 @@
  * Choose between the two without looking at the text or its length. undertone_document_promise
  * computes the epsilon of either release, for one sentence and for the whole text.
  *
- * One line of many, and a year with one epsilon: undertone_ledger_is_due names the slots in which a
- * device releases. In such a slot, undertone_reservoir_init, then undertone_reservoir_push for each
- * line, and undertone_reservoir_release_whole_text when the slot has ended.
+ * An app can also spend one epsilon for a whole year: it releases the outcome of one line that is
+ * drawn from many. undertone_ledger_is_due returns whether the device releases in a slot, such as a
+ * week. In such a slot the app calls undertone_reservoir_init, then undertone_reservoir_push for
+ * each line, and undertone_reservoir_release_whole_text when the slot has ended.
  *
  * Vectors (undertone_vector_mechanism_init, undertone_vector_mechanism_release) and words
  * (undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release) have
@@ -73,10 +74,10 @@
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
  *     unit        the unit of privacy: one sentence, the whole text, words, or a vector
  *     slot        the stretch of time that one release is about, such as a week
- *     window      what a ledger counts: a number of slots, such as a year
  *     reservoir   the outcome of one line of a slot, in UNDERTONE_RESERVOIR_BYTES bytes
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
- *     window      a period, such as a day, with a budget of its own in a ledger
+ *     window      a period, such as a day or a year, with a budget of its own in a ledger; some are
+ *                 divided into slots
  *     candidate   an entry of the public list of a pack; a release of a document names one
  *
  * Sentences. undertone_document_push_text splits a text by a public rule that looks at nothing but
@@ -118,13 +119,14 @@
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could
  * misbehave. If such a program meets a newer library:
  *
- * - Linked to a shared library on Linux: the loader refuses to start it, because the name of the
- *   library ends in the ABI version (libundertone.so.2).
- * - Loaded at run time (dlopen, Android, Java): undertone_abi_version has the same signature in all
- *   versions. Call it first, and stop unless it returns UNDERTONE_ABI_VERSION.
- * - In any other case: a function that changed in any way has a new name, so the linker or the
- *   loader names the missing symbol. A function that keeps its name keeps its arguments and their
- *   meaning. The name of a removed function is never used again.
+ * - If it is linked to the shared library on Linux, the loader refuses to start it, because the
+ *   name of the library ends in the ABI version (libundertone.so.2).
+ * - If it loads the library at run time (dlopen, Android, Java), it must first call
+ *   undertone_abi_version, which has the same signature in all versions, and stop unless that
+ *   returns UNDERTONE_ABI_VERSION.
+ * - In any other case the linker or the loader names the missing symbol, because a function that
+ *   changed in any way has a new name. A function that keeps its name keeps its arguments and
+ *   their meaning. The name of a removed function is never used again.
  *
  * Packs, releases and ledgers have versions of their own. This library reads those that older
  * versions of the library wrote.
@@ -403,7 +405,8 @@
 #define UNDERTONE_UNIT_VECTOR 4
 
 /**
- * Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
+ * Permute-and-flip, the default: never less accurate than the exponential mechanism at the same
+ * epsilon.
  */
 #define UNDERTONE_RULE_PERMUTE_AND_FLIP 1
 
@@ -930,7 +933,7 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * such as the days since 1970. A window far in the future locks the ledger until that window
  * comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
  * `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
- * micro-units, also if the ledger can be read but refuses. The budget left is private if an
+ * micro-units, even if the ledger can be read but refuses. The budget left is private if an
  * epsilon was chosen by looking at a text.
  *
  * ffi/README.md has a table of the statuses and what an app does about them. After
@@ -1008,9 +1011,9 @@ int32_t undertone_ledger_appointment(const uint8_t *image,
                                      size_t *out_written);
 
 /**
- * Reads whether a release is due in a slot: by its end the device has more appointments in the
- * window than it has paid for releases. A slot that the device missed is made up for in the next
- * slot in which the app asks.
+ * Reads whether a release is due in a slot. It is due if, up to the end of the slot, the device
+ * has more appointments in the window than releases that it has paid for. So a slot that the
+ * device missed is made up for in the next slot in which the app asks.
  *
  * If a release is due, the app begins a reservoir for the slot. When the slot has ended, it
  * spends `epsilon_micro` in the window of that slot and releases, even if nothing was typed.
@@ -1325,7 +1328,7 @@ int32_t undertone_document_promise(const undertone_document *document,
  * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
  * most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
  * e^(epsilon/2), or of e^epsilon if the text has more than `UNDERTONE_MAX_SENTENCES` sentences,
- * because then another sentence takes the place. There is no delta. The epsilons of several
+ * because then another sentence takes its place. There is no delta. The epsilons of several
  * releases of the same sentences add up.
  *
  * Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen
@@ -1415,8 +1418,8 @@ int32_t undertone_document_release_projective(undertone_document *document,
                                               size_t *out_written);
 
 /**
- * Makes an empty reservoir. A reservoir sees the lines of a slot one after another and keeps the
- * outcome of one that is drawn without looking at any. It never keeps text.
+ * Makes an empty reservoir. A reservoir gets the lines of a slot one after another and keeps the
+ * outcome of one line, which is drawn without looking at any line. It never keeps text.
  *
  * A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
  * release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
@@ -1447,7 +1450,8 @@ int32_t undertone_reservoir_init(undertone_document *document,
  * document. The work is the same for every line, whether it is kept or not.
  *
  * `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `document`: of the same pack
- * as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither.
+ * as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither the
+ * reservoir nor the document.
  *
  * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
  * `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then remains in the document and does not count.
@@ -1506,16 +1510,16 @@ int32_t undertone_reservoir_release_whole_text(uint8_t *reservoir,
                                                size_t *out_written);
 
 /**
- * Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
- * estimate shares of many candidates.
+ * Releases the kept outcome by projective geometry, and wipes the reservoir. Use it to estimate
+ * shares of many candidates.
  *
- * Guarantee: as `undertone_reservoir_release_whole_text`.
+ * Guarantee: the same as for `undertone_reservoir_release_whole_text`.
  *
- * Leaks: as `undertone_reservoir_release_whole_text`.
+ * Leaks: the same as for `undertone_reservoir_release_whole_text`.
  *
  * The arguments are those of `undertone_reservoir_release_whole_text`.
  *
- * Statuses: as `undertone_reservoir_release_whole_text`.
+ * Statuses: those of `undertone_reservoir_release_whole_text`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_reservoir_release_projective(uint8_t *reservoir,
@@ -1535,12 +1539,12 @@ int32_t undertone_reservoir_release_projective(uint8_t *reservoir,
  * most a factor of e^epsilon, and replacing all lines, by at most a factor of
  * 1 + k * (e^epsilon - 1), where k is the number of places. There is no delta.
  *
- * Leaks: as `undertone_reservoir_release_whole_text`, and k.
+ * Leaks: the same as for `undertone_reservoir_release_whole_text`, and k.
  *
  * `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
  * `undertone_reservoir_release_whole_text`.
  *
- * Statuses: as `undertone_reservoir_release_whole_text`.
+ * Statuses: those of `undertone_reservoir_release_whole_text`.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_reservoir_release_drawn(uint8_t *reservoir,
@@ -1586,7 +1590,7 @@ int32_t undertone_form_init(void *memory,
  * states, and on no answer.
  *
  * `answers`: one number for each of the `count` attributes, the index of a category. Any other
- * number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
+ * number, such as `UINT32_MAX`, means no answer; it gives the same status and takes the same time.
  * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
  * receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *

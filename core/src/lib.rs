@@ -1,4 +1,4 @@
-//! The device side of undertone: what a phone, a keyboard or a microcontroller runs.
+//! The device side of undertone: the code that runs on a phone, a keyboard or a microcontroller.
 //!
 //! The sentences of a private document enter, as texts or as embeddings; a small release with a
 //! proved differential-privacy guarantee comes out. There is no heap, no operating system and no
@@ -6,9 +6,8 @@
 //!
 //! # Should I use this?
 //!
-//! Yes, if a server should learn what a text is about (its neighbourhood in a public corpus), and
-//! not the text. The app chooses the unit of privacy, a sentence or the whole text: [`Document`]
-//! has the exact promises.
+//! Yes, if a server should learn what a text is about, and not the text. The app chooses the unit
+//! of privacy, a sentence or the whole text: [`Document`] has the exact promises.
 //!
 //! # Smallest example
 //!
@@ -37,9 +36,9 @@
 //!    premises and its leaks.
 //! 3. A [`Ledger`] is the privacy budget: each release takes a [`Grant`] of it.
 //!
-//! Answers that the app already has, such as an emoji or a ticked box, have a [`Form`]. Single
-//! words have [`words::Bag`], vectors have [`vector::VectorMechanism`]. Auditors find
-//! levels, and draws with randomness as an argument, in [`hazmat`].
+//! A [`Form`] releases answers that the app already has, such as an emoji or a ticked box,
+//! [`words::Bag`] single words, and [`vector::VectorMechanism`] vectors. [`hazmat`] gives auditors
+//! levels, and draws with randomness as an argument.
 //!
 //! # How a release is private
 //!
@@ -49,7 +48,7 @@
 //! [`projective`] and [`progressions`], noise in [`laplace`].
 //!
 //! [`sentences`](mod@sentences) defines sentences. [`lexicon`], [`features`] and [`recode`] turn
-//! one sentence into numbers, so a pack cannot weaken a guarantee with them.
+//! each sentence alone into numbers, so a pack cannot weaken a guarantee by them.
 //!
 //! # Errors
 //!
@@ -57,8 +56,7 @@
 //! because such an error would be a leak.
 
 #![no_std]
-// Allowed in `kernels`, for instruction sets that the processor has been asked for, and in
-// `barrier`.
+// Allowed in `kernels`, for instruction sets that it has found on the processor, and in `barrier`.
 #![deny(unsafe_code)]
 #![warn(
     clippy::indexing_slicing,
@@ -67,7 +65,7 @@
     clippy::panic,
     clippy::float_arithmetic
 )]
-// Warned of in the modules below that have constant-work paths: `integers` has the rule.
+// The modules below that have constant-work paths warn of them; `integers` has the rule.
 #![allow(clippy::disallowed_methods)]
 #![cfg_attr(
     test,

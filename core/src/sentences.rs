@@ -54,7 +54,7 @@
 //! Unicode Standard Annex #29, rules SB6 to SB11: sentence terminators with their closing
 //! punctuation. The annex also splits after every abbreviation before a capital, never before a
 //! lower-case letter, and at every line end, which is wrong for typed text.
-//! `tests/notes/sentences.md` compares the rules with those of another splitter, in 27 languages.
+//! `tests/RESULTS.md` compares the rules with those of another splitter.
 
 use core::ops::Range;
 

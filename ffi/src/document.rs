@@ -301,7 +301,7 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at
 /// most a factor of e^epsilon. Adding or removing one sentence changes it by at most a factor of
 /// e^(epsilon/2), or of e^epsilon if the text has more than `UNDERTONE_MAX_SENTENCES` sentences,
-/// because then another sentence takes the place. There is no delta. The epsilons of several
+/// because then another sentence takes its place. There is no delta. The epsilons of several
 /// releases of the same sentences add up.
 ///
 /// Leaks: that there is a release, its time, pack, rule and epsilon, all of which must be chosen

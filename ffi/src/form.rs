@@ -85,7 +85,7 @@ pub unsafe extern "C" fn undertone_form_init(
 /// states, and on no answer.
 ///
 /// `answers`: one number for each of the `count` attributes, the index of a category. Any other
-/// number is no answer, such as `UINT32_MAX`; it gives the same status and takes the same time.
+/// number, such as `UINT32_MAX`, means no answer; it gives the same status and takes the same time.
 /// `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
 /// receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///

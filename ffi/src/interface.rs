@@ -218,7 +218,8 @@ pub const UNDERTONE_UNIT_WORD: i32 = 3;
 /// A vector is protected: another vector at distance D costs epsilon * D.
 pub const UNDERTONE_UNIT_VECTOR: i32 = 4;
 
-/// Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
+/// Permute-and-flip, the default: never less accurate than the exponential mechanism at the same
+/// epsilon.
 pub const UNDERTONE_RULE_PERMUTE_AND_FLIP: i32 = 1;
 /// The exponential mechanism, for accounting in zCDP.
 pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;

@@ -221,7 +221,7 @@ impl Storage for AppStorage {
 /// such as the days since 1970. A window far in the future locks the ledger until that window
 /// comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
 /// `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
-/// micro-units, also if the ledger can be read but refuses. The budget left is private if an
+/// micro-units, even if the ledger can be read but refuses. The budget left is private if an
 /// epsilon was chosen by looking at a text.
 ///
 /// ffi/README.md has a table of the statuses and what an app does about them. After
@@ -358,9 +358,9 @@ pub unsafe extern "C" fn undertone_ledger_appointment(
     })
 }
 
-/// Reads whether a release is due in a slot: by its end the device has more appointments in the
-/// window than it has paid for releases. A slot that the device missed is made up for in the next
-/// slot in which the app asks.
+/// Reads whether a release is due in a slot. It is due if, up to the end of the slot, the device
+/// has more appointments in the window than releases that it has paid for. So a slot that the
+/// device missed is made up for in the next slot in which the app asks.
 ///
 /// If a release is due, the app begins a reservoir for the slot. When the slot has ended, it
 /// spends `epsilon_micro` in the window of that slot and releases, even if nothing was typed.

@@ -33,8 +33,8 @@ pub(crate) fn schedule(number: u32) -> Result<NonZero<u16>, Refusal> {
     number.ok_or(Refusal(UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE))
 }
 
-/// Makes an empty reservoir. A reservoir sees the lines of a slot one after another and keeps the
-/// outcome of one that is drawn without looking at any. It never keeps text.
+/// Makes an empty reservoir. A reservoir gets the lines of a slot one after another and keeps the
+/// outcome of one line, which is drawn without looking at any line. It never keeps text.
 ///
 /// A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
 /// release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
@@ -81,7 +81,8 @@ pub unsafe extern "C" fn undertone_reservoir_init(
 /// document. The work is the same for every line, whether it is kept or not.
 ///
 /// `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `document`: of the same pack
-/// as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither.
+/// as the reservoir. `entropy`: called once with `context`, for 32 bytes; it must use neither the
+/// reservoir nor the document.
 ///
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then remains in the document and does not count.
@@ -190,16 +191,16 @@ pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
     })
 }
 
-/// Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
-/// estimate shares of many candidates.
+/// Releases the kept outcome by projective geometry, and wipes the reservoir. Use it to estimate
+/// shares of many candidates.
 ///
-/// Guarantee: as `undertone_reservoir_release_whole_text`.
+/// Guarantee: the same as for `undertone_reservoir_release_whole_text`.
 ///
-/// Leaks: as `undertone_reservoir_release_whole_text`.
+/// Leaks: the same as for `undertone_reservoir_release_whole_text`.
 ///
 /// The arguments are those of `undertone_reservoir_release_whole_text`.
 ///
-/// Statuses: as `undertone_reservoir_release_whole_text`.
+/// Statuses: those of `undertone_reservoir_release_whole_text`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
@@ -234,12 +235,12 @@ pub unsafe extern "C" fn undertone_reservoir_release_projective(
 /// most a factor of e^epsilon, and replacing all lines, by at most a factor of
 /// 1 + k * (e^epsilon - 1), where k is the number of places. There is no delta.
 ///
-/// Leaks: as `undertone_reservoir_release_whole_text`, and k.
+/// Leaks: the same as for `undertone_reservoir_release_whole_text`, and k.
 ///
 /// `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
 /// `undertone_reservoir_release_whole_text`.
 ///
-/// Statuses: as `undertone_reservoir_release_whole_text`.
+/// Statuses: those of `undertone_reservoir_release_whole_text`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

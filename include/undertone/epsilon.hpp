@@ -14,7 +14,7 @@ namespace undertone {
 
 /// How a candidate is drawn.
 enum class Rule : std::int32_t {
-    /// The default: never worse than the exponential mechanism at the same epsilon.
+    /// The default: never less accurate than the exponential mechanism at the same epsilon.
     permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
     /// For accounting in zCDP.
     exponential = UNDERTONE_RULE_EXPONENTIAL,
@@ -44,7 +44,7 @@ public:
         return Epsilon(micro);
     }
 
-    /// Not checked here; the function that takes it does.
+    /// Does not check the number. The function that uses the epsilon does.
     static constexpr Epsilon from_micro(std::uint32_t micro) noexcept { return Epsilon(micro); }
     constexpr std::uint32_t micro() const noexcept { return micro_; }
 

@@ -161,8 +161,8 @@ public:
         return Ledger::appointment(window, schedule, image->data(), image->size());
     }
 
-    /// Whether a release is due in a slot: by its end the device has more appointments in the
-    /// window than it has paid for releases.
+    /// Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
+    /// device has more appointments in the window than releases that it has paid for.
     Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot) noexcept
     {
         const Result<Ledger::Image> image = read();

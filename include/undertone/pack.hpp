@@ -79,7 +79,7 @@ public:
     std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
     /// The number of levels of the scores; 0 without scores.
     std::uint32_t level_count() const noexcept { return undertone_pack_level_count(capi()); }
-    /// The number of features of texts, which need the text of a sentence; 0 without them.
+    /// The number of features of texts; 0 without them. With features, push the text of a sentence.
     std::uint32_t feature_count() const noexcept { return undertone_pack_feature_count(capi()); }
     /// The number in place of a candidate if the pack recognised nothing in the text, in a release
     /// by the whole text; UINT32_MAX without scores.

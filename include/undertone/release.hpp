@@ -19,8 +19,9 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
 /// The content of a release.
 struct ReleaseContent {
-    /// Compare it with Pack::candidate_count: a release can be forged. With an order, the number of
-    /// a point; for an answer plus 2^24 times the number of the question.
+    /// The number of the candidate. Compare it with Pack::candidate_count: a release can be forged.
+    /// If `order` is not 0, the number of a point; for an answer plus 2^24 times the number of the
+    /// question.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
@@ -30,8 +31,8 @@ struct ReleaseContent {
     /// LineMechanism::drawn; 0 for other releases.
     std::uint32_t order;
 
-    /// Whether the release, by the whole text under this pack, has the outcome "nothing known": the
-    /// pack recognised nothing, or the noise picked this outcome.
+    /// True if the outcome of a whole-text release, or of a drawn sentence, with this pack is
+    /// "nothing known": the pack recognised nothing, or the noise picked this outcome.
     bool nothing_known(const Pack &pack) const noexcept
     {
         return (unit == Unit::whole_text) == (order == 0) && candidate == pack.nothing_known();

@@ -24,7 +24,7 @@ enum class LineMechanism {
     drawn,
 };
 
-/// The outcome of one line of a slot, which is drawn without looking at any. It holds no text.
+/// The outcome of one line of a slot, which is drawn without looking at any line. It holds no text.
 /// Store bytes() after each call; they are as private as the lines. If they are lost, begin with a
 /// new reservoir, which costs no privacy.
 class Reservoir {
@@ -104,7 +104,7 @@ public:
 
     /// The number of the slot.
     std::uint64_t slot() const noexcept { return slot_; }
-    /// What to store.
+    /// The bytes to store.
     const Bytes &bytes() const noexcept { return bytes_; }
 
 private:

@@ -55,15 +55,6 @@ cp "$golden/golden.pack" "$folder/golden-depth.pack"
 link constant constant
 run constant 10 >"$folder/constant.md" 2>&1 || { cat "$folder/constant.md"; exit 1; }
 awk -F'|' '{ calls += $3 } END { print calls " calls: as many instructions for all documents" }' "$folder/constant.md"
-if [ "${UNDERTONE_WRITE_NOTES:-}" = 1 ]; then
-    {
-        echo "# Constant work on a Cortex-M4"
-        echo
-        echo "Written by \`UNDERTONE_WRITE_NOTES=1 tests/cortex-m/run.sh build/cortex-m\`; constant-work.md explains it."
-        echo "Doubles are emulated there, so all calls for Laplace noise have the same random bytes."
-        sed -n '/^| path/,$p' "$folder/constant.md" | python3 "$here/../constant_table.py"
-    } >"$root/tests/notes/constant-work-cortex-m.md"
-fi
 
 python3 "$here/packs.py" "$folder"
 link measure measure

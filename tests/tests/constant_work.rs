@@ -2,9 +2,8 @@
 //! instructions of the released C library in the programs of `tests/constant-work`, with the same
 //! random bytes each time.
 //!
-//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` also measures packs of
-//! realistic size and, step by step, the AVX-512 kernels, which valgrind does not support. It takes
-//! some minutes and writes the table to `tests/notes/constant-work.md`.
+//! `UNDERTONE_SOAK=1` adds packs of realistic size, the portable kernels and, step by step, the
+//! AVX-512 kernels, which valgrind does not support. It takes some minutes.
 //!
 //! Chance: false alarm none, miss none. Random bytes are replayed; callgrind counts instructions,
 //! not time.
@@ -13,9 +12,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use crate::common::{BUILD, clean, have, output_dir, root, run, static_library};
 use undertone_tests::soak;
@@ -196,20 +195,6 @@ fn planted_branches_are_found() {
     assert!(!judge("planted", &counts, &mut String::new()));
 }
 
-#[test]
-fn instructions_of_portable_kernels_do_not_depend_on_documents() {
-    if !soak() || !tools() {
-        return;
-    }
-    let mut table = String::new();
-    let same = judge_portable(&golden(&GOLDEN), &mut table);
-    println!("{table}");
-    assert!(
-        same,
-        "instructions depend on what documents say: see the table above"
-    );
-}
-
 fn judge_portable(packs: &[PathBuf], table: &mut String) -> bool {
     let program = compile(
         "constant-work-portable",
@@ -221,11 +206,9 @@ fn judge_portable(packs: &[PathBuf], table: &mut String) -> bool {
     judge("`portable`, callgrind:", &counts, table)
 }
 
-/// The long form.
 #[test]
-fn table_for_the_notes() {
-    let asked_for = env::var_os("UNDERTONE_WRITE_NOTES").is_some_and(|value| value == "1");
-    if !asked_for || !tools() || !have("python3", "python3") {
+fn instructions_for_large_packs_and_of_all_kernels_do_not_depend_on_documents() {
+    if !soak() || !tools() || !have("python3", "python3") {
         return;
     }
     let folder = output_dir().join("constant-packs");
@@ -246,34 +229,11 @@ fn table_for_the_notes() {
     same &= judge(&title, &counts, &mut table);
 
     println!("{table}");
-    let long = output_dir().join("constant-work.txt");
-    fs::write(&long, &table).expect("the table");
-    let short = Command::new("python3")
-        .arg(root().join("tests/constant_table.py"))
-        .stdin(fs::File::open(&long).expect("the table"))
-        .output()
-        .expect("python3");
-    assert!(short.status.success(), "constant_table.py: {short:?}");
-    fs::write(
-        root().join("tests/notes/constant-work.md"),
-        [NOTES.as_bytes(), &short.stdout].concat(),
-    )
-    .expect("the notes");
     assert!(
         same,
         "instructions depend on what documents say: see the table above"
     );
 }
-
-const NOTES: &str = "# Constant work
-
-Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test all constant_work::`.
-
-Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path repeats one call over documents of
-different content, random bytes, words or numbers of sentences. The spread, the difference between the most and the
-fewest instructions of a path, must be 0. Where a cell has two numbers, the work depends on the pack, or on the part of
-a large table that the public outcome lies in. On a Cortex-M4: `tests/cortex-m/run.sh`.
-";
 
 /// The library with the portable kernels only.
 fn portable_library() -> PathBuf {

@@ -11,7 +11,7 @@
 //!
 //! `UNDERTONE_MUTANTS=coins,norm` runs those whose names contain one of these parts. All are built
 //! together, in a copy of the sources: a number selects the one that runs. Results:
-//! `tests/notes/mutants.md`.
+//! `tests/RESULTS.md`.
 //!
 //! Chance: false alarm none, miss none. The long test does not run every day: a mutant counts as
 //! noticed if its test takes five minutes, even because the machine is busy.

@@ -91,7 +91,7 @@ fn measured(name: &str) -> BTreeMap<String, f64> {
 
 #[test]
 fn their_page_has_what_was_measured() {
-    let page = read("RESULTS.md");
+    let page = read("README.md");
     for (row, file, languages) in [
         (
             "| `assistant.en` | 4,500 utterances |",
@@ -117,6 +117,6 @@ fn their_page_has_what_was_measured() {
         let cells =
             ["1", "3", "5", "10", "none"].map(|epsilon| format!(" {:.1} |", found[epsilon]));
         let wanted = format!("{row}{}\n", cells.concat());
-        assert!(page.contains(&wanted), "RESULTS.md lacks {wanted}");
+        assert!(page.contains(&wanted), "README.md lacks {wanted}");
     }
 }

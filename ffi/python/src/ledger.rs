@@ -234,9 +234,10 @@ impl Ledger {
         Ok(appointment.slots().collect())
     }
 
-    /// Whether a release is due in a slot of the window: by its end the device has more
-    /// appointments than it has paid for releases of this epsilon. A missed slot is made up for in
-    /// the next one. The other arguments are those of `appointment`.
+    /// Returns whether a release is due in a slot of the window. It is due if, up to the end of
+    /// the slot, the device has more appointments than releases of this epsilon that it has paid
+    /// for. So a missed slot is made up for in the next one. The other arguments are those of
+    /// `appointment`.
     fn is_due(
         &mut self,
         slot: u32,

@@ -187,8 +187,9 @@ export class Ledger {
     }
 
     /**
-     * Whether a release is due in a slot: by its end the device has more appointments in the window
-     * than it has paid for releases. A missed slot is made up for in the next one.
+     * Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
+     * device has more appointments in the window than releases that it has paid for. So a missed
+     * slot is made up for in the next one.
      */
     async isDue(window: number, slot: number, schedule: Schedule): Promise<boolean> {
         const [number, [slots, count]] = [windowNumber(window), counts(schedule)];

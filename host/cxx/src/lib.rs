@@ -60,7 +60,7 @@ mod interface {
     /// How a candidate is drawn.
     #[repr(u8)]
     enum Rule {
-        /// The default: never worse than the exponential mechanism at the same epsilon.
+        /// The default: never less accurate than the exponential mechanism at the same epsilon.
         PermuteAndFlip = 1,
         /// For accounting in zCDP.
         Exponential = 2,

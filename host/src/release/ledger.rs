@@ -239,8 +239,8 @@ impl LedgerFile {
         Ok(contents(&self.storage.path)?.appointment(window, slots, count))
     }
 
-    /// Returns whether a release of ε is due in a slot of `window`, below `slots`: by its end, this
-    /// device has more appointments than the window has releases.
+    /// Returns whether a release of ε is due in a slot of `window`, below `slots`. It is due if, up
+    /// to the end of the slot, this device has more appointments in the window than releases.
     ///
     /// # Errors
     /// Those of [`contents`], and [`remaining`](LedgerFile::remaining).

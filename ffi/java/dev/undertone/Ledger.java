@@ -435,8 +435,9 @@ public final class Ledger implements Closeable {
     }
 
     /**
-     * Returns whether a release is due in a slot: by its end the device has more appointments in
-     * the window than it has paid for releases. A missed slot is made up for in the next one.
+     * Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
+     * device has more appointments in the window than releases that it has paid for. So a missed
+     * slot is made up for in the next one.
      *
      * @param slot from 0 on, below the slots of the schedule
      * @throws IOException if the file cannot be read

@@ -20,7 +20,7 @@ final class Numbers {
     static final int UNIT_VECTOR = 4;
 
     /**
-     * Permute-and-flip, the default: never worse than the exponential mechanism at the same
+     * Permute-and-flip, the default: never less accurate than the exponential mechanism at the same
      * epsilon.
      */
     static final int RULE_PERMUTE_AND_FLIP = 1;

@@ -2,7 +2,7 @@ package dev.undertone;
 
 /** How a candidate is drawn. */
 public enum Rule {
-    /** The default: never worse than the exponential mechanism at the same epsilon. */
+    /** The default: never less accurate than the exponential mechanism at the same epsilon. */
     PERMUTE_AND_FLIP(Numbers.RULE_PERMUTE_AND_FLIP),
     /** For accounting in zCDP. */
     EXPONENTIAL(Numbers.RULE_EXPONENTIAL);

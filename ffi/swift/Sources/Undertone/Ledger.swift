@@ -90,8 +90,9 @@ public final class Ledger: @unchecked Sendable {
         }
     }
 
-    /// Whether a release is due in a slot: by its end the device has more appointments in the window
-    /// than it has paid for releases. A missed slot is made up for in the next one.
+    /// Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
+    /// device has more appointments in the window than releases that it has paid for. So a missed
+    /// slot is made up for in the next one.
     public func isDue(in window: UInt64, slot: UInt32, _ schedule: Schedule) throws -> Bool {
         let image = try self.image()
         var isDue: Int32 = 0

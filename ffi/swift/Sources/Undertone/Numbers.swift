@@ -15,8 +15,8 @@ public enum PrivacyUnit: Int32, CaseIterable, Sendable {
 
 /// The rule by which a candidate is drawn.
 public enum Rule: Int32, CaseIterable, Sendable {
-    /// Permute-and-flip, the default: never worse than the exponential mechanism at the same
-    /// epsilon.
+    /// Permute-and-flip, the default: never less accurate than the exponential mechanism at the
+    /// same epsilon.
     case permuteAndFlip = 1
     /// The exponential mechanism, for accounting in zCDP.
     case exponential = 2
