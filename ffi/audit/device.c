@@ -35,11 +35,6 @@
  *         ok BYTES...            N bags of COUNT words
  *     vector NOISE EPSILON BOUND N VECTOR
  *         ok BYTES...            N vectors; BOUND is `pack` for the projection of the pack
- *     times RULE EPSILON N FIXED FIRST COUNT
- *         ok CLASS PUSH RELEASE...
- *                                N releases, each of document FIXED (class 0) or of a random one of
- *                                the COUNT documents from FIRST on (class 1), and the nanoseconds
- *                                of pushing and of releasing
  *
  * BYTES are a release as it would leave the device (core/FORMAT.md). This program does not read
  * them.
@@ -55,7 +50,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "undertone.h"
@@ -67,8 +61,6 @@
 #define MAX_RELEASES 65536
 #define MAX_DOCUMENTS 4096
 #define MAX_LINE ((size_t)64 << 20)
-/* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
-#define MAX_STAGED ((size_t)1 << 20)
 
 /* What is kept of a document: embeddings, or texts one after another. Usually embeddings are pushed
  * together and texts one by one; `otherwise` it is the other way round. */
@@ -128,23 +120,6 @@ static int reserve(size_t more)
         answer = longer;
         answer_capacity = capacity;
     }
-    return 1;
-}
-
-/* Adds a field; it is no longer than a number. */
-static int add(const char *format, ...)
-{
-    va_list arguments;
-    int len;
-    if (!reserve(32)) return 0;
-    va_start(arguments, format);
-    len = vsnprintf(answer + answer_len, 32, format, arguments);
-    va_end(arguments);
-    if (len < 0 || len >= 32) {
-        fail("a field of the answer is too long");
-        return 0;
-    }
-    answer_len += (size_t)len;
     return 1;
 }
 
@@ -367,17 +342,16 @@ static void keep_whole(char *rest)
     keep_texts_as(rest, 1);
 }
 
-/* Pushes a document whose embeddings, if it has any, lie at `rows`. */
-static int32_t push(const struct kept *kept, const float *rows)
+static int32_t push(const struct kept *kept)
 {
     const size_t dimension = undertone_pack_dimension(pack);
     int32_t status = UNDERTONE_STATUS_OK;
     size_t i, start = 0, pushed;
     if (!kept->is_text && !kept->otherwise)
-        return undertone_document_push_all(document, rows, kept->sentences * dimension, &pushed);
+        return undertone_document_push_all(document, kept->rows, kept->sentences * dimension, &pushed);
     for (i = 0; i < kept->sentences && status == UNDERTONE_STATUS_OK; i++) {
         if (!kept->is_text) {
-            status = undertone_document_push(document, rows + i * dimension, dimension);
+            status = undertone_document_push(document, kept->rows + i * dimension, dimension);
             continue;
         }
         status = kept->otherwise
@@ -410,36 +384,23 @@ static int32_t grant_of(int32_t unit, long epsilon, undertone_grant **grant)
                                            grant);
 }
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Pushes and releases a document; `times` are the nanoseconds of both. If it is refused, answers
- * and returns 0. */
-static int release_one(const struct kept *kept, const float *rows, long rule, long epsilon,
-                       uint8_t bytes[UNDERTONE_RELEASE_BYTES], size_t *len, uint64_t times[2])
+/* Pushes and releases a document. If it is refused, answers and returns 0. */
+static int release_one(const struct kept *kept, long rule, long epsilon, uint8_t bytes[UNDERTONE_RELEASE_BYTES],
+                       size_t *len)
 {
     const size_t capacity = UNDERTONE_RELEASE_BYTES;
     const int32_t unit =
         rule == WHOLE_TEXT || rule == PROJECTIVE ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
     undertone_grant *grant;
     int32_t status;
-    uint64_t start, pushed;
     if (!check(grant_of(unit, epsilon, &grant))) return 0;
-    start = nanoseconds();
-    status = push(kept, rows);
-    pushed = nanoseconds();
+    status = push(kept);
     if (status == UNDERTONE_STATUS_OK && rule == WHOLE_TEXT)
         status = undertone_document_release_whole_text(document, grant, entropy, NULL, bytes, capacity, len);
     else if (status == UNDERTONE_STATUS_OK && rule == PROJECTIVE)
         status = undertone_document_release_projective(document, grant, entropy, NULL, bytes, capacity, len);
     else if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, capacity, len);
-    times[1] = nanoseconds() - pushed;
-    times[0] = pushed - start;
     if (status != UNDERTONE_STATUS_OK) {
         const int32_t reset = undertone_document_reset(document);
         return check(status) && check(reset);
@@ -495,8 +456,7 @@ static void release_by(long rule, long epsilon, char *rest)
         const struct kept *kept = &documents[turns[(size_t)i % n_turns]];
         uint8_t bytes[UNDERTONE_RELEASE_BYTES];
         size_t len;
-        uint64_t times[2];
-        if (!release_one(kept, kept->rows, rule, epsilon, bytes, &len, times) || !add_bytes(bytes, len)) goto done;
+        if (!release_one(kept, rule, epsilon, bytes, &len) || !add_bytes(bytes, len)) goto done;
     }
     send_answer();
 done:
@@ -519,63 +479,6 @@ static void release_projective(char *rest)
 {
     long epsilon;
     if (have_document() && next_epsilon(&rest, &epsilon)) release_by(PROJECTIVE, epsilon, rest);
-}
-
-static void times_of(char *rest)
-{
-    const size_t dimension = undertone_pack_dimension(pack);
-    long rule, epsilon, count, fixed, first, others, i, largest = 0;
-    float *staged = NULL;
-    uint16_t *chosen = NULL;
-    size_t floats, slots, slot;
-    if (!have_document()) return;
-    if (!next_parameters(&rest, "rule", &rule, &epsilon) || !next_count(&rest, &count)
-        || !next_number(&rest, "fixed document", 0, MAX_DOCUMENTS - 1, &fixed)
-        || !next_number(&rest, "first of the others", 0, MAX_DOCUMENTS - 1, &first)
-        || !next_number(&rest, "number of the others", 1, MAX_DOCUMENTS - first, &others) || !at_end(rest))
-        return;
-    for (i = first; i < first + others; i++) {
-        if ((long)documents[i].sentences > largest) largest = (long)documents[i].sentences;
-    }
-    if ((long)documents[fixed].sentences > largest) largest = (long)documents[fixed].sentences;
-    /* Lay out all documents before any is timed, so that both classes are equally far away in
-     * memory. */
-    floats = (size_t)largest * dimension + 1;
-    slots = MAX_STAGED / floats;
-    if (slots > (size_t)count) slots = (size_t)count;
-    if (slots == 0) slots = 1;
-    staged = malloc(slots * floats * sizeof *staged);
-    chosen = malloc(slots * 2 * sizeof *chosen);
-    if (staged == NULL || chosen == NULL) {
-        fail("no memory to lay out documents");
-        goto done;
-    }
-    for (i = 0; i < count; i += (long)slots) {
-        const size_t now = (size_t)(count - i) < slots ? (size_t)(count - i) : slots;
-        if (entropy(NULL, (uint8_t *)chosen, now * 2 * sizeof *chosen) != 0) {
-            fail("no entropy to choose documents by");
-            goto done;
-        }
-        for (slot = 0; slot < now; slot++) {
-            const long index = chosen[2 * slot] % 2 == 0 ? fixed : first + chosen[2 * slot + 1] % others;
-            const struct kept *kept = &documents[index];
-            if (!kept->is_text && kept->sentences > 0)
-                memcpy(staged + slot * floats, kept->rows, kept->sentences * dimension * sizeof *staged);
-        }
-        for (slot = 0; slot < now; slot++) {
-            const int class = chosen[2 * slot] % 2;
-            const long index = class == 0 ? fixed : first + chosen[2 * slot + 1] % others;
-            uint8_t bytes[UNDERTONE_RELEASE_BYTES];
-            size_t len;
-            uint64_t times[2];
-            if (!release_one(&documents[index], staged + slot * floats, rule, epsilon, bytes, &len, times)) goto done;
-            if (!add(" %d", class) || !add(" %" PRIu64, times[0]) || !add(" %" PRIu64, times[1])) goto done;
-        }
-    }
-    send_answer();
-done:
-    free(staged);
-    free(chosen);
 }
 
 static void bags(char *rest)
@@ -679,7 +582,7 @@ static void respond(char *line)
     } requests[] = {
         {"embeddings", keep_embeddings}, {"singly", keep_singly}, {"texts", keep_texts}, {"whole", keep_whole},
         {"release", release}, {"whole-text", release_whole_text}, {"projective", release_projective},
-        {"bag", bags}, {"vector", vectors}, {"times", times_of},
+        {"bag", bags}, {"vector", vectors},
     };
     char *rest = line;
     const char *name = next_field(&rest);
@@ -691,7 +594,7 @@ static void respond(char *line)
             return;
         }
     }
-    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector, times");
+    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector");
 }
 
 /* Answers the lines of standard input. */

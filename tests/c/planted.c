@@ -29,7 +29,6 @@ int32_t planted_other_pack_release(undertone_document *document, undertone_grant
 int32_t planted_seeded_release(undertone_document *document, undertone_grant *grant, int32_t rule,
                                undertone_entropy_fn entropy, void *context, uint8_t *out, size_t out_capacity,
                                size_t *out_written);
-int32_t planted_lazy_push_all(undertone_document *document, const float *embeddings, size_t len, size_t *out_pushed);
 int32_t planted_late_push(undertone_document *document, const float *embedding, size_t len);
 int32_t planted_late_push_sentence(undertone_document *document, const char *sentence, size_t len);
 int32_t planted_silent_whole_text(undertone_document *document, undertone_grant *grant, undertone_entropy_fn entropy,
@@ -117,15 +116,6 @@ int32_t planted_seeded_release(undertone_document *document, undertone_grant *gr
 {
     (void)entropy;
     return undertone_document_release(document, grant, rule, seeded, context, out, out_capacity, out_written);
-}
-
-/* Skips zeroes, as if they never mattered. */
-int32_t planted_lazy_push_all(undertone_document *document, const float *embeddings, size_t len, size_t *out_pushed)
-{
-    size_t i = 0;
-    while (i < len && embeddings[i] == 0.0f) i++;
-    *out_pushed = 0;
-    return i == len ? UNDERTONE_STATUS_OK : undertone_document_push_all(document, embeddings, len, out_pushed);
 }
 
 /* Drops sentences after the hundredth. */

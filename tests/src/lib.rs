@@ -4,6 +4,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
+//! | [`definition`] | selection by its definition |
 //! | [`documents`] | test documents and their neighbours |
 //! | [`entropy`] | replayed and counted randomness |
 //! | [`faces`] | the lists that every language's face of the library runs |
@@ -14,6 +15,7 @@
 //! | [`noise`] | Laplace noise for given random words, from its definition, to 190 bits |
 //! | [`packs`] | small packs from plain arrays; depth, scores and recoders from their definitions |
 
+pub mod definition;
 pub mod documents;
 pub mod entropy;
 pub mod exponential;

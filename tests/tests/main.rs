@@ -30,6 +30,7 @@ mod projective;
 mod proof;
 #[cfg(feature = "tools")]
 mod public_api;
+mod push;
 mod release_path;
 mod reservoir;
 mod rooms;
@@ -38,6 +39,7 @@ mod scenario;
 mod scores;
 mod script;
 mod sentences;
+mod statement;
 mod text;
 mod theorem;
 mod whole_text;

@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use undertone_audit::exact::definition::List;
 use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, WORDS_PER_DRAW, below};
 use undertone_core::select::{Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels};
+use undertone_tests::definition::List;
 use undertone_tests::law::law;
 use undertone_tests::{CountingRng, FixedWords, soak};
 

@@ -13,7 +13,7 @@ use undertone::encoder::embeddings::Encoded;
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, LexiconData, Options, Selector, TargetChoice};
 use undertone::release::document::OsEntropy;
-use undertone_audit::sampled::device::{Device, Document as Texts, Program};
+use undertone_audit::sampled::device::{Device, Program, Sentence};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
@@ -157,8 +157,9 @@ fn the_truth_lies_in_the_intervals() {
         .arg(&program));
     let mut device = Program::start(&program, &path, &pack, |_| ()).expect("it starts");
     for (number, (_, text)) in private.iter().enumerate() {
+        let sentences = text.iter().cloned().map(Sentence::Text);
         device
-            .keep(number, &Texts::Texts((*text).clone()))
+            .keep(number, &Vec::from_iter(sentences))
             .expect("a document");
     }
     let outcomes = device

@@ -3,7 +3,6 @@
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use proptest::prelude::*;
-use undertone_audit::exact::certificate::certified_table;
 use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
@@ -91,22 +90,11 @@ fn promise(micro: u32, squared: u64, unit: i32, exponent: i32) -> Bounds {
 
 /// Counts the pairs of words that break the promise for ε with a table of these units.
 fn violations(parts: &LexiconParts, rule: Rule, micro: u32, table: impl Fn(i32) -> i32) -> usize {
-    let ratio = |unit| Ratio::per_unit(epsilon(micro), table(unit));
-    violations_of(parts, rule, micro, ratio)
-}
-
-/// Counts the pairs of words that break the promise for ε with this table.
-fn violations_of(
-    parts: &LexiconParts,
-    rule: Rule,
-    micro: u32,
-    table: impl Fn(i32) -> Ratio,
-) -> usize {
     with(parts, |vocabulary| {
         let exponent = parts.exponent + 8;
         let unit = unit(parts);
         assert_eq!(vocabulary.unit_exponent(), unit + exponent);
-        let ratio = table(vocabulary.unit_exponent());
+        let ratio = Ratio::per_unit(epsilon(micro), table(vocabulary.unit_exponent()));
         let n = vocabulary.word_count();
         let laws: Vec<Law> = (0..n)
             .map(|x| law(&levels_of(vocabulary, x), rule, ratio))
@@ -177,33 +165,6 @@ fn a_wrong_table_is_caught() {
             assert!(found > 0, "{rule:?} {micro}");
         }
     }
-}
-
-/// T1 for certified tables: they are sharper, and keep the promise on every pair by the exact law.
-#[test]
-fn certified_tables_keep_the_promise() {
-    let mut rng = PublicRng::new(0x30d5_0003);
-    let mut sharper = 0;
-    for parts in vocabularies(&mut rng, 40, 14) {
-        for micro in [100_000, 1_000_000, 3_000_000] {
-            let (table, unit) = with(&parts, |vocabulary| {
-                let words: Vec<u32> = (0..vocabulary.word_count()).collect();
-                let certified = certified_table(vocabulary, &words, epsilon(micro));
-                assert_eq!(certified.epsilon, epsilon(micro));
-                let unit = vocabulary.unit_exponent();
-                let ratio = certified.ratio(vocabulary);
-                assert_eq!(ratio, Ratio::per_unit(certified.doubled, unit));
-                (certified.doubled.micro(), unit)
-            });
-            assert!((micro..=2 * micro).contains(&table));
-            sharper += u32::from(table > micro);
-            let ratio = |_| Ratio::per_unit(epsilon(table), unit);
-            let found = violations_of(&parts, Rule::Exponential, micro, ratio);
-            assert_eq!(found, 0, "{micro} {table} {parts:?}");
-        }
-    }
-    // Except where every sum changes by the maximum.
-    assert!(sharper > 60, "{sharper}");
 }
 
 /// ε·q rounded down to micro-units.

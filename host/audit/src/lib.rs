@@ -10,6 +10,7 @@ mod report;
 pub mod sampled;
 pub mod schedule;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Instant;
 
@@ -17,30 +18,27 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
-use undertone_core::words::{Vocabulary, WordMechanism};
+use undertone_core::words::Vocabulary;
 
 use exact::inside::{
     self, CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText,
 };
-use exact::{encoders, sentences, whole_text, words};
+use exact::{sentences, whole_text, words};
 pub use report::Report;
-use sampled::device::Device;
-use sampled::selection::{Designs, Neighbours};
-use sampled::{reachability, selection, timing, vectors};
+use sampled::device::{Device, Sentence};
+use sampled::selection::{Designs, Neighbours, WordAudit};
+use sampled::{selection, vectors};
 use undertone::encoder::{Encoder, encode_all_public};
 use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
 use undertone::release::budget::number;
 use undertone::release::document::{Method as Released, check_encoder};
-pub use undertone::release::law::{Law, deep_candidate, levels};
+pub use undertone::release::law::{Law, levels};
 
-/// Number of public sentences with which to check an encoder.
-const ENCODED: usize = 64;
-
-/// Number of public sentences from which a search starts, including those of the encoder check.
+/// Number of public sentences from which a search starts.
 const SEARCHED: usize = 240;
 
-/// Maximum number of ε in an audit. With both rules and every mechanism, each takes some 31 bounds
+/// Maximum number of ε in an audit. With both rules and every mechanism, each takes some 30 bounds
 /// and 111 tests of fit, so an audit has fewer than [`sampled::statistics::MOST`].
 const EPSILONS: usize = 8;
 
@@ -105,14 +103,11 @@ pub enum Mechanism {
     Words,
     /// Noise on vectors, which does not involve the pack.
     Vectors,
-    /// The encoder that embedded the texts of the pack.
-    Encoder,
 }
 
 impl Mechanism {
     /// All mechanisms.
-    pub const ALL: [Self; 6] = [
-        Self::Encoder,
+    pub const ALL: [Self; 5] = [
         Self::Sentences,
         Self::WholeText,
         Self::Projective,
@@ -130,7 +125,7 @@ pub struct Options {
     pub epsilons: Vec<Epsilon>,
     /// The rules of drawing.
     pub rules: Vec<Rule>,
-    /// Minimum number of neighbours whose exact laws are compared; a tenth of it for pairs of
+    /// Minimum number of neighbours whose exact laws are compared; a twentieth of it for pairs of
     /// words.
     pub neighbours: u64,
     /// Releases of each document by a device; slower kinds get fewer.
@@ -148,8 +143,6 @@ pub enum Method {
     Sampled,
     /// Found by an attacker who tries to distinguish inputs.
     Attack,
-    /// Measured by a clock or a counter.
-    Timed,
 }
 
 impl fmt::Display for Method {
@@ -158,7 +151,6 @@ impl fmt::Display for Method {
             Self::Exact => "exact",
             Self::Sampled => "sampled",
             Self::Attack => "attack",
-            Self::Timed => "timed",
         })
     }
 }
@@ -188,9 +180,8 @@ pub struct Check {
 
 /// Audits the mechanisms of a pack, and calls `notice` with each check when it is made.
 ///
-/// `encoder`: the encoder of the pack. `device`: a program that has read the same pack. `public`:
-/// sentences with which encoders are checked and from which searches start. The report lists the
-/// checks that are left out for lack of an encoder or a device.
+/// `encoder`: the encoder of the pack, if searches are to start from the `public` sentences.
+/// `device`: a program that has read the same pack. The report lists the checks that are left out.
 ///
 /// # Errors
 /// [`ErrorKind::Encoder`](undertone::error::ErrorKind::Encoder) for another encoder,
@@ -239,7 +230,6 @@ pub fn run(
     let wanted = |mechanism: &Mechanism| options.mechanisms.contains(mechanism);
     for mechanism in Mechanism::ALL.into_iter().filter(wanted) {
         match mechanism {
-            Mechanism::Encoder => audit.encoder()?,
             Mechanism::Sentences => audit.sentences()?,
             Mechanism::WholeText => audit.whole_text()?,
             Mechanism::Projective => audit.projective()?,
@@ -268,8 +258,6 @@ pub fn run(
     Ok(report)
 }
 
-const TIMED: usize = 3000;
-
 struct Audit<'a> {
     pack: &'a Pack<'a>,
     encoder: Option<&'a dyn Encoder>,
@@ -290,18 +278,6 @@ impl<'a> Audit<'a> {
         self.report.left_out.push(what.to_owned());
     }
 
-    fn encoder(&mut self) -> Result<()> {
-        match self.encoder {
-            Some(encoder) => {
-                let public = &self.public[..self.public.len().min(ENCODED)];
-                self.add(encoders::check(encoder, public)?);
-            }
-            None => self
-                .leave_out("the encoder: the pack has no lexicon; name its encoder with --encoder"),
-        }
-        Ok(())
-    }
-
     fn sentences(&mut self) -> Result<()> {
         let Some(mechanism) = self.mechanism("sentences")? else {
             return Ok(());
@@ -314,7 +290,7 @@ impl<'a> Audit<'a> {
             self.report
                 .promise(label(&mechanism, *rule), losses.collect());
         }
-        let rows = self.rows(&mechanism)?;
+        let rows = self.rows()?;
         let (checks, searched) = sentences::search(&mechanism, &rows, self.options);
         self.add(checks);
         self.release_sentences(&mechanism, searched)
@@ -336,20 +312,15 @@ impl<'a> Audit<'a> {
         Ok(mechanism)
     }
 
-    /// Sentences to search from, in the form that the mechanism accepts.
-    fn rows(&self, mechanism: &CoreSentences<'_>) -> Result<Vec<f32>> {
-        if mechanism.text_count() > 0 {
-            return Ok((0..mechanism.text_count())
-                .map(|text| text as f32)
-                .collect());
-        }
-        match self.encoder {
-            Some(encoder) => {
-                let public = &self.public[..self.public.len().min(SEARCHED)];
-                encode_all_public(encoder, public, &Progress::hidden())
-            }
-            None => Ok(Vec::new()),
-        }
+    /// The embeddings of public sentences to search from; empty without an encoder.
+    fn rows(&self) -> Result<Vec<Sentence>> {
+        let Some(encoder) = self.encoder else {
+            return Ok(Vec::new());
+        };
+        let public = &self.public[..self.public.len().min(SEARCHED)];
+        let rows = encode_all_public(encoder, public, &Progress::hidden())?;
+        let rows = rows.chunks_exact(encoder.dimension());
+        Ok(rows.map(|row| Sentence::Embedding(row.to_vec())).collect())
     }
 
     fn whole_text(&mut self) -> Result<()> {
@@ -414,7 +385,7 @@ impl<'a> Audit<'a> {
             .map(|epsilon| [self.served(method, *epsilon); 2])
             .collect();
         self.report.promise(mechanism.name(), losses);
-        let rows = self.rows(sentences)?;
+        let rows = self.rows()?;
         let documents = whole_text::documents(sentences, &rows, options.seed);
         self.add(whole_text::check(mechanism, &documents, options));
         let count = options.releases as usize;
@@ -452,28 +423,20 @@ impl<'a> Audit<'a> {
                 neighbours.extend(searched);
                 self.release(|device| {
                     let (rule, epsilon) = (*rule, *epsilon);
-                    let mut checks = selection::sentences(
-                        device,
-                        pack,
-                        &label,
-                        rule,
-                        epsilon,
-                        &neighbours,
-                        count,
-                    )?;
-                    checks.extend(selection::runs(device, pack, &label, rule, epsilon)?);
-                    let few = (count / LONG).max(LEAST_RELEASES as usize);
-                    let long = selection::long(device, pack, &label, rule, epsilon, few)?;
-                    checks.push(long);
-                    Ok(checks)
+                    selection::sentences(device, pack, &label, rule, epsilon, &neighbours, count)
                 })?;
             }
-            // Times do not depend on ε. The time of a text depends on the text.
-            if let Some(epsilon) = options.epsilons.first()
-                && mechanism.text_count() == 0
-            {
-                let count = TIMED.min(count);
-                self.release(|device| timing::check(device, pack, &label, *rule, *epsilon, count))?;
+            // Neither pushes nor keys depend on ε. A small ε shows little of a document, and with a
+            // large one hardly more than one candidate is drawn.
+            let mut epsilons = options.epsilons.clone();
+            epsilons.sort_unstable();
+            if let Some(epsilon) = epsilons.get(epsilons.len() / 2) {
+                let few = (count / LONG).max(LEAST_RELEASES as usize);
+                self.release(|device| {
+                    let long = selection::long(device, pack, &label, *rule, *epsilon, few)?;
+                    let runs = selection::runs(device, pack, &label, *rule, *epsilon)?;
+                    Ok([long].into_iter().chain(runs).collect())
+                })?;
             }
         }
         Ok(())
@@ -504,12 +467,18 @@ impl<'a> Audit<'a> {
         let first = n / 2;
         let near = words::nearest(mechanism, first, 1);
         let pairs = [[first, near.first().copied().unwrap_or(0)]];
-        for rule in &options.rules {
+        for (index, rule) in options.rules.iter().enumerate() {
             let label = label(mechanism, *rule);
-            let how = WordMechanism::Selection(*rule);
-            self.release(|device| {
-                selection::words(device, &vocabulary, &label, how, *epsilon, &pairs, count)
-            })?;
+            let audit = WordAudit {
+                vocabulary: &vocabulary,
+                mechanism: &label,
+                rule: *rule,
+                epsilon: *epsilon,
+                draws: count,
+                // Neither depends on the rule.
+                bags_and_unknown: index == 0,
+            };
+            self.release(|device| audit.run(device, &pairs))?;
         }
         Ok(())
     }
@@ -517,9 +486,12 @@ impl<'a> Audit<'a> {
     fn vectors(&mut self) -> Result<()> {
         let count = self.options.releases as usize;
         for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-            for epsilon in &self.options.epsilons {
+            // ε scales the noise, so the least and the largest one are enough.
+            let epsilons = self.options.epsilons.iter();
+            let ends =
+                BTreeSet::from_iter(epsilons.clone().min().into_iter().chain(epsilons.max()));
+            for epsilon in ends {
                 self.release(|device| vectors::check(device, noise, *epsilon, count))?;
-                self.release(|device| reachability::check(device, noise, *epsilon, count))?;
             }
         }
         // Keys do not depend on ε.

@@ -19,13 +19,13 @@ use undertone::release::document::epsilon_f64;
 /// Properties that no audit covers. The README has more.
 const NOT_COVERED: [&str; 8] = [
     "the ledger",
-    "encoders on another machine",
+    "encoders",
     "the projection of a pack",
-    "words by noise and nearest word, from inside",
+    "words by noise and nearest word",
     "the coins of a device's last batch",
     "keys of more bits than the check of keys says",
     "rare releases",
-    "memory, caches and power",
+    "time, memory, caches and power",
 ];
 
 /// All checks of a pack.
@@ -228,7 +228,7 @@ impl Report {
             (
                 "exact",
                 "The loss is computed from the law of the release, for the worst neighbours that a search found. \
-                 Tables are exact integers and sums are in double precision; an excess of 10⁻⁹ of the promise, or of \
+                 Weights are exact integers and sums are in double precision; an excess of 10⁻⁹ of the promise, or of \
                  10⁻¹⁰, counts as rounding."
                     .to_owned(),
             ),
@@ -249,7 +249,6 @@ impl Report {
             page.table(&self.promised());
         }
         page.heading(2, "Claimed and measured loss");
-        page.table(&self.shares());
         let mut mechanisms: Vec<&str> = Vec::new();
         for check in self.losses() {
             if !mechanisms.contains(&check.mechanism.as_str()) {
@@ -319,36 +318,6 @@ impl Report {
                 cells.extend(losses.map(Cell::from));
                 table.row(cells);
             }
-        }
-        table
-    }
-
-    /// All losses as shares of their promises, by ε.
-    fn shares(&self) -> Table {
-        let epsilons = &self.options.epsilons;
-        let mut columns = vec![Column::Text("loss, % of what is claimed".to_owned())];
-        columns.extend(epsilons.iter().map(|e| Column::Number(format!("ε = {e}"))));
-        columns.push(Column::Text("method".to_owned()));
-        let mut table = Table::new("Losses in per cent of what is claimed, by ε", &columns);
-        let mut rows: Vec<(&str, &str)> = Vec::new();
-        for check in self.losses() {
-            let row = (check.mechanism.as_str(), check.name.as_str());
-            if rows.contains(&row) {
-                continue;
-            }
-            rows.push(row);
-            let share = |epsilon: &Epsilon| {
-                let same = self.losses().find(|other| {
-                    (other.mechanism.as_str(), other.name.as_str()) == row
-                        && other.epsilon == Some(*epsilon)
-                });
-                let share = same.map(|check| number::percent(check.measured / check.claimed));
-                Cell::from(share.unwrap_or_default())
-            };
-            let mut cells = vec![Cell::from(format!("{}: {}", row.0, row.1))];
-            cells.extend(epsilons.iter().map(share));
-            cells.push(check.method.to_string().into());
-            table.row(cells);
         }
         table
     }

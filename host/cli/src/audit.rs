@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     /// How candidates are drawn [default: both]
     #[arg(short, long, value_enum, num_args = 1.., value_delimiter = ',')]
     rule: Vec<RuleArg>,
-    /// Compare the exact laws of at least N neighbours, and of N/10 pairs of words.
+    /// Compare the exact laws of at least N neighbours, and of N/20 pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>)]
     neighbours: u64,
     /// Releases that the device draws of each document, at least 1000; fewer of slow mechanisms.
@@ -155,8 +155,6 @@ enum MechanismArg {
     Words,
     /// Noise on vectors, released by the device.
     Vectors,
-    /// The sentence encoder: the vector of a sentence depends on that sentence alone.
-    Encoder,
 }
 
 impl From<MechanismArg> for Mechanism {
@@ -167,7 +165,6 @@ impl From<MechanismArg> for Mechanism {
             MechanismArg::Projective => Self::Projective,
             MechanismArg::Words => Self::Words,
             MechanismArg::Vectors => Self::Vectors,
-            MechanismArg::Encoder => Self::Encoder,
         }
     }
 }

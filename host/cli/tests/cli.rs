@@ -886,7 +886,7 @@ fn lists_are_typed_with_commas_or_spaces() {
         ];
         let audit = [
             &audit[..],
-            &["encoder", "--out", "o", "--epsilon"],
+            &["whole-text", "--out", "o", "--epsilon"],
             epsilons,
         ]
         .concat();

@@ -1076,7 +1076,7 @@ fn places_that_cannot_be_written_are_named() {
 fn a_report_is_replaced_as_a_whole() {
     let folder = inputs();
     let folder = folder.path();
-    let audit = "audit a.pack --mechanism encoder --epsilon 1 --neighbours 100 --out";
+    let audit = "audit a.pack --mechanism whole-text --epsilon 1 --out";
     let audit: Vec<&str> = audit.split(' ').collect();
     // Refused before the audit starts.
     for (out, part) in [

@@ -17,6 +17,7 @@ use undertone_core::rng::{PublicRng, below};
 
 use crate::exact::inside::Sentences;
 use crate::exact::neighbours::{Pair, Step};
+use crate::sampled::device::Sentence;
 
 /// Binary exponents of the largest coordinate of a sentence. Encoders return some tenths;
 /// fixed-point numbers saturate somewhere above.
@@ -69,7 +70,7 @@ impl Projections {
 
     /// The shortest sentence with these projections, scaled so that its largest coordinate is
     /// `size`.
-    fn sentence(&self, projections: Vec<f64>, size: f64) -> Vec<f32> {
+    fn sentence(&self, projections: Vec<f64>, size: f64) -> Sentence {
         let projections = DVector::from_vec(projections);
         let sentence = if self.by_direction {
             self.directions.tr_mul(&self.factor.solve(&projections))
@@ -78,14 +79,14 @@ impl Projections {
         };
         let largest = sentence.amax().max(f64::MIN_POSITIVE);
         let coordinates = sentence.iter();
-        coordinates.map(|x| (size * x / largest) as f32).collect()
+        Sentence::Embedding(coordinates.map(|x| (size * x / largest) as f32).collect())
     }
 }
 
 /// Neighbours that differ by one sentence after this context: one sentence replaces the other, or
 /// one of them is added.
-fn around(context: &[Vec<f32>], sentences: [Vec<f32>; 2]) -> Vec<Pair> {
-    let with = |more: &[&Vec<f32>]| -> Vec<Vec<f32>> {
+fn around(context: &[Sentence], sentences: [Sentence; 2]) -> Vec<Pair> {
+    let with = |more: &[&Sentence]| -> Vec<Sentence> {
         let more = more.iter().map(|sentence| (*sentence).clone());
         context.iter().cloned().chain(more).collect()
     };
@@ -147,14 +148,14 @@ fn lifted(mechanism: &dyn Sentences, projections: &Projections, seed: u64) -> Ve
 /// Finds the sentence that comes closest to lifting these candidates as far as possible and no
 /// others. Heads have biases and thresholds, so each round corrects the projections of candidates
 /// with wrong levels.
-fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -> Vec<f32> {
+fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -> Sentence {
     let steps = f64::from(mechanism.steps().get());
-    let mut best = (f64::INFINITY, Vec::new());
+    let mut best = (f64::INFINITY, Sentence::Embedding(Vec::new()));
     for size in SIZES {
         let mut wanted: Vec<f64> = set.iter().map(|up| f64::from(u8::from(*up))).collect();
         for _ in 0..CORRECTIONS {
             let sentence = projections.sentence(wanted.clone(), f64::from(size).exp2());
-            let levels = mechanism.levels(&sentence);
+            let levels = mechanism.levels(&[&sentence]);
             let mut wrong = 0.0;
             for ((wanted, up), level) in wanted.iter_mut().zip(set).zip(levels) {
                 let off = f64::from(level) / steps - f64::from(u8::from(!up));

@@ -5,20 +5,18 @@
 
 use std::num::NonZero;
 
-use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
-use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels};
-use undertone_core::sentences::sentences;
-use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
+use undertone_core::select::{Levels, Ratio, Rule};
+use undertone_core::words::{self, Vocabulary};
 
-use crate::sampled::device::{Device, Document};
+use crate::sampled::device::{self, Device, Sentence};
 use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument};
+use undertone::release::law::levels;
 
 /// A selection by levels, common to all mechanisms that name a public candidate.
 pub trait Engine: Sync {
@@ -28,49 +26,29 @@ pub trait Engine: Sync {
     /// The number of candidates.
     fn candidates(&self) -> usize;
 
-    /// Exclusive upper bound of the levels.
-    fn bound(&self) -> usize;
-
-    /// The most unit steps by which one changed sentence, or one unit of distance, moves a level.
-    fn steps(&self) -> NonZero<u8>;
-
-    /// Those steps may cost ε·2^`exponent`.
-    fn exponent(&self) -> i32;
-
-    /// The weights of the relative levels 0, 1, ..., at most [`bound`](Self::bound) of them.
+    /// The weights of all relative levels: 0, 1, ...
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128>;
-
-    /// Draws one of a few candidates with these levels, which are below [`bound`](Self::bound).
-    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32;
 }
 
 /// A mechanism that selects by the levels of a document.
 pub trait Sentences: Engine {
-    /// The number of coordinates of a sentence.
+    /// The most unit steps by which one changed sentence moves a level.
+    fn steps(&self) -> NonZero<u8>;
+
+    /// The number of coordinates of an embedding.
     fn dimension(&self) -> usize;
 
-    /// The levels of all candidates for the document of these sentences, `[k][dimension]`
-    /// row-major.
-    fn levels(&self, sentences: &[f32]) -> Vec<u8>;
+    /// Texts to try, if sentences are texts because the pack has features; otherwise empty.
+    fn texts(&self) -> Vec<String>;
+
+    /// The levels of all candidates for the document of these sentences.
+    fn levels(&self, sentences: &[&Sentence]) -> Vec<u8>;
 
     /// Sentences that move levels far: multiples of the directions in the pack.
     fn directions(&self) -> Vec<Vec<f32>>;
 
-    /// The levels of all candidates for a document by each way to push its sentences, with the name
-    /// of the way.
-    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)>;
-
-    /// Example sentences for a mechanism that accepts texts; some phrases of the pack span two
-    /// sentences.
-    fn typed(&self) -> Vec<String>;
-
     /// The loss that a release promises if the whole text is exchanged for any other.
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
-
-    /// Converts these sentences to a document for a device.
-    fn document(&self, sentences: &[Vec<f32>]) -> Document {
-        Document::Embeddings(sentences.to_vec())
-    }
 }
 
 /// A mechanism that releases the best outcome of a whole text, or by chance another one.
@@ -78,18 +56,11 @@ pub trait WholeText: Sync {
     /// Name in reports.
     fn name(&self) -> String;
 
-    /// The weights of all outcomes for a document: at most 2⁴⁸ each, and at most 2⁶⁴ in total.
-    /// `None` if the document gets no release.
-    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>>;
+    /// The probabilities of all outcomes for a document. `None` if the document gets no release.
+    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>>;
 
-    /// Whether the pack recognises nothing in a document with these weights.
-    fn is_nothing(&self, document: &Document, weights: &[u128]) -> bool;
-
-    /// Whether outcomes of equal weight are drawn in the order of their numbers, not in any order.
-    fn is_ordered(&self) -> bool;
-
-    /// Draws an outcome for a document. `None` if it gets no release.
-    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32>;
+    /// Whether the pack recognises nothing in a document.
+    fn is_nothing(&self, document: &[Sentence]) -> bool;
 
     /// The outcomes of `count` releases of a device by this mechanism, from these documents in
     /// turn.
@@ -110,9 +81,6 @@ pub trait Words: Engine {
     /// The word that replaces every word outside the vocabulary.
     fn fallback(&self) -> u32;
 
-    /// The word with this number.
-    fn word(&self, word: u32) -> String;
-
     /// The distance of two words.
     fn distance(&self, a: u32, b: u32) -> f64;
 
@@ -121,16 +89,6 @@ pub trait Words: Engine {
 
     /// The levels of all words for a private word.
     fn levels(&self, word: u32) -> Vec<u8>;
-
-    /// `size` words of a bag with these texts as its words, up to 8 of both.
-    fn bag(
-        &self,
-        texts: &[&str],
-        size: usize,
-        epsilon: Epsilon,
-        rule: Rule,
-        rng: &mut dyn Rng,
-    ) -> Vec<u32>;
 }
 
 /// The sentence mechanism of a pack, as `core` has it.
@@ -139,9 +97,6 @@ pub struct CoreSentences<'p> {
     pack: Pack<'p>,
     bound: usize,
     steps: NonZero<u8>,
-    /// The texts that coordinates count, if sentences are texts because the pack has features;
-    /// otherwise empty.
-    texts: Vec<String>,
 }
 
 impl<'p> CoreSentences<'p> {
@@ -164,179 +119,18 @@ impl<'p> CoreSentences<'p> {
             pack: *pack,
             bound,
             steps: NonZero::new(steps).unwrap_or(NonZero::<u8>::MIN),
-            texts: texts(pack),
         }))
-    }
-
-    /// The text that a coordinate counts.
-    fn text(&self, coordinate: f32) -> &str {
-        // Maps any coordinate to an index; NaN becomes 0.
-        let number = coordinate as usize % self.texts.len().max(1);
-        self.texts.get(number).map_or("", String::as_str)
-    }
-
-    /// Number of texts; 0 if sentences are embeddings.
-    pub(crate) fn text_count(&self) -> usize {
-        self.texts.len()
     }
 
     fn empty(&self) -> HostDocument<'p> {
         document::empty(&self.pack).expect("one was made before")
     }
-
-    /// The levels after `push`. A full document is not an error: the remaining sentences are left
-    /// out.
-    fn levels_after(&self, push: impl FnOnce(&mut HostDocument<'p>)) -> Vec<u8> {
-        let mut document = self.empty();
-        push(&mut document);
-        levels(&document)
-    }
-
-    fn ways_of_embeddings(&self, rows: &[Vec<f32>]) -> Vec<(&'static str, Vec<u8>)> {
-        let all = rows.concat();
-        let together = |document: &mut HostDocument<'p>, rows: &[f32]| {
-            document
-                .push_all(rows)
-                .expect("the rows have the pack's dimension");
-        };
-        let each = |document: &mut HostDocument<'p>| {
-            for row in rows {
-                refused_if_full(document.push(row), document);
-            }
-        };
-        let mut ways = vec![
-            ("push_all", self.levels_after(|d| together(d, &all))),
-            ("push", self.levels_after(each)),
-            (
-                "push_all, three at a time",
-                self.levels_after(|d| {
-                    for rows in all.chunks(3 * self.pack.dimension()) {
-                        together(d, rows);
-                    }
-                }),
-            ),
-            (
-                "push_encoded",
-                self.levels_after(|d| {
-                    for row in rows {
-                        refused_if_full(d.push_encoded(b"", row), d);
-                    }
-                }),
-            ),
-            (
-                "push after a clear",
-                self.levels_after(|d| {
-                    together(d, &all);
-                    d.clear();
-                    each(d);
-                }),
-            ),
-        ];
-        if rows.len() <= document::MAX_SENTENCES {
-            let backwards: Vec<f32> = rows.iter().rev().flatten().copied().collect();
-            let backwards = self.levels_after(|d| together(d, &backwards));
-            ways.push(("push_all, backwards", backwards));
-        }
-        ways
-    }
-
-    fn ways_of_texts(&self, texts: &[String]) -> Vec<(&'static str, Vec<u8>)> {
-        let each = |document: &mut HostDocument<'p>| {
-            for text in texts {
-                refused_if_full(document.push_sentence(text), document);
-            }
-        };
-        let mut ways = vec![
-            ("push_sentence", self.levels_after(each)),
-            (
-                "push_sentence after a clear",
-                self.levels_after(|d| {
-                    each(d);
-                    d.clear();
-                    each(d);
-                }),
-            ),
-        ];
-        if texts.len() <= document::MAX_SENTENCES {
-            let backwards = |document: &mut HostDocument<'p>| {
-                for text in texts.iter().rev() {
-                    refused_if_full(document.push_sentence(text), document);
-                }
-            };
-            ways.push(("push_sentence, backwards", self.levels_after(backwards)));
-        }
-        if let Some(whole) = whole(texts) {
-            let whole = self.levels_after(|document| {
-                document
-                    .push_text(whole.as_bytes())
-                    .expect("a pack for texts");
-            });
-            ways.push(("push_text", whole));
-        }
-        if let (Some(lexicon), None) = (self.pack.lexicon(), self.pack.features()) {
-            let vectors = self.levels_after(|document| {
-                for text in texts {
-                    let mut vector = vec![0.0; lexicon.dimension()];
-                    let written = lexicon.sentence_vector(text, &mut vector);
-                    written.expect("the lexicon's dimension");
-                    refused_if_full(document.push(&vector), document);
-                }
-            });
-            ways.push(("push of their vectors", vectors));
-        }
-        ways
-    }
 }
-
-/// Panics if a sentence was refused although the document is not full.
-fn refused_if_full(pushed: Result<(), DocumentError>, document: &HostDocument<'_>) {
-    let full = document.sentence_count() == document::MAX_SENTENCES;
-    match pushed {
-        Ok(()) => {}
-        Err(DocumentError::Full { .. }) if full => {}
-        Err(error) => panic!("a sentence that the pack takes: {error}"),
-    }
-}
-
-/// A text that consists of exactly these sentences, if one exists.
-pub(crate) fn whole(texts: &[String]) -> Option<String> {
-    let text = texts.join("\n");
-    let found = sentences(text.as_bytes());
-    found
-        .eq(texts.iter().map(|text| text.as_bytes()))
-        .then_some(text)
-}
-
-fn levels(document: &HostDocument<'_>) -> Vec<u8> {
-    let mut levels = Vec::new();
-    hazmat::levels(document, |block| levels.extend_from_slice(block));
-    levels
-}
-
-/// Maximum of each kind of typed text: words, phrases and public sentences.
-const TYPED: usize = 32;
 
 /// Whether each sentence of this pack is both an embedding and a text.
 pub(crate) fn wants_both(pack: &Pack<'_>) -> bool {
     let features = pack.features();
     features.is_some_and(|features| !features.is_alone()) && pack.lexicon().is_none()
-}
-
-/// Texts to try on a pack with features: public sentences, their words, and texts that no pack
-/// recognises.
-fn texts(pack: &Pack<'_>) -> Vec<String> {
-    if pack.features().is_none() {
-        return Vec::new();
-    }
-    let public = demo::public_sentences();
-    let words = public.iter().flat_map(|sentence| sentence.split(' '));
-    let unknown = ["", "\u{fffd} \u{301}", "…", "0"];
-    let all = public
-        .iter()
-        .copied()
-        .chain(words.step_by(7))
-        .chain(unknown);
-    all.map(str::to_owned).collect()
 }
 
 impl Engine for CoreSentences<'_> {
@@ -359,74 +153,58 @@ impl Engine for CoreSentences<'_> {
         scores.or_else(depth).unwrap_or(0) as usize
     }
 
-    fn bound(&self) -> usize {
-        self.bound
-    }
-
-    fn steps(&self) -> NonZero<u8> {
-        self.steps
-    }
-
-    fn exponent(&self) -> i32 {
-        0
-    }
-
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
         let ratio = self.empty().ratio(epsilon);
         ratio.weights(rule).take(self.bound).collect()
     }
-
-    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        draw(levels, self.bound, self.empty().ratio(epsilon), rule, rng)
-    }
 }
 
 impl Sentences for CoreSentences<'_> {
-    fn dimension(&self) -> usize {
-        if self.texts.is_empty() {
-            self.pack.dimension()
-        } else {
-            1
-        }
+    fn steps(&self) -> NonZero<u8> {
+        self.steps
     }
 
-    fn levels(&self, sentences: &[f32]) -> Vec<u8> {
+    fn dimension(&self) -> usize {
+        self.pack.dimension()
+    }
+
+    /// Public sentences, their words, and texts that no pack recognises.
+    fn texts(&self) -> Vec<String> {
+        if self.pack.features().is_none() {
+            return Vec::new();
+        }
+        let public = demo::public_sentences();
+        let words = public.iter().flat_map(|sentence| sentence.split(' '));
+        let unknown = ["", "\u{fffd} \u{301}", "…", "0"];
+        let all = public
+            .iter()
+            .copied()
+            .chain(words.step_by(7))
+            .chain(unknown);
+        all.map(str::to_owned).collect()
+    }
+
+    fn levels(&self, sentences: &[&Sentence]) -> Vec<u8> {
         let mut document = self.empty();
-        if self.texts.is_empty() {
-            document
-                .push_all(sentences)
-                .expect("the rows have the pack's dimension");
-        } else {
-            for coordinate in sentences.iter().take(document::MAX_SENTENCES) {
-                let text = self.text(*coordinate);
-                document.push_sentence(text).expect("a pack for texts");
+        let mut rows: Vec<f32> = Vec::new();
+        for sentence in sentences.iter().take(document::MAX_SENTENCES) {
+            match sentence {
+                Sentence::Embedding(row) => rows.extend(row),
+                Sentence::Text(text) => document.push_sentence(text).expect("a pack for texts"),
             }
+        }
+        // A pack with features refuses even an empty list of embeddings.
+        if !rows.is_empty() {
+            document
+                .push_all(&rows)
+                .expect("the rows have the pack's dimension");
         }
         levels(&document)
     }
 
-    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)> {
-        match document {
-            Document::Embeddings(rows) => self.ways_of_embeddings(rows),
-            Document::Texts(texts) => self.ways_of_texts(texts),
-        }
-    }
-
-    fn typed(&self) -> Vec<String> {
-        let Some(lexicon) = self.pack.lexicon() else {
-            return self.texts.clone();
-        };
-        let word = |index| lexicon.word(index).unwrap_or_default().to_owned();
-        let some = |count: usize| (0..count).step_by(count.div_ceil(TYPED).max(1));
-        let phrases = some(lexicon.phrase_count()).filter_map(|index| lexicon.phrase(index));
-        let words = phrases.flatten().chain(some(lexicon.word_count()));
-        let public = demo::public_sentences().into_iter().take(TYPED);
-        words.map(word).chain(public.map(str::to_owned)).collect()
-    }
-
     fn directions(&self) -> Vec<Vec<f32>> {
         // A recoder moves sentences to another space, and texts have no embeddings.
-        if self.pack.recoder().is_some() || !self.texts.is_empty() {
+        if self.pack.recoder().is_some() || self.pack.features().is_some() {
             return Vec::new();
         }
         match (self.pack.scores(), self.pack.depth()) {
@@ -446,14 +224,6 @@ impl Sentences for CoreSentences<'_> {
 
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
         self.empty().whole_text_epsilon(epsilon, rule).0 as f64 / 1e6
-    }
-
-    fn document(&self, sentences: &[Vec<f32>]) -> Document {
-        if self.texts.is_empty() {
-            return Document::Embeddings(sentences.to_vec());
-        }
-        let coordinates = sentences.iter().flatten();
-        Document::Texts(coordinates.map(|x| self.text(*x).to_owned()).collect())
     }
 }
 
@@ -482,8 +252,8 @@ impl<'p> CoreWholeText<'p> {
         self.pack.candidate_count() + 1
     }
 
-    fn best(&self, document: &Document) -> Option<u32> {
-        hazmat::best(&document.inside(&self.pack).ok()?).ok()
+    fn best(&self, document: &[Sentence]) -> Option<u32> {
+        hazmat::best(&device::document(&self.pack, document).ok()?).ok()
     }
 }
 
@@ -492,25 +262,17 @@ impl WholeText for CoreWholeText<'_> {
         "whole text".to_owned()
     }
 
-    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>> {
         let best = self.best(document)?;
-        let mut weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
-        let (first, second) = (weights.next()?, weights.next()?);
-        let weight = |outcome| if outcome == best { first } else { second };
-        Some((0..self.outcomes()).map(weight).collect())
+        let weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
+        let weights: Vec<u128> = weights.take(2).collect();
+        Some(law(self.outcomes(), [weights[0], weights[1]], |outcome| {
+            outcome == best
+        }))
     }
 
-    fn is_nothing(&self, _: &Document, weights: &[u128]) -> bool {
-        weights.last() == weights.iter().max()
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
-    }
-
-    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
-        let document = document.inside(&self.pack).ok()?;
-        hazmat::draw_whole_text(&document, epsilon, rng).ok()
+    fn is_nothing(&self, document: &[Sentence]) -> bool {
+        self.best(document) == Some(self.outcomes() - 1)
     }
 
     fn releases(
@@ -522,6 +284,15 @@ impl WholeText for CoreWholeText<'_> {
     ) -> Result<Vec<u32>> {
         device.whole_texts(documents, epsilon, count)
     }
+}
+
+/// The probabilities of outcomes that have the first weight if they are preferred, else the second.
+fn law(outcomes: u32, weights: [u128; 2], is_preferred: impl Fn(u32) -> bool) -> Vec<f64> {
+    let [first, other] = weights.map(|weight| weight as f64);
+    let weight = |outcome| if is_preferred(outcome) { first } else { other };
+    let weights: Vec<f64> = (0..outcomes).map(weight).collect();
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / total).collect()
 }
 
 /// Projective geometry response of a pack, as `core` has it. Outcomes are points.
@@ -554,32 +325,18 @@ impl WholeText for CoreProjective<'_> {
         "projective".to_owned()
     }
 
-    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>> {
         let best = self.rule.best(document)?;
         let geometry = self.geometry(epsilon)?;
         let (first, other) = Geometry::weights(epsilon);
-        let weight = |point| {
-            if geometry.contains(best, point) {
-                first.into()
-            } else {
-                other.into()
-            }
-        };
-        Some((0..geometry.points()).map(weight).collect())
+        let weights = [first, other].map(u128::from);
+        Some(law(geometry.points(), weights, |point| {
+            geometry.contains(best, point)
+        }))
     }
 
-    fn is_nothing(&self, document: &Document, _: &[u128]) -> bool {
-        self.rule.best(document) == Some(self.rule.outcomes() - 1)
-    }
-
-    fn is_ordered(&self) -> bool {
-        false
-    }
-
-    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
-        let document = document.inside(&self.rule.pack).ok()?;
-        let drawn = hazmat::draw_projective(&document, epsilon, rng);
-        drawn.ok().map(|(_, point)| point)
+    fn is_nothing(&self, document: &[Sentence]) -> bool {
+        self.rule.is_nothing(document)
     }
 
     fn releases(
@@ -620,36 +377,15 @@ impl Engine for CoreWords<'_> {
         self.vocabulary.word_count() as usize
     }
 
-    fn bound(&self) -> usize {
-        words::LEVELS
-    }
-
-    fn steps(&self) -> NonZero<u8> {
-        NonZero::<u8>::MIN
-    }
-
-    fn exponent(&self) -> i32 {
-        self.vocabulary.unit_exponent()
-    }
-
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
         let weights = self.ratio(epsilon).weights(rule);
         weights.take(words::LEVELS).collect()
-    }
-
-    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        draw(levels, words::LEVELS, self.ratio(epsilon), rule, rng)
     }
 }
 
 impl Words for CoreWords<'_> {
     fn fallback(&self) -> u32 {
         self.vocabulary.fallback()
-    }
-
-    fn word(&self, word: u32) -> String {
-        let word = self.vocabulary.lexicon().word(word as usize);
-        word.unwrap_or_default().to_owned()
     }
 
     fn distance(&self, a: u32, b: u32) -> f64 {
@@ -667,27 +403,4 @@ impl Words for CoreWords<'_> {
         of_word.for_each_block(|block| levels.extend_from_slice(block));
         levels
     }
-
-    fn bag(
-        &self,
-        texts: &[&str],
-        size: usize,
-        epsilon: Epsilon,
-        rule: Rule,
-        rng: &mut dyn Rng,
-    ) -> Vec<u32> {
-        let mut bag: Bag<'_, 8> = Bag::with_limit(&self.vocabulary);
-        texts.iter().for_each(|text| bag.push(text));
-        let mut out = vec![0; size];
-        hazmat::draw_bag(&bag, WordMechanism::Selection(rule), epsilon, rng, &mut out)
-            .expect("a bag of a few words can be selected for");
-        out
-    }
-}
-
-/// The engine of `core`.
-fn draw(levels: &[u8], bound: usize, ratio: Ratio, rule: Rule, rng: &mut dyn Rng) -> u32 {
-    let levels = SliceLevels { levels, bound };
-    hazmat::select::<MAX_LEVELS, _>(&levels, rule, ratio, rng)
-        .expect("there are candidates and levels")
 }

@@ -16,7 +16,9 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 
-use crate::exact::inside::Sentences;
+use crate::Options;
+use crate::exact::inside::{Engine, Sentences};
+use crate::sampled::device::Sentence;
 use crate::sampled::statistics::shown;
 use undertone::progress::Progress;
 use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
@@ -58,10 +60,26 @@ pub(crate) struct Setting {
     pub(crate) table: Vec<u128>,
 }
 
+impl Setting {
+    /// The settings of an audit, by rule and ε of the options.
+    pub(crate) fn all(engine: &dyn Engine, options: &Options) -> Vec<Self> {
+        let by_rule = |rule: &Rule| {
+            let rule = *rule;
+            let epsilons = options.epsilons.iter();
+            epsilons.map(move |epsilon| Self {
+                epsilon: *epsilon,
+                rule,
+                table: engine.table(*epsilon, rule),
+            })
+        };
+        options.rules.iter().flat_map(by_rule).collect()
+    }
+}
+
 /// Two neighbouring documents, as lists of sentences.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
-    pub(crate) documents: [Vec<Vec<f32>>; 2],
+    pub(crate) documents: [Vec<Sentence>; 2],
     pub(crate) step: Step,
 }
 
@@ -179,7 +197,7 @@ pub(crate) struct Search<'a> {
     pub(crate) mechanism: &'a dyn Sentences,
     pub(crate) settings: &'a [Setting],
     /// Sentences to start from.
-    pub(crate) pool: &'a [Vec<f32>],
+    pub(crate) pool: &'a [Sentence],
     /// Releases of each document by a device.
     pub(crate) releases: u64,
     pub(crate) seed: u64,
@@ -209,7 +227,7 @@ impl Search<'_> {
             shown: (search / 2).is_multiple_of(2),
         };
         let mut context = self.context(length, search / LENGTHS.len() as u64, &mut rng);
-        let mut kept: [Vec<f32>; 2] = [self.any(&mut rng), self.any(&mut rng)];
+        let mut kept: [Sentence; 2] = [self.any(&mut rng), self.any(&mut rng)];
         let mut best = f64::NEG_INFINITY;
         let mut worst = Worst::new(self.settings.len());
         let mut most_shown = f64::NEG_INFINITY;
@@ -271,15 +289,18 @@ impl Search<'_> {
     /// Compares all neighbours of a round, with the added sentences at this place of the context.
     fn round(
         &self,
-        context: &[Vec<f32>],
+        context: &[Sentence],
         place: usize,
-        sentences: &[Vec<f32>],
+        sentences: &[Sentence],
         goal: Goal,
     ) -> (Worst, Best) {
-        let without = self.see(&context.concat());
-        let (before, after) = context.split_at(place);
-        let (before, after) = (before.concat(), after.concat());
-        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &after].concat());
+        let mut document: Vec<&Sentence> = context.iter().collect();
+        let without = self.see(&document);
+        document.insert(place, &sentences[0]);
+        let with = |sentence| {
+            document[place] = sentence;
+            self.see(&document)
+        };
         let seen: Vec<Seen> = sentences.iter().map(with).collect();
         let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
@@ -318,7 +339,7 @@ impl Search<'_> {
 
     /// Compares these neighbours. Also returns the loss that releases could show, by setting.
     pub(crate) fn compare(&self, pair: &Pair) -> (Worst, Vec<f64>) {
-        let [a, b] = [0, 1].map(|side| self.see(&pair.documents[side].concat()));
+        let [a, b] = [0, 1].map(|side| self.see(&Vec::from_iter(&pair.documents[side])));
         let sentences = pair.documents.iter().map(Vec::len).max();
         let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
@@ -335,45 +356,53 @@ impl Search<'_> {
         (worst, shown.collect())
     }
 
-    fn see(&self, rows: &[f32]) -> Seen {
-        Seen::new(self.mechanism.levels(rows), self.settings)
+    fn see(&self, sentences: &[&Sentence]) -> Seen {
+        Seen::new(self.mechanism.levels(sentences), self.settings)
     }
 
     /// A context to start from: sentences on one side, on two sides, of three kinds, or of any
     /// kind.
-    fn context(&self, length: usize, kind: u64, rng: &mut PublicRng) -> Vec<Vec<f32>> {
+    fn context(&self, length: usize, kind: u64, rng: &mut PublicRng) -> Vec<Sentence> {
         let kinds = match kind % 4 {
             0 => 1,
             1 => 2,
             2 => 3,
             _ => length.max(1),
         };
-        let mut sentences: Vec<Vec<f32>> = (0..kinds).map(|_| self.any(rng)).collect();
-        if kinds == 2 {
-            sentences[1] = sentences[0].iter().map(|x| -x).collect();
+        let mut sentences: Vec<Sentence> = (0..kinds).map(|_| self.any(rng)).collect();
+        if let [Sentence::Embedding(one), Sentence::Embedding(other)] = &mut sentences[..] {
+            *other = one.iter().map(|x| -x).collect();
         }
         (0..length)
             .map(|at| sentences[at % kinds].clone())
             .collect()
     }
 
-    /// A sentence of the pool, or a mixture of two.
-    fn any(&self, rng: &mut PublicRng) -> Vec<f32> {
-        let one = self.pooled(rng).clone();
+    /// A sentence of the pool, or a mixture of two embeddings.
+    fn any(&self, rng: &mut PublicRng) -> Sentence {
+        let one = self.pooled(rng);
         if below(rng, 4) > 0 {
-            return one;
+            return one.clone();
         }
         let scale = [1.0, -1.0, 0.25, 1e3][below(rng, 4) as usize];
-        let other = self.pooled(rng).iter();
-        one.iter().zip(other).map(|(a, b)| a + scale * b).collect()
+        match [one, self.pooled(rng)] {
+            [Sentence::Embedding(one), Sentence::Embedding(other)] => {
+                let sums = one.iter().zip(other).map(|(a, b)| a + scale * b);
+                Sentence::Embedding(sums.collect())
+            }
+            [_, other] => other.clone(),
+        }
     }
 
-    fn pooled(&self, rng: &mut PublicRng) -> &Vec<f32> {
+    fn pooled(&self, rng: &mut PublicRng) -> &Sentence {
         &self.pool[below(rng, self.pool.len() as u128) as usize]
     }
 
-    /// A random variant of this sentence.
-    fn variant(&self, sentence: &[f32], rng: &mut PublicRng) -> Vec<f32> {
+    /// A random variant of this embedding; any other sentence for a text.
+    fn variant(&self, sentence: &Sentence, rng: &mut PublicRng) -> Sentence {
+        let Sentence::Embedding(sentence) = sentence else {
+            return self.any(rng);
+        };
         let mut variant = sentence.to_vec();
         let size = sentence.len() as u128;
         match below(rng, 6) {
@@ -402,14 +431,15 @@ impl Search<'_> {
             }
             kind => {
                 let scale = largest(sentence) * [0.05, 0.5][kind as usize % 2];
-                let other = self.pooled(rng);
-                let scale = scale / largest(other);
-                for (x, other) in variant.iter_mut().zip(other) {
-                    *x += scale * other;
+                if let Sentence::Embedding(other) = self.pooled(rng) {
+                    let scale = scale / largest(other);
+                    for (x, other) in variant.iter_mut().zip(other) {
+                        *x += scale * other;
+                    }
                 }
             }
         }
-        variant
+        Sentence::Embedding(variant)
     }
 }
 

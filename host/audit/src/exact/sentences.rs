@@ -1,14 +1,15 @@
-//! Checks sentence mechanisms by enumeration: tables, levels and exact losses.
+//! Checks sentence mechanisms by enumeration: levels and exact losses.
 
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 
+use crate::exact::construct;
 use crate::exact::inside::Sentences;
 use crate::exact::neighbours::{
     Pair, Pairs, STEPS, Search, Seen, Setting, Step, Worst, odd, promised,
 };
-use crate::exact::{construct, engine, ways};
+use crate::sampled::device::Sentence;
 use crate::sampled::selection::{Change, Neighbours};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
 use undertone::release::document::MAX_SENTENCES;
@@ -18,8 +19,8 @@ const SORT: usize = 512;
 
 /// Checks the mechanism at every ε and rule of the options.
 ///
-/// `public`: sentences to search from, `[n][dimension]` row-major; it may be empty.
-pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Vec<Check> {
+/// `public`: sentences to search from; it may be empty.
+pub fn check(mechanism: &dyn Sentences, public: &[Sentence], options: &Options) -> Vec<Check> {
     search(mechanism, public, options).0
 }
 
@@ -28,16 +29,12 @@ pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Ve
 /// one.
 pub(crate) fn search(
     mechanism: &dyn Sentences,
-    public: &[f32],
+    public: &[Sentence],
     options: &Options,
 ) -> (Vec<Check>, Vec<Vec<Neighbours>>) {
     let mut checks = Vec::new();
-    let mut settings = Vec::new();
-    for rule in &options.rules {
-        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
-    }
+    let settings = Setting::all(mechanism, options);
     let pool = pool(mechanism, public, options.seed);
-    checks.push(ways::check(mechanism, &pool, options.seed));
     let search = Search {
         mechanism,
         settings: &settings,
@@ -53,7 +50,7 @@ pub(crate) fn search(
     let (found, shows): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
     // The search has already counted its own neighbours.
     worst = found.into_iter().skip(searched).fold(worst, Worst::join);
-    let neighbours = most_shown(mechanism, &pairs, &shows, settings.len());
+    let neighbours = most_shown(&pairs, &shows, settings.len());
     let chains = chains(&pool);
     let chains = chains.par_iter().map(|pair| search.compare(pair).0);
     worst = chains
@@ -109,9 +106,9 @@ const CHAINS: usize = 12;
 
 /// Documents of one sentence, 0 to 128 times, each paired with the next longer one. A cap on the
 /// distance between candidates takes effect within such a chain.
-fn chains(pool: &[Vec<f32>]) -> Vec<Pair> {
+fn chains(pool: &[Sentence]) -> Vec<Pair> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(CHAINS).max(1));
-    let chain = |sentence: &Vec<f32>| {
+    let chain = |sentence: &Sentence| {
         let sentence = sentence.clone();
         (1..=MAX_SENTENCES).map(move |times| Pair {
             documents: [times, times - 1].map(|times| vec![sentence.clone(); times]),
@@ -126,14 +123,14 @@ const REPEATED: usize = 96;
 
 /// Compares the promise for an exchanged whole text with the losses between documents that repeat
 /// one sentence.
-fn exchanged(mechanism: &dyn Sentences, pool: &[Vec<f32>], settings: &[Setting]) -> Vec<Check> {
+fn exchanged(mechanism: &dyn Sentences, pool: &[Sentence], settings: &[Setting]) -> Vec<Check> {
     let sentences = pool.iter().step_by(pool.len().div_ceil(REPEATED).max(1));
-    let rows: Vec<Vec<f32>> = sentences
-        .map(|sentence| sentence.repeat(MAX_SENTENCES))
+    let documents: Vec<Vec<&Sentence>> = sentences
+        .map(|sentence| vec![sentence; MAX_SENTENCES])
         .chain([Vec::new()])
         .collect();
-    let see = |rows: &Vec<f32>| Seen::new(mechanism.levels(rows), settings);
-    let seen: Vec<Seen> = rows.par_iter().map(see).collect();
+    let see = |document: &Vec<&Sentence>| Seen::new(mechanism.levels(document), settings);
+    let seen: Vec<Seen> = documents.par_iter().map(see).collect();
     let losses = seen
         .par_iter()
         .enumerate()
@@ -173,12 +170,7 @@ fn exchanged(mechanism: &dyn Sentences, pool: &[Vec<f32>], settings: &[Setting])
 
 /// For each setting, the pairs of neighbours for which releases could show the largest loss, by a
 /// replaced and by an added sentence.
-fn most_shown(
-    mechanism: &dyn Sentences,
-    pairs: &[Pair],
-    shows: &[Vec<f64>],
-    settings: usize,
-) -> Vec<Vec<Neighbours>> {
+fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
     let best = |setting: usize, step: Step| {
         let of_step = shows
             .iter()
@@ -186,7 +178,7 @@ fn most_shown(
             .filter(|(_, pair)| pair.step == step);
         let best = of_step.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
         best.map(|(_, pair)| Neighbours {
-            documents: [0, 1].map(|which| mechanism.document(&pair.documents[which])),
+            documents: pair.documents.clone(),
             change: match step {
                 Step::Replaced => Change::Replaced,
                 Step::Added => Change::Added,
@@ -201,12 +193,16 @@ fn most_shown(
         .collect()
 }
 
-/// Sentences to search from: public ones, the directions of the pack with both signs and in groups,
-/// and sentences that an encoder should not return.
-pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
+/// Sentences to search from: the texts of the mechanism, or else public ones, the directions of the
+/// pack with both signs and in groups, and sentences that an encoder should not return.
+pub(crate) fn pool(mechanism: &dyn Sentences, public: &[Sentence], seed: u64) -> Vec<Sentence> {
+    let texts = mechanism.texts();
+    if !texts.is_empty() {
+        return texts.into_iter().map(Sentence::Text).collect();
+    }
     let dimension = mechanism.dimension();
     let mut rng = PublicRng::new(seed);
-    let mut pool = vec![vec![0.0; dimension]];
+    let mut rows = vec![vec![0.0; dimension]];
     for x in [
         1e30,
         -1e30,
@@ -216,13 +212,13 @@ pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<
         -0.0,
         1.0,
     ] {
-        pool.push(vec![x; dimension]);
+        rows.push(vec![x; dimension]);
     }
     for at in (0..dimension).step_by(dimension.div_ceil(64)) {
         for x in [1.0, -1.0, 1e30] {
             let mut one_hot = vec![0.0; dimension];
             one_hot[at] = x;
-            pool.push(one_hot);
+            rows.push(one_hot);
         }
     }
     let directions = mechanism.directions();
@@ -231,7 +227,7 @@ pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<
         .step_by(directions.len().div_ceil(SORT).max(1))
     {
         for scale in [1.0, -1.0, 1e4] {
-            pool.push(direction.iter().map(|x| scale * x).collect());
+            rows.push(direction.iter().map(|x| scale * x).collect());
         }
     }
     if !directions.is_empty() {
@@ -244,20 +240,15 @@ pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<
                     *x += sign.signum() * d;
                 }
             }
-            pool.push(corner);
+            rows.push(corner);
         }
     }
-    let rows: Vec<&[f32]> = public.chunks_exact(dimension).collect();
-    for row in rows.iter().step_by(rows.len().div_ceil(SORT).max(1)) {
-        pool.push(row.to_vec());
-    }
     for _ in 0..64 {
-        pool.push(
-            (0..dimension)
-                .map(|_| StandardNormal.sample(&mut rng))
-                .collect(),
-        );
-        pool.push((0..dimension).map(|_| odd(&mut rng)).collect());
+        let normal = (0..dimension).map(|_| StandardNormal.sample(&mut rng));
+        rows.push(normal.collect());
+        rows.push((0..dimension).map(|_| odd(&mut rng)).collect());
     }
-    pool
+    let rows = rows.into_iter().map(Sentence::Embedding);
+    let public = public.iter().step_by(public.len().div_ceil(SORT).max(1));
+    rows.chain(public.cloned()).collect()
 }

@@ -1,13 +1,8 @@
-//! Checks word mechanisms by enumeration: tables, exact losses of pairs of words, and words outside
-//! the vocabulary.
+//! Checks word mechanisms by enumeration: exact losses of pairs of words.
 
 use rayon::prelude::*;
-use undertone_core::epsilon::Epsilon;
-use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
-use undertone_core::select::Rule;
 
-use crate::exact::engine;
 use crate::exact::inside::Words;
 use crate::exact::neighbours::{Pairs, Seen, Setting};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
@@ -22,37 +17,14 @@ const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
 
 /// A pair of words costs about the same as this number of neighbouring documents, since every word
 /// is a candidate.
-const NEIGHBOURS_PER_PAIR: u64 = 10;
+const NEIGHBOURS_PER_PAIR: u64 = 20;
 
 const ROUNDS: u64 = 4;
-
-/// Random words to draw for each text.
-const DRAWS: u64 = 16;
-
-/// The most words to draw from a bag.
-const MOST_WORDS: u128 = 8;
-
-/// Texts that are words in no plausible vocabulary.
-const UNKNOWN: [&str; 8] = [
-    "",
-    "zzqxjkvw",
-    "two words",
-    "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq",
-    "a1b2c3d4e5",
-    "\u{fffd}\u{fffd}",
-    "!?",
-    "ξκψζωρθ",
-];
 
 /// Checks the mechanism at every ε and rule of the options.
 pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
     let mut checks = Vec::new();
-    let mut settings = Vec::new();
-    for rule in &options.rules {
-        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
-        checks.push(bags(mechanism, *rule, options));
-        checks.push(unknown(mechanism, *rule, options));
-    }
+    let settings = Setting::all(mechanism, options);
     // A vocabulary has no more pairs than this.
     let n = mechanism.candidates() as u64;
     let all = n * n.saturating_sub(1) / 2;
@@ -184,92 +156,4 @@ fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Wors
         }
     }
     worst
-}
-
-/// Checks that a bag has the words that the engine draws from the levels of its words with the same
-/// random words: a new draw for each, even if a word repeats, and in sorted order.
-fn bags(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
-    let n = mechanism.candidates() as u128;
-    let mut rng = PublicRng::new(options.seed);
-    let mut different = 0;
-    let mut tried = 0;
-    // At the least ε any word may be drawn; at larger ones perhaps only the private word.
-    let least = Epsilon::from_micro(1).ok();
-    for epsilon in options.epsilons.iter().chain(&least) {
-        for _ in 0..DRAWS {
-            // Fewer words than draws, so that some are drawn again.
-            let words: Vec<u32> = (0..1 + below(&mut rng, 3))
-                .map(|_| below(&mut rng, n) as u32)
-                .collect();
-            let texts: Vec<String> = words.iter().map(|word| mechanism.word(*word)).collect();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let size = 1 + below(&mut rng, MOST_WORDS) as usize;
-            let seed = rng.next_u64();
-            let mut stream = PublicRng::new(seed);
-            let found = mechanism.bag(&texts, size, *epsilon, rule, &mut stream);
-            let mut stream = PublicRng::new(seed);
-            let mut expected: Vec<u32> = (0..size)
-                .map(|_| {
-                    let word = words[below(&mut stream, words.len() as u128) as usize];
-                    mechanism.draw(&mechanism.levels(word), *epsilon, rule, &mut stream)
-                })
-                .collect();
-            expected.sort_unstable();
-            different += u64::from(found != expected);
-            tried += 1;
-        }
-    }
-    Check {
-        mechanism: label(mechanism, rule),
-        name: "words drawn by their levels".to_owned(),
-        epsilon: None,
-        method: Method::Exact,
-        claimed: 0.0,
-        measured: different as f64,
-        tried,
-        passed: different == 0,
-        detail: "bags of words that were not drawn by their levels, anew for each, and sorted"
-            .to_owned(),
-    }
-}
-
-/// Checks that words outside the vocabulary have the law of the fallback word: with the same random
-/// words they become the same word.
-fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
-    let fallback = mechanism.word(mechanism.fallback());
-    let mut different = Vec::new();
-    let mut tried = 0;
-    for epsilon in &options.epsilons {
-        for seed in 0..DRAWS {
-            let draw = |text: &str| {
-                let mut rng = PublicRng::new(options.seed ^ seed);
-                mechanism.bag(&[text], 1, *epsilon, rule, &mut rng)
-            };
-            let expected = draw(&fallback);
-            for text in UNKNOWN {
-                tried += 1;
-                if draw(text) != expected {
-                    different.push(text);
-                }
-            }
-        }
-    }
-    Check {
-        mechanism: label(mechanism, rule),
-        name: "words outside the vocabulary".to_owned(),
-        epsilon: None,
-        method: Method::Exact,
-        claimed: 0.0,
-        measured: different.len() as f64,
-        tried,
-        passed: different.is_empty(),
-        detail: match different.first() {
-            None => format!("texts not treated like the fallback word \"{fallback}\""),
-            Some(text) => {
-                format!(
-                    "texts not treated like the fallback word \"{fallback}\", such as \"{text}\""
-                )
-            }
-        },
-    }
 }

@@ -1,7 +1,6 @@
 //! The device under audit, a black box that draws releases on request.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,75 +8,43 @@ use std::thread;
 use std::time::Duration;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
+use undertone_core::projective::{Geometry, Order};
+use undertone_core::release::{
+    BagRelease, DrawnBy, Release, ReleaseFormatError, VectorRelease, WordMechanism,
+};
 use undertone_core::select::Rule;
+use undertone_core::sentences::sentences;
 use undertone_core::vector::Noise;
-use undertone_core::words::WordMechanism;
 
-use crate::exact::inside;
-use crate::sampled::stated::{Asked, Content, Stated};
+use crate::sampled::stated::Stated;
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::{self, HostDocument};
 
-/// A document for a device: its sentences.
+/// A sentence of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Document {
-    /// Embeddings of the sentences.
-    Embeddings(Vec<Vec<f32>>),
-    /// Texts of the sentences, for the lexicon of the pack.
-    Texts(Vec<String>),
+pub enum Sentence {
+    /// Its embedding.
+    Embedding(Vec<f32>),
+    /// Its text, for the lexicon or the features of the pack.
+    Text(String),
 }
 
-impl Document {
-    /// Number of sentences.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Embeddings(rows) => rows.len(),
-            Self::Texts(texts) => texts.len(),
-        }
+/// Builds the document of these sentences in this process.
+///
+/// # Errors
+/// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not accept them.
+pub fn document<'p>(pack: &Pack<'p>, sentences: &[Sentence]) -> Result<HostDocument<'p>> {
+    let mut document = document::empty(pack)?;
+    for sentence in sentences {
+        let pushed = match sentence {
+            Sentence::Embedding(row) => document.push(row),
+            Sentence::Text(text) => document.push_sentence(text),
+        };
+        pushed.map_err(Error::from)?;
     }
-
-    /// Whether the document has no sentences.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Builds the same document in this process.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not accept its
-    /// sentences.
-    pub fn inside<'p>(&self, pack: &Pack<'p>) -> Result<HostDocument<'p>> {
-        let mut document = document::empty(pack)?;
-        match self {
-            Self::Embeddings(rows) => rows.iter().try_for_each(|row| document.push(row)),
-            Self::Texts(texts) => texts
-                .iter()
-                .try_for_each(|text| document.push_sentence(text)),
-        }
-        .map_err(Error::from)?;
-        Ok(document)
-    }
-}
-
-/// Released vectors.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Vectors {
-    /// log₂ of a step of the grid, as the releases state it.
-    pub grid_exponent: i32,
-    /// Coordinates of each vector.
-    pub values: Vec<Vec<f64>>,
-}
-
-/// Times of one release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
-    /// Whether the release was of one of the other documents.
-    pub other: bool,
-    /// Time to push the sentences, in nanoseconds or cycles.
-    pub push: u64,
-    /// Time of the release, in the same unit.
-    pub release: u64,
+    Ok(document)
 }
 
 /// Draws any number of releases on request, for audits with public data.
@@ -94,7 +61,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
-    fn keep(&mut self, number: usize, sentences: &Document) -> Result<()>;
+    fn keep(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// Same as [`keep`](Device::keep), but pushes the document the other way: embeddings one by one
     /// instead of together, and texts as one text instead of sentence by sentence, if such a text
@@ -102,7 +69,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
-    fn keep_otherwise(&mut self, number: usize, sentences: &Document) -> Result<()>;
+    fn keep_otherwise(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// The statements of its releases so far.
     fn stated(&self) -> &Stated;
@@ -138,7 +105,7 @@ pub trait Device {
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>>;
 
-    /// `count` bags of `size` words each, drawn from these words.
+    /// `count` bags of `size` words each, selected from these words by this rule.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -146,12 +113,13 @@ pub trait Device {
         &mut self,
         words: &[&str],
         size: u16,
-        mechanism: WordMechanism,
+        rule: Rule,
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Vec<u32>>>;
 
-    /// `count` releases of a vector with coordinates within ±2^`bound_exponent`.
+    /// `count` releases of a vector with coordinates within ±2^`bound_exponent`, in steps of the
+    /// grid.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
@@ -162,20 +130,7 @@ pub trait Device {
         noise: Noise,
         epsilon: Epsilon,
         count: usize,
-    ) -> Result<Vectors>;
-
-    /// Times `count` releases, each at random from document `fixed` or from one of the others.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
-    fn times(
-        &mut self,
-        fixed: usize,
-        others: Range<usize>,
-        rule: Rule,
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<Timed>>;
+    ) -> Result<Vec<Vec<i32>>>;
 }
 
 /// Largest number of a stored document.
@@ -341,60 +296,45 @@ impl<'p> Program<'p> {
         self.answer()
     }
 
-    /// Requests `count` times `fields` fields of `values` numbers, in portions, and reads each
-    /// field; `noun` names it in errors.
-    fn ask_fields<T>(
+    /// Requests `count` times `releases` releases of `values` numbers, in portions, and reads each.
+    fn ask_releases<T>(
         &mut self,
         count: usize,
-        [fields, values]: [usize; 2],
-        noun: &str,
+        [releases, values]: [usize; 2],
         request: impl Fn(usize) -> String,
-        mut read: impl FnMut(&mut Self, &str) -> Option<T>,
+        read: impl Fn(&[u8], &mut Stated) -> Result<T, ReleaseFormatError>,
     ) -> Result<Vec<T>> {
-        let mut all = Vec::with_capacity(count * fields);
-        let portion = (VALUES / (fields * values).max(1)).max(1);
+        let mut all = Vec::with_capacity(count * releases);
+        let portion = (VALUES / (releases * values).max(1)).max(1);
         let mut left = count;
         while left > 0 {
             let now = left.min(portion);
             let answer = self.ask(request(now))?;
             let before = all.len();
             for field in answer.split(' ') {
-                match read(self, field) {
-                    Some(value) => all.push(value),
-                    None => return Err(self.error(format!("{field:?} is no {noun}"))),
-                }
+                let bytes = hex::decode(field).map_err(|cause| cause.to_string());
+                let release = bytes.and_then(|bytes| {
+                    read(&bytes, &mut self.stated).map_err(|cause| cause.to_string())
+                });
+                all.push(
+                    release
+                        .map_err(|cause| self.error(format!("{field:?} is no release: {cause}")))?,
+                );
             }
-            if all.len() - before != now * fields {
-                return Err(self.error(format!(
-                    "{} fields where {} were asked for",
-                    all.len() - before,
-                    now * fields
-                )));
+            let found = all.len() - before;
+            if found != now * releases {
+                let asked = now * releases;
+                return Err(self.error(format!("{found} releases where {asked} were asked for")));
             }
             left -= now;
         }
         Ok(all)
     }
 
-    /// Requests `count` times `fields` releases of `values` numbers, in portions.
-    fn ask_releases(
-        &mut self,
-        (asked, epsilon): (Asked, Epsilon),
-        count: usize,
-        sizes: [usize; 2],
-        request: impl Fn(usize) -> String,
-    ) -> Result<Vec<Content>> {
-        let expected = asked.expected(&self.pack, epsilon);
-        self.ask_fields(count, sizes, "release", request, |device, field| {
-            let bytes = hex::decode(field).ok()?;
-            device.stated.read(&expected, &bytes)
-        })
-    }
-
-    /// Requests releases of the documents in turn.
+    /// Requests releases of the documents in turn, and returns their numbers.
     fn by_turns(
         &mut self,
-        asked: Asked,
+        drawn_by: DrawnBy,
         request: &str,
         documents: &[usize],
         epsilon: Epsilon,
@@ -406,37 +346,69 @@ impl<'p> Program<'p> {
             .collect();
         // Each portion has whole rounds of the documents.
         let rounds = count.div_ceil(documents.len().max(1));
-        let all = self.ask_releases((asked, epsilon), rounds, [documents.len(), 1], |rounds| {
-            let (micro, count) = (epsilon.micro(), rounds * documents.len());
-            format!("{request} {micro} {count}{turns}")
-        })?;
-        let numbers = all.into_iter().filter_map(|content| match content {
-            Content::Number(number) => Some(number),
-            Content::Words(_) | Content::Steps(..) => None,
-        });
-        Ok(numbers.take(count).collect())
+        let pack_id = self.pack.id();
+        let mut numbers = self.ask_releases(
+            rounds,
+            [documents.len(), 1],
+            |rounds| {
+                let (micro, count) = (epsilon.micro(), rounds * documents.len());
+                format!("{request} {micro} {count}{turns}")
+            },
+            |bytes, stated| {
+                let release = Release::from_bytes(bytes)?;
+                stated.record([
+                    ("mechanism or rule", release.drawn_by() == drawn_by),
+                    ("epsilon", release.epsilon() == epsilon),
+                    ("pack", release.pack_id() == pack_id),
+                ]);
+                Ok(release.number())
+            },
+        )?;
+        numbers.truncate(count);
+        Ok(numbers)
     }
 
-    /// Stores a document by one of two requests.
+    /// Stores a document of embeddings or of texts by one of two requests.
     fn keep_by(
         &mut self,
         number: usize,
-        sentences: &Document,
+        sentences: &[Sentence],
         [embeddings, texts]: [&str; 2],
     ) -> Result<()> {
-        let request = match sentences {
-            Document::Embeddings(rows) => {
-                format!("{embeddings} {number} {}", floats(rows.iter().flatten()))
-            }
-            Document::Texts(sentences) => {
-                let fields = sentences
-                    .iter()
-                    .map(|sentence| format!(" {}", text(sentence)));
-                format!("{texts} {number}{}", fields.collect::<String>())
-            }
+        let rows: Vec<&f32> = rows(sentences).flatten().collect();
+        let request = if rows.is_empty() {
+            let fields = self::texts(sentences).map(|sentence| format!(" {}", text(sentence)));
+            format!("{texts} {number}{}", fields.collect::<String>())
+        } else {
+            format!("{embeddings} {number} {}", floats(rows))
         };
         self.ask(request).map(|_| ())
     }
+}
+
+/// The sentences that are embeddings.
+fn rows(sentences: &[Sentence]) -> impl Iterator<Item = &Vec<f32>> {
+    sentences.iter().filter_map(|sentence| match sentence {
+        Sentence::Embedding(row) => Some(row),
+        Sentence::Text(_) => None,
+    })
+}
+
+/// The sentences that are texts.
+fn texts(sentences: &[Sentence]) -> impl Iterator<Item = &str> {
+    sentences.iter().filter_map(|sentence| match sentence {
+        Sentence::Embedding(_) => None,
+        Sentence::Text(text) => Some(text.as_str()),
+    })
+}
+
+/// A text that consists of exactly these sentences, if one exists.
+fn whole(texts: &[&str]) -> Option<String> {
+    let text = texts.join("\n");
+    let found = sentences(text.as_bytes());
+    found
+        .eq(texts.iter().map(|text| text.as_bytes()))
+        .then_some(text)
 }
 
 fn device_error(path: &Path, problem: String) -> Error {
@@ -520,33 +492,21 @@ fn or_none(digits: String) -> String {
     }
 }
 
-/// The number of a word mechanism in the C interface.
-fn word_mechanism(mechanism: WordMechanism) -> Option<u8> {
-    match mechanism {
-        WordMechanism::Selection(rule) => Some(rule as u8),
-        WordMechanism::LaplaceNearest => Some(3),
-        _ => None,
-    }
-}
-
 impl Device for Program<'_> {
     fn restart(&mut self) -> Result<()> {
         self.running = spawn(&self.path, &self.file).map_err(|problem| self.error(problem))?;
         self.greet()
     }
 
-    fn keep(&mut self, number: usize, sentences: &Document) -> Result<()> {
+    fn keep(&mut self, number: usize, sentences: &[Sentence]) -> Result<()> {
         self.keep_by(number, sentences, ["embeddings", "texts"])
     }
 
-    fn keep_otherwise(&mut self, number: usize, sentences: &Document) -> Result<()> {
-        let whole = match sentences {
-            Document::Embeddings(_) => return self.keep_by(number, sentences, ["singly", ""]),
-            Document::Texts(texts) => inside::whole(texts),
-        };
-        match whole {
-            Some(text) => self.keep_by(number, &Document::Texts(vec![text]), ["", "whole"]),
-            None => self.keep(number, sentences),
+    fn keep_otherwise(&mut self, number: usize, sentences: &[Sentence]) -> Result<()> {
+        let texts: Vec<&str> = texts(sentences).collect();
+        match whole(&texts).filter(|_| !texts.is_empty()) {
+            Some(text) => self.keep_by(number, &[Sentence::Text(text)], ["", "whole"]),
+            None => self.keep_by(number, sentences, ["singly", "texts"]),
         }
     }
 
@@ -561,8 +521,12 @@ impl Device for Program<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
+        let drawn_by = match self.pack.scores() {
+            Some(_) => DrawnBy::Scores(rule),
+            None => DrawnBy::Depth(rule),
+        };
         let request = format!("release {}", rule as u8);
-        self.by_turns(Asked::Sentences(rule), &request, documents, epsilon, count)
+        self.by_turns(drawn_by, &request, documents, epsilon, count)
     }
 
     fn whole_texts(
@@ -571,36 +535,48 @@ impl Device for Program<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        self.by_turns(Asked::WholeText, "whole-text", documents, epsilon, count)
+        self.by_turns(DrawnBy::WholeText, "whole-text", documents, epsilon, count)
     }
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        self.by_turns(Asked::Points, "projective", documents, epsilon, count)
+        let geometry = Geometry::best(self.pack.candidate_count() + 1, epsilon);
+        let order = geometry.and_then(|geometry| Order::from_number(geometry.order()));
+        let order = order.ok_or_else(|| self.error("the pack has no geometry for this epsilon"))?;
+        let drawn_by = DrawnBy::Projective(order);
+        self.by_turns(drawn_by, "projective", documents, epsilon, count)
     }
 
     fn bags(
         &mut self,
         words: &[&str],
         size: u16,
-        mechanism: WordMechanism,
+        rule: Rule,
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Vec<u32>>> {
-        let number = word_mechanism(mechanism)
-            .ok_or_else(|| self.error("this way to make words private has no number in C"))?;
         let words: String = words
             .iter()
             .map(|word| format!(" {}", text(word)))
             .collect();
-        let asked = Asked::Bag(mechanism, size);
-        let bags = self.ask_releases((asked, epsilon), count, [1, size.into()], |count| {
-            format!("bag {number} {} {size} {count}{words}", epsilon.micro())
-        })?;
-        let words = bags.into_iter().filter_map(|content| match content {
-            Content::Words(words) => Some(words),
-            Content::Number(_) | Content::Steps(..) => None,
-        });
-        Ok(words.collect())
+        let (number, micro, pack_id) = (rule as u8, epsilon.micro(), self.pack.id());
+        self.ask_releases(
+            count,
+            [1, size.into()],
+            |count| format!("bag {number} {micro} {size} {count}{words}"),
+            |bytes, stated| {
+                let release = BagRelease::from_bytes(bytes)?;
+                stated.record([
+                    (
+                        "mechanism or rule",
+                        release.mechanism() == WordMechanism::Selection(rule),
+                    ),
+                    ("length", release.words().len() == usize::from(size)),
+                    ("epsilon", release.epsilon() == epsilon),
+                    ("pack", release.pack_id() == pack_id),
+                ]);
+                Ok(release.words().collect())
+            },
+        )
     }
 
     fn vectors(
@@ -610,57 +586,23 @@ impl Device for Program<'_> {
         noise: Noise,
         epsilon: Epsilon,
         count: usize,
-    ) -> Result<Vectors> {
-        let asked = Asked::Vector(noise, vector.len() as u32);
+    ) -> Result<Vec<Vec<i32>>> {
         let (number, micro, floats) = (noise as u8, epsilon.micro(), floats(vector));
-        let released = self.ask_releases((asked, epsilon), count, [1, vector.len()], |count| {
-            format!("vector {number} {micro} {bound_exponent} {count} {floats}")
-        })?;
-        let mut vectors = Vectors {
-            grid_exponent: 0,
-            values: Vec::with_capacity(count),
-        };
-        for content in released {
-            if let Content::Steps(grid_exponent, steps) = content {
-                vectors.grid_exponent = grid_exponent;
-                let step = f64::from(grid_exponent).exp2();
-                let values = steps.iter().map(|steps| f64::from(*steps) * step);
-                vectors.values.push(values.collect());
-            }
-        }
-        Ok(vectors)
-    }
-
-    fn times(
-        &mut self,
-        fixed: usize,
-        others: Range<usize>,
-        rule: Rule,
-        epsilon: Epsilon,
-        count: usize,
-    ) -> Result<Vec<Timed>> {
-        let numbers: Vec<u64> = self.ask_fields(
+        self.ask_releases(
             count,
-            [3, 1],
-            "number",
-            |count| {
-                let (rule, micro, first) = (rule as u8, epsilon.micro(), others.start);
-                format!(
-                    "times {rule} {micro} {count} {fixed} {first} {}",
-                    others.len()
-                )
+            [1, vector.len()],
+            |count| format!("vector {number} {micro} {bound_exponent} {count} {floats}"),
+            |bytes, stated| {
+                let release = VectorRelease::from_bytes(bytes)?;
+                stated.record([
+                    ("noise", release.noise() == noise),
+                    ("length", release.coordinates().len() == vector.len()),
+                    ("epsilon", release.epsilon() == epsilon),
+                    ("sensitivity", release.sensitivity() == Sensitivity::ONE),
+                    ("pack", release.pack_id() == [0; 8]),
+                ]);
+                Ok(release.coordinates().collect())
             },
-            |_, field| field.parse().ok(),
-        )?;
-        Ok(numbers
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .map(|[class, push, release]| Timed {
-                other: *class != 0,
-                push: *push,
-                release: *release,
-            })
-            .collect())
+        )
     }
 }

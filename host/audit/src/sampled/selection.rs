@@ -9,17 +9,14 @@ use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Levels, Ratio, Rule};
-use undertone_core::vector::Noise;
-use undertone_core::words::{Vocabulary, WordMechanism};
+use undertone_core::words::Vocabulary;
 
 use crate::exact::inside::WholeText;
-use crate::exact::whole_text;
-use crate::sampled::device::{Device, Document};
+use crate::sampled::device::{self, Device, Sentence};
 use crate::sampled::statistics::{
     Loss, alpha, cells, event, g_test, independence_test, loss_of_event, loss_of_features,
     loss_of_outcomes, threshold,
 };
-use crate::sampled::vectors;
 use crate::{Check, Law, Method, levels};
 use undertone::demo;
 use undertone::error::Result;
@@ -38,7 +35,7 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     /// The documents.
-    pub documents: [Document; 2],
+    pub documents: [Vec<Sentence>; 2],
     /// Their difference.
     pub change: Change,
 }
@@ -190,8 +187,13 @@ fn by_turns(outcomes: &[u32]) -> [Vec<u32>; 2] {
 }
 
 /// The probability of every candidate for this document.
-fn law_of(sentences: &Document, pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<f64>> {
-    let document = sentences.inside(pack)?;
+fn law_of(
+    sentences: &[Sentence],
+    pack: &Pack<'_>,
+    rule: Rule,
+    epsilon: Epsilon,
+) -> Result<Vec<f64>> {
+    let document = device::document(pack, sentences)?;
     let levels = levels(&document);
     let candidates = levels.len();
     let law = Law::new(levels, document.ratio(epsilon), rule);
@@ -292,7 +294,7 @@ pub fn sentences(
 ///
 /// - Refusals: no document is refused, because that would reveal something about it.
 /// - Loss between the two of a pair: a lower bound on it must not exceed ε, whatever the texts are.
-/// - Frequencies of outcomes: they must fit the weights.
+/// - Frequencies of outcomes: they must fit the exact law.
 /// - Independence of consecutive releases.
 ///
 /// # Errors
@@ -301,7 +303,7 @@ pub fn whole_texts(
     device: &mut dyn Device,
     mechanism: &dyn WholeText,
     epsilon: Epsilon,
-    pairs: &[[Document; 2]],
+    pairs: &[[Vec<Sentence>; 2]],
     draws: usize,
 ) -> Result<Vec<Check>> {
     let name = mechanism.name();
@@ -315,7 +317,7 @@ pub fn whole_texts(
             if let Err(error) = mechanism.releases(device, &[number], epsilon, 1) {
                 refused.push(error);
             }
-            laws.extend(whole_text::law(mechanism, document, epsilon));
+            laws.extend(mechanism.law(document, epsilon));
         }
         let [a, b] = &laws[..] else {
             continue;
@@ -365,7 +367,7 @@ pub fn whole_texts(
         (
             "frequencies of outcomes",
             &fits,
-            "G-tests against the weights",
+            "G-tests against the exact law",
         ),
         (
             "independence of releases",
@@ -397,9 +399,9 @@ pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Nei
 /// Sentences of which designs are made.
 const POOL: usize = 64;
 
-/// Documents of one sentence each: texts if the pack accepts them.
-fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
-    let text = |text: &str| Document::Texts(vec![text.to_owned()]);
+/// Sentences to choose from: texts if the pack accepts them.
+fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Sentence> {
+    let text = |text: &str| Sentence::Text(text.to_owned());
     let alone = pack.features().is_some_and(|features| features.is_alone());
     match pack.lexicon() {
         None if alone => {
@@ -416,9 +418,9 @@ fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
     }
 }
 
-/// Documents of one random embedding each: coordinates are −1, 0 or 1, and on average at least a
-/// quarter of them are not 0.
-fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
+/// Random embeddings: coordinates are −1, 0 or 1, and on average at least a quarter of them are not
+/// 0.
+fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Sentence> {
     let mut below = |n: u64| rng.next_u64() % n;
     let mut row = |_| {
         let spread = 1 + below(4);
@@ -427,37 +429,21 @@ fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
             1 => -1.0,
             _ => 0.0,
         });
-        Document::Embeddings(vec![row.collect()])
+        Sentence::Embedding(row.collect())
     };
     (0..POOL).map(&mut row).collect()
 }
 
 /// A document of the chosen sentences of a pool.
-fn together(pool: &[Document], choice: &[usize]) -> Document {
-    let all = choice.iter().map(|index| &pool[*index]);
-    match &pool[0] {
-        Document::Texts(_) => Document::Texts(
-            all.filter_map(|one| match one {
-                Document::Texts(texts) => Some(texts[0].clone()),
-                Document::Embeddings(_) => None,
-            })
-            .collect(),
-        ),
-        Document::Embeddings(_) => Document::Embeddings(
-            all.filter_map(|one| match one {
-                Document::Embeddings(rows) => Some(rows[0].clone()),
-                Document::Texts(_) => None,
-            })
-            .collect(),
-        ),
-    }
+fn together(pool: &[Sentence], choice: &[usize]) -> Vec<Sentence> {
+    choice.iter().map(|index| pool[*index].clone()).collect()
 }
 
 /// The designs from which [`designed`] chooses, the same for every rule and ε.
 pub(crate) struct Designs<'p> {
     document: HostDocument<'p>,
     /// Documents and their levels.
-    pairs: Vec<[(Document, Vec<u8>); 2]>,
+    pairs: Vec<[(Vec<Sentence>, Vec<u8>); 2]>,
 }
 
 impl<'p> Designs<'p> {
@@ -467,10 +453,10 @@ impl<'p> Designs<'p> {
         let mut rng = PublicRng::new(0x7e57_ab00);
         let pool = pool(pack, &mut rng);
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
-        let of = |choice: &[usize]| -> Result<(Document, Vec<u8>)> {
-            let document = together(&pool, choice);
-            let levels = levels(&document.inside(pack)?);
-            Ok((document, levels))
+        let of = |choice: &[usize]| -> Result<(Vec<Sentence>, Vec<u8>)> {
+            let sentences = together(&pool, choice);
+            let levels = levels(&device::document(pack, &sentences)?);
+            Ok((sentences, levels))
         };
         let mut pairs = Vec::new();
         for _ in 0..DESIGNS {
@@ -492,7 +478,7 @@ impl<'p> Designs<'p> {
     /// The neighbours with the largest loss for this rule and ε.
     pub(crate) fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
         let ratio = self.document.ratio(epsilon);
-        let loss = |[(_, a), (_, b)]: &[(Document, Vec<u8>); 2]| {
+        let loss = |[(_, a), (_, b)]: &[(Vec<Sentence>, Vec<u8>); 2]| {
             let [a, b] = [a, b].map(|levels| Law::new(levels.clone(), ratio, rule));
             a.loss(&b)
         };
@@ -501,16 +487,7 @@ impl<'p> Designs<'p> {
         let Some((_, [(document, _), (moved, _)])) = worst else {
             return Vec::new();
         };
-        let less = match document.clone() {
-            Document::Texts(mut texts) => {
-                texts.pop();
-                Document::Texts(texts)
-            }
-            Document::Embeddings(mut rows) => {
-                rows.pop();
-                Document::Embeddings(rows)
-            }
-        };
+        let less = document[..document.len() - 1].to_vec();
         vec![
             Neighbours {
                 documents: [document.clone(), moved.clone()],
@@ -569,15 +546,15 @@ pub fn long(
 
 /// Long documents, of texts and of embeddings if the pack accepts them. Each is the one of 32 whose
 /// last sentences change the law most.
-fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Document>> {
+fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Vec<Sentence>>> {
     let mut rng = PublicRng::new(0x7e57_ab03);
     let mut pools = vec![pool(pack, &mut rng)];
-    if matches!(pools[0][0], Document::Texts(_)) && pack.features().is_none() {
+    if matches!(pools[0][0], Sentence::Text(_)) && pack.features().is_none() {
         pools.push(embeddings(pack, &mut rng));
     }
     let mut documents = Vec::new();
     for pool in pools {
-        let mut most: Option<(f64, Document)> = None;
+        let mut most: Option<(f64, Vec<Sentence>)> = None;
         for _ in 0..32 {
             let mut any = || (rng.next_u64() % pool.len() as u64) as usize;
             let (early, last) = ([any(), any()], any());
@@ -619,14 +596,9 @@ pub fn runs(
     if candidates < 2.0 {
         return Ok(None);
     }
-    // A pack with features refuses even an empty list of embeddings.
-    let nothing = match pack.features() {
-        Some(_) => Document::Texts(Vec::new()),
-        None => Document::Embeddings(Vec::new()),
-    };
     let run = |device: &mut dyn Device| {
         device.restart()?;
-        device.keep(0, &nothing)?;
+        device.keep(0, &[])?;
         device.releases(&[0], rule, epsilon, DRAWS)
     };
     let [first, second] = [run(device)?, run(device)?];
@@ -661,70 +633,27 @@ pub fn runs(
     }))
 }
 
-/// The law of a private word.
-fn word_law(vocabulary: &Vocabulary<'_>, word: u32, rule: Rule, epsilon: Epsilon) -> Vec<f64> {
-    let mut levels = Vec::new();
-    vocabulary
-        .levels(word)
-        .for_each_block(|block| levels.extend_from_slice(block));
-    let words = levels.len();
-    let law = Law::new(
-        levels,
-        Ratio::per_unit(epsilon, vocabulary.unit_exponent()),
-        rule,
-    );
-    (0..words).map(|word| law.probability(word)).collect()
-}
-
-/// The distance of two words, in the units of ε.
-fn distance(vocabulary: &Vocabulary<'_>, [a, b]: [u32; 2]) -> f64 {
-    let squared = vocabulary.squared_distance(a, b) as f64;
-    squared.sqrt() * f64::from(vocabulary.lexicon().vector_exponent()).exp2()
-}
-
 /// Number of words in a bag whose loss is checked.
 const BAG: u16 = 3;
 
 /// Words that no vocabulary has: one is too long, the other is not a word.
 const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 
-/// Checks private words and bags of them: `draws` of each word of these pairs.
-///
-/// - Loss between two words, and between bags of three words: a lower bound on it must not exceed
-///   ε·(distance + q) for each word.
-/// - Frequencies of words: they must fit the exact law. Words outside the vocabulary must fit the
-///   law of the fallback word.
-/// - Bags: their words are in ascending order and drawn independently.
-///
-/// Noise with the nearest word has no computed law. Its loss and its unknown words are checked.
-///
-/// # Errors
-/// Errors of the device.
-pub fn words(
-    device: &mut dyn Device,
-    vocabulary: &Vocabulary<'_>,
-    mechanism: &str,
-    how: WordMechanism,
-    epsilon: Epsilon,
-    pairs: &[[u32; 2]],
-    draws: usize,
-) -> Result<Vec<Check>> {
-    let audit = WordAudit {
-        vocabulary,
-        mechanism,
-        how,
-        epsilon,
-        draws,
-    };
-    audit.run(device, pairs)
-}
-
-struct WordAudit<'a> {
-    vocabulary: &'a Vocabulary<'a>,
-    mechanism: &'a str,
-    how: WordMechanism,
-    epsilon: Epsilon,
-    draws: usize,
+/// A check of private words by one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct WordAudit<'a> {
+    /// The words.
+    pub vocabulary: &'a Vocabulary<'a>,
+    /// The name of the mechanism in reports.
+    pub mechanism: &'a str,
+    /// The rule of drawing.
+    pub rule: Rule,
+    /// The privacy parameter.
+    pub epsilon: Epsilon,
+    /// Releases of each word.
+    pub draws: usize,
+    /// Whether to check bags of words and unknown words.
+    pub bags_and_unknown: bool,
 }
 
 /// Results from the releases of pairs of words.
@@ -738,7 +667,17 @@ struct OfPairs {
 }
 
 impl WordAudit<'_> {
-    fn run(&self, device: &mut dyn Device, pairs: &[[u32; 2]]) -> Result<Vec<Check>> {
+    /// Checks releases of each word of these pairs.
+    ///
+    /// - Loss between two words, and between bags of three words: a lower bound on it must not
+    ///   exceed ε·(distance + q) for each word.
+    /// - Frequencies of words: they must fit the exact law. Words outside the vocabulary must fit
+    ///   the law of the fallback word.
+    /// - Bags: their words are in ascending order and drawn independently.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn run(&self, device: &mut dyn Device, pairs: &[[u32; 2]]) -> Result<Vec<Check>> {
         let mut seen = OfPairs::default();
         for pair in pairs {
             if let Some(check) = self.release_pair(device, *pair, &mut seen)? {
@@ -764,19 +703,17 @@ impl WordAudit<'_> {
         }
         let name = "loss of a replaced word";
         checks.push(of_losses(mechanism, name, epsilon, &seen.losses, releases));
-        let (unknown, known) = self.unknown(device)?;
-        checks.push(unknown);
-        if self.rule().is_none() || !known {
-            return Ok(checks);
+        let mut tried = releases;
+        if self.bags_and_unknown {
+            let (unknown, known) = self.unknown(device)?;
+            checks.push(unknown);
+            if !known {
+                return Ok(checks);
+            }
+            tried *= 2;
+            let (name, losses) = ("loss of a bag", &seen.bag_losses);
+            checks.push(of_losses(mechanism, name, epsilon, losses, releases));
         }
-        let name = "loss of a bag";
-        checks.push(of_losses(
-            mechanism,
-            name,
-            epsilon,
-            &seen.bag_losses,
-            releases,
-        ));
         for (name, p, tests) in [
             (
                 "frequencies of words",
@@ -789,23 +726,9 @@ impl WordAudit<'_> {
                 "G-tests of consecutive words and of those in a bag",
             ),
         ] {
-            checks.push(of_p_values(
-                mechanism,
-                name,
-                epsilon,
-                p,
-                2 * releases,
-                tests,
-            ));
+            checks.push(of_p_values(mechanism, name, epsilon, p, tried, tests));
         }
         Ok(checks)
-    }
-
-    fn rule(&self) -> Option<Rule> {
-        match self.how {
-            WordMechanism::Selection(rule) => Some(rule),
-            _ => None,
-        }
     }
 
     fn text(&self, word: u32) -> &str {
@@ -813,26 +736,27 @@ impl WordAudit<'_> {
         word.unwrap_or_default()
     }
 
-    fn law(&self, word: u32, rule: Rule) -> Vec<f64> {
-        word_law(self.vocabulary, word, rule, self.epsilon)
+    /// The law of a private word.
+    fn law(&self, word: u32) -> Vec<f64> {
+        let mut levels = Vec::new();
+        let of_word = self.vocabulary.levels(word);
+        of_word.for_each_block(|block| levels.extend_from_slice(block));
+        let words = levels.len();
+        let ratio = Ratio::per_unit(self.epsilon, self.vocabulary.unit_exponent());
+        let law = Law::new(levels, ratio, self.rule);
+        (0..words).map(|word| law.probability(word)).collect()
     }
 
-    fn promise(&self, pair: [u32; 2]) -> f64 {
-        let distance = distance(self.vocabulary, pair);
-        match self.rule() {
-            Some(_) => {
-                let step = f64::from(self.vocabulary.unit_exponent()).exp2();
-                epsilon_f64(self.epsilon) * (distance + step)
-            }
-            None => {
-                let dimension = self.vocabulary.lexicon().dimension() as u32;
-                vectors::promise(Noise::Laplace, dimension, self.epsilon, distance)
-            }
-        }
+    /// ε·(distance + q).
+    fn promise(&self, [a, b]: [u32; 2]) -> f64 {
+        let scale = |exponent: i32| f64::from(exponent).exp2();
+        let squared = self.vocabulary.squared_distance(a, b) as f64;
+        let distance = squared.sqrt() * scale(self.vocabulary.lexicon().vector_exponent());
+        epsilon_f64(self.epsilon) * (distance + scale(self.vocabulary.unit_exponent()))
     }
 
     fn bags(&self, device: &mut dyn Device, word: &str, size: u16) -> Result<Vec<Vec<u32>>> {
-        device.bags(&[word], size, self.how, self.epsilon, self.draws)
+        device.bags(&[word], size, self.rule, self.epsilon, self.draws)
     }
 
     /// Returns a failed check if some word is not in the vocabulary.
@@ -854,7 +778,9 @@ impl WordAudit<'_> {
         for side in [0, 1] {
             let word = self.text(pair[side]);
             samples[side] = self.bags(device, word, 1)?.concat();
-            bags[side] = self.bags(device, word, BAG)?;
+            if self.bags_and_unknown {
+                bags[side] = self.bags(device, word, BAG)?;
+            }
             let all = bags[side].concat();
             let outside = self.in_range("words", &samples[side]);
             let outside = outside.or_else(|| self.in_range("words", &all));
@@ -866,23 +792,22 @@ impl WordAudit<'_> {
         seen.unsorted += unsorted.count();
         let samples = [&samples[0][..], &samples[1][..]];
         let promise = self.promise(pair);
-        let Some(rule) = self.rule() else {
-            let loss = loss_of_outcomes(samples, alpha());
-            seen.losses.push((loss, promise));
-            return Ok(None);
-        };
-        let laws = pair.map(|word| self.law(word, rule));
+        let laws = pair.map(|word| self.law(word));
         let laws = [&laws[0][..], &laws[1][..]];
         seen.losses.push((loss_of(samples, laws), promise));
-        let loss = loss_of_bags([&bags[0], &bags[1]], laws);
-        seen.bag_losses.push((loss, f64::from(BAG) * promise));
         for side in [0, 1] {
             let law = laws[side];
             seen.fits.extend(fit(samples[side], law));
-            seen.fits.extend(fit(&bags[side].concat(), law));
-            seen.apart.push(apart(&bags[side], law));
             seen.apart
                 .push(independence([samples[side]; 2], [law; 2])[2]);
+        }
+        if self.bags_and_unknown {
+            let loss = loss_of_bags([&bags[0], &bags[1]], laws);
+            seen.bag_losses.push((loss, f64::from(BAG) * promise));
+            for (bags, law) in bags.iter().zip(laws) {
+                seen.fits.extend(fit(&bags.concat(), law));
+                seen.apart.push(apart(bags, law));
+            }
         }
         Ok(None)
     }
@@ -890,8 +815,7 @@ impl WordAudit<'_> {
     /// Checks that an unknown word has the law of the fallback word. Also returns whether all of
     /// its releases were words of the vocabulary.
     fn unknown(&self, device: &mut dyn Device) -> Result<(Check, bool)> {
-        let fallback = self.vocabulary.fallback();
-        let law = self.rule().map(|rule| self.law(fallback, rule));
+        let law = self.law(self.vocabulary.fallback());
         let (mut p, mut tried) = (Vec::new(), 0);
         for word in UNKNOWN {
             let sample = self.bags(device, word, 1)?.concat();
@@ -899,15 +823,7 @@ impl WordAudit<'_> {
             if let Some(check) = self.in_range("words for unknown ones", &sample) {
                 return Ok((check, false));
             }
-            match &law {
-                Some(law) => p.extend(fit(&sample, law)),
-                None => {
-                    // Noise has no computed law, so a sample of the fallback word replaces it.
-                    let known = self.bags(device, self.text(fallback), 1)?.concat();
-                    tried += known.len();
-                    p.push(same_law(&sample, &known));
-                }
-            }
+            p.extend(fit(&sample, &law));
         }
         let check = of_p_values(
             self.mechanism,
@@ -943,20 +859,4 @@ fn apart(bags: &[Vec<u32>], law: &[f64]) -> f64 {
         &[equal as u64, (bags.len() - equal) as u64],
         &[same, 1.0 - same],
     )
-}
-
-/// The p-value of the hypothesis that two samples have the same law, by the independence of a draw
-/// and its sample.
-fn same_law(a: &[u32], b: &[u32]) -> f64 {
-    let words = a.iter().chain(b).max().map_or(0, |most| *most as usize + 1);
-    let mut law = vec![0.0; words];
-    for word in a.iter().chain(b) {
-        law[*word as usize] += 1.0 / (a.len() + b.len()) as f64;
-    }
-    let (cell, _) = cells(&law, a.len().min(b.len()), LEAST, |word| word);
-    let of = |side, sample: &[u32]| -> Vec<(usize, usize)> {
-        let cells = sample.iter().map(|word| cell[*word as usize]);
-        cells.map(|cell| (side, cell)).collect()
-    };
-    independence_test(&[of(0, a), of(1, b)].concat())
 }

@@ -7,12 +7,12 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::words::{Vocabulary, WordMechanism};
 
+use crate::authorship::certificate::certified_table;
 use crate::documents::Draw;
 use undertone::error::{Error, Result};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
 use undertone_audit::Law;
-use undertone_audit::exact::certificate::certified_table;
 
 /// Settings of a run.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@
 //!
 //! Settings of classifiers are chosen on validation messages, for each mechanism and ε.
 
+pub mod certificate;
 pub mod fidelity;
 pub mod mailbox;
 pub mod report;

@@ -131,3 +131,44 @@ pub fn certified_table(
         doubled: doubled(best),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use undertone::release::law::Law;
+    use undertone_core::pack::Pack;
+
+    use super::*;
+
+    /// Certified tables keep the promise between any two of their words, and are sharper than the
+    /// table of the device.
+    #[test]
+    fn certified_tables_keep_the_promise() {
+        let built = undertone::demo::build(1).unwrap();
+        let pack = Pack::parse(&built.pack).unwrap();
+        let vocabulary = Vocabulary::new(&pack).unwrap();
+        let unit = 2f64.powi(vocabulary.unit_exponent());
+        let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
+        let words: Vec<u32> = (0..vocabulary.word_count()).step_by(700).collect();
+        for epsilon in ["0.1", "1", "3"] {
+            let epsilon: Epsilon = epsilon.parse().unwrap();
+            let certified = certified_table(&vocabulary, &words, epsilon);
+            assert!(certified.doubled > epsilon);
+            let laws: Vec<Law> = words
+                .iter()
+                .map(|word| {
+                    let mut levels = Vec::new();
+                    let of_word = vocabulary.levels(*word);
+                    of_word.for_each_block(|block| levels.extend_from_slice(block));
+                    Law::new(levels, certified.ratio(&vocabulary), Rule::Exponential)
+                })
+                .collect();
+            for (at, law) in laws.iter().enumerate() {
+                for (other, word) in laws[..at].iter().zip(&words) {
+                    let squared = vocabulary.squared_distance(words[at], *word) as f64;
+                    let promise = epsilon_f64(epsilon) * (squared.sqrt() * step + unit);
+                    assert!(law.loss(other) <= promise + MARGIN);
+                }
+            }
+        }
+    }
+}
