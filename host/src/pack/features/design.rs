@@ -38,7 +38,9 @@ impl Sample {
                 row.sort_unstable();
                 for equal in row.chunk_by(|a, b| a == b) {
                     let next = columns.len() as u32;
-                    sample.features.push(*columns.entry(equal[0]).or_insert(next));
+                    sample
+                        .features
+                        .push(*columns.entry(equal[0]).or_insert(next));
                     sample.counts.push(equal.len().min(u8::MAX.into()) as u8);
                 }
                 row.clear();
@@ -83,7 +85,10 @@ impl Sample {
         self.features.shrink_to_fit();
         self.counts.truncate(place);
         self.counts.shrink_to_fit();
-        self.hashes = kept.iter().map(|column| self.hashes[*column as usize]).collect();
+        self.hashes = kept
+            .iter()
+            .map(|column| self.hashes[*column as usize])
+            .collect();
     }
 
     /// The number of documents.
@@ -98,9 +103,8 @@ impl Sample {
 
     /// Returns the features of each sentence of a document, with their numbers of occurrences.
     fn document(&self, document: usize) -> impl Iterator<Item = impl Iterator<Item = (u32, u8)>> {
-        let start = |ends: &[usize], index: usize| {
-            index.checked_sub(1).map_or(0, |before| ends[before])
-        };
+        let start =
+            |ends: &[usize], index: usize| index.checked_sub(1).map_or(0, |before| ends[before]);
         (start(&self.documents, document)..self.documents[document]).map(move |sentence| {
             let range = start(&self.sentences, sentence)..self.sentences[sentence];
             let features = self.features[range.clone()].iter().copied();
@@ -177,7 +181,10 @@ impl Design {
             directions: Vec::with_capacity(documents.len() * dimension),
             ends: Vec::with_capacity(documents.len()),
             entries: Vec::new(),
-            classes: documents.iter().map(|index| sample.classes[*index]).collect(),
+            classes: documents
+                .iter()
+                .map(|index| sample.classes[*index])
+                .collect(),
             roots: Vec::with_capacity(documents.len()),
             squares: Vec::with_capacity(documents.len()),
         };

@@ -94,7 +94,11 @@ impl<'a> Solver<'a> {
                     return false;
                 }
                 // The projected gradient.
-                let gradient = if was_zero { gradient.min(0.0) } else { gradient };
+                let gradient = if was_zero {
+                    gradient.min(0.0)
+                } else {
+                    gradient
+                };
                 least = least.min(gradient);
                 most = most.max(gradient);
                 true
@@ -140,4 +144,90 @@ pub(super) fn fit(
         solver.weights.into_iter().map(|w| w as f32).collect()
     };
     duals.par_iter_mut().enumerate().map(fit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::design::{Directions, Sample};
+    use super::*;
+    use crate::pack::features::KINDS;
+
+    /// Sixty documents of one to three sentences in three classes, which overlap.
+    fn sample() -> Sample {
+        let words = ["apple", "bread", "cheese", "date", "egg", "fig", "grape"];
+        let mut rng = PublicRng::new(5);
+        let mut word = |first: usize| {
+            let place = first + rng::below(&mut rng, 5) as usize;
+            words[place]
+        };
+        let documents: Vec<(Vec<String>, u32)> = (0..60usize)
+            .map(|document| {
+                let class = document % 3;
+                let sentence = |_| format!("{} {} {}", word(class), word(class), word(class));
+                let sentences = (0..=document % 3).map(sentence).collect();
+                (sentences, class as u32)
+            })
+            .collect();
+        let documents = documents.iter();
+        Sample::new(
+            KINDS,
+            documents.map(|(sentences, class)| (sentences.as_slice(), *class)),
+        )
+    }
+
+    fn design(sample: &Sample) -> Design {
+        let documents: Vec<usize> = (0..sample.len()).collect();
+        let features: Vec<u32> = (0..40).collect();
+        let directions = Directions::default();
+        Design::new(sample, &documents, &features, &[0.3; 40], &directions)
+    }
+
+    const EXACT: Effort = Effort {
+        tolerance: 1e-4,
+        passes: 2000,
+    };
+
+    /// The gradient of ½‖w‖² + C·Σ max(0, 1 − y·w·x)² is zero at its minimum only.
+    #[test]
+    fn reaches_the_minimum() {
+        let design = design(&sample());
+        let cost = 0.7;
+        let mut duals = vec![vec![0.0; 60]; 3];
+        let weights = fit(&design, &mut duals, cost, EXACT);
+        for (class, weights) in weights.iter().enumerate() {
+            let weights: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
+            let mut gradient = weights.clone();
+            for (example, of) in design.classes().iter().enumerate() {
+                let sign = if *of == class as u32 { 1.0 } else { -1.0 };
+                let slack = (1.0 - sign * design.product(example, &weights)).max(0.0);
+                design.add(example, -2.0 * cost * sign * slack, &mut gradient);
+            }
+            let largest = gradient.iter().fold(0f64, |most, x| most.max(x.abs()));
+            assert!(largest < 1e-3, "{class}: {largest}");
+        }
+    }
+
+    #[test]
+    fn a_start_changes_the_time_only() {
+        let design = design(&sample());
+        let mut cold = vec![vec![0.0; 60]; 3];
+        let from_zero = fit(&design, &mut cold, 1.0, EXACT);
+        let mut warm = vec![vec![2.0; 60]; 3];
+        let from_two = fit(&design, &mut warm, 1.0, EXACT);
+        for (a, b) in from_zero.iter().flatten().zip(from_two.iter().flatten()) {
+            assert!((a - b).abs() < 1e-3, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn the_result_is_the_same_for_any_number_of_threads() {
+        let design = design(&sample());
+        let fit_on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut duals = vec![vec![0.0; 60]; 3];
+            let fit = || fit(&design, &mut duals, 1.0, EXACT);
+            pool.build().expect("threads start").install(fit)
+        };
+        assert_eq!(fit_on(1), fit_on(4));
+    }
 }

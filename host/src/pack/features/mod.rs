@@ -25,10 +25,6 @@ const RARE: usize = 10_000;
 /// The share of features that remains each time some are dropped, until the rest fits.
 const REMAINING: usize = 4;
 
-fn knob(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(default)
-}
-
 /// C of the squared hinge, for rows of mean length 1.
 const COST: f64 = 1.0;
 
@@ -83,7 +79,7 @@ impl Chosen {
         let least = LEAST.max((documents.len() / RARE) as u32);
         let rarity = |found: u32| {
             let share = (1.0 + documents.len() as f32) / (1.0 + found as f32);
-            (share.ln() + 1.0).powf(knob("FP_POW", 1.0) as f32)
+            share.ln() + 1.0
         };
         let found = (0..).zip(sample.frequencies(documents));
         let found: Vec<(u32, u32)> = found.filter(|(_, found)| *found >= least).collect();
@@ -91,7 +87,9 @@ impl Chosen {
             features: found.iter().map(|(feature, _)| *feature).collect(),
             scales: found.iter().map(|(_, found)| rarity(*found)).collect(),
         };
-        let length = chosen.design(sample, documents, &Directions::default()).mean_length();
+        let length = chosen
+            .design(sample, documents, &Directions::default())
+            .mean_length();
         for scale in &mut chosen.scales {
             *scale /= length;
         }
@@ -171,14 +169,14 @@ pub fn fit(
         let design = chosen.design(sample, documents, directions);
         let features = chosen.features.len();
         if features <= goal {
-            let weights = margin::fit(&design, &mut duals, knob("FP_COST", COST), Effort { tolerance: knob("FP_TOL", FINE.tolerance), passes: knob("FP_PASSES", FINE.passes as f64) as usize });
+            let weights = margin::fit(&design, &mut duals, COST, FINE);
             start.keep(documents, &duals);
             let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
             heads.thin(&chosen, budget);
             return Some(heads);
         }
-        let weights = margin::fit(&design, &mut duals, knob("FP_COST", COST), Effort { tolerance: knob("FP_RTOL", ROUGH.tolerance), passes: knob("FP_RPASSES", ROUGH.passes as f64) as usize });
-        chosen = chosen.best(&weights, goal.max(features / knob("FP_REM", REMAINING as f64) as usize));
+        let weights = margin::fit(&design, &mut duals, COST, ROUGH);
+        chosen = chosen.best(&weights, goal.max(features / REMAINING));
     }
 }
 
@@ -209,7 +207,7 @@ fn features_within(budget: usize, classes: usize) -> usize {
 
 /// Returns Q evenly spaced thresholds on the margin.
 fn thresholds() -> Vec<f32> {
-    let (middle, width) = (knob("FP_MID", MARGINS.0.into()) as f32, knob("FP_WID", MARGINS.1.into()) as f32);
+    let (middle, width) = MARGINS;
     let steps = SCORE_STEPS as f32;
     (0..SCORE_STEPS)
         .map(|step| middle + width * ((step as f32 + 0.5) / steps - 0.5))
