@@ -183,8 +183,8 @@ mod tests {
     }
 
     const EXACT: Effort = Effort {
-        tolerance: 1e-4,
-        passes: 2000,
+        tolerance: 1e-5,
+        passes: 10_000,
     };
 
     /// The gradient of ½‖w‖² + C·Σ max(0, 1 − y·w·x)² is zero at its minimum only.
