@@ -4,6 +4,7 @@
 //! one, by the same code that a device runs.
 
 use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
 use undertone_core::pack::Pack;
@@ -12,7 +13,7 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::scores::LEVELS;
 
 use super::calibration::{BySource, Calibration};
-use super::features::{self, Sample};
+use super::features::{self, Directions, Sample, Start};
 use super::heads;
 use super::kmeans::normalised;
 use super::quality::{Column, Judge};
@@ -42,6 +43,10 @@ pub(super) struct Public {
     pub(super) ids_of_documents: Vec<usize>,
     /// The sources, if a field names them.
     pub(super) sources: Option<Sources>,
+    /// The hashed features of all documents, once a fit needs them.
+    pub(super) sample: OnceCell<Sample>,
+    /// Where the next fit starts, by whether features stand alone.
+    pub(super) starts: RefCell<[Option<Start>; 2]>,
     /// The centre of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
@@ -105,8 +110,15 @@ impl Public {
             }));
         }
         let alone = inputs == Inputs::Features;
-        let sample = self.sample(&chosen, alone);
-        let Some(fitted) = features::fit(&sample, self.classes, DENSE, budget) else {
+        let sample = self.sample.get_or_init(|| self.hashed());
+        let directions = if alone {
+            Directions::default()
+        } else {
+            self.directions()
+        };
+        let start = &mut self.starts.borrow_mut()[usize::from(alone)];
+        let start = start.get_or_insert_with(|| Start::new(sample, self.classes));
+        let Some(fitted) = features::fit(sample, &chosen, &directions, budget, start) else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
@@ -160,30 +172,38 @@ impl Public {
         Ok(size.checked_sub(rest))
     }
 
-    fn sample(&self, documents: &[usize], alone: bool) -> Sample {
+    /// Hashes the features of all documents.
+    fn hashed(&self) -> Sample {
+        let documents = self.classes_of_documents.iter().enumerate();
+        let documents = documents.map(|(document, class)| {
+            let sentences = &self.sentences[self.vectors.range(document)];
+            (sentences, *class as u32)
+        });
+        Sample::new(features::KINDS, documents)
+    }
+
+    /// Adds up the directions of each document's sentences, scaled like the features.
+    fn directions(&self) -> Directions {
         let dimension = self.vectors.dimension();
-        let mut sample = Sample::new(if alone { 0 } else { dimension });
-        for document in documents {
-            let range = self.vectors.range(*document);
-            let directions = if alone {
-                Vec::new()
-            } else {
-                normalised(self.vectors.document(*document), dimension, &self.centre)
-            };
-            let width = directions.len() / range.len().max(1);
-            for (place, sentence) in self.sentences[range.clone()].iter().enumerate() {
-                let direction = &directions[place * width..(place + 1) * width];
-                let class = self.classes_of_documents[*document];
-                sample.push(
-                    features::KINDS,
-                    sentence,
-                    direction,
-                    class as u32,
-                    range.len(),
-                );
+        let mut sums = vec![0.0; self.vectors.len() * dimension];
+        let mut lengths = 0.0;
+        for (document, sums) in sums.chunks_exact_mut(dimension).enumerate() {
+            let rows = normalised(self.vectors.document(document), dimension, &self.centre);
+            for row in rows.chunks_exact(dimension) {
+                for (sum, x) in sums.iter_mut().zip(row) {
+                    *sum += x;
+                }
             }
+            let square: f32 = sums.iter().map(|sum| sum * sum).sum();
+            lengths += (square / self.vectors.range(document).len().max(1) as f32).sqrt();
         }
-        sample
+        let scale = self.vectors.len() as f32 / lengths.max(f32::MIN_POSITIVE);
+        sums.iter_mut().for_each(|sum| *sum *= scale);
+        Directions {
+            dimension,
+            scale,
+            sums,
+        }
     }
 
     /// Makes a pack of the sections, for judging.
@@ -458,9 +478,6 @@ impl Calibrating {
         self.room.iter().all(|room| *room == 0)
     }
 }
-
-/// The length of a direction relative to the features, whose mean length is 1.
-const DENSE: f32 = 1.0;
 
 /// The improvement that less preferred inputs must reach.
 const MARGIN: f64 = 0.005;

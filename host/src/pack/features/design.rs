@@ -1,89 +1,151 @@
-//! Public sentences as the rows of a matrix of features and of an encoder's coordinates.
+//! Public documents as the rows of a matrix of features and of an encoder's coordinates.
 
 use std::collections::HashMap;
 
 use undertone_core::features::{FeatureKinds, each_feature};
 
-/// Public sentences with their classes.
-#[derive(Clone, Debug, Default)]
+/// The fewest documents with a feature. A feature that occurs once does not generalise.
+pub(super) const LEAST: u32 = 2;
+
+/// Public documents with their classes and the hashed features of their sentences.
+#[derive(Debug, Default)]
 pub struct Sample {
-    /// The number of coordinates of a direction; 0 without an encoder.
-    pub(super) dimension: usize,
-    /// `[sentences][dimension]`: directions from the centre.
-    directions: Vec<f32>,
-    /// The end of each sentence's features.
-    ends: Vec<usize>,
-    /// Hashes of features, repeated for each occurrence.
+    /// The hash of each feature, ascending.
+    hashes: Vec<u32>,
+    /// `[documents]`: the end of each document's sentences.
+    documents: Vec<usize>,
+    /// `[sentences]`: the end of each sentence's features.
+    sentences: Vec<usize>,
+    /// The features of the sentences, as indices of `hashes`, with the number of occurrences.
     features: Vec<u32>,
-    /// `[sentences]`: the class of each.
+    counts: Vec<u8>,
+    /// `[documents]`: the class of each.
     classes: Vec<u32>,
-    /// `[sentences]`: the number of sentences in its document.
-    lengths: Vec<usize>,
 }
 
 impl Sample {
-    /// An empty sample, with directions of `dimension` coordinates; 0 without an encoder.
-    pub fn new(dimension: usize) -> Self {
-        Self {
-            dimension,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a sentence of a document with `length` sentences.
-    pub fn push(
-        &mut self,
+    /// Hashes the features of documents, each given by its sentences and its class.
+    pub fn new<'a, S: AsRef<str> + 'a>(
         kinds: FeatureKinds,
-        text: &str,
-        direction: &[f32],
-        class: u32,
-        length: usize,
-    ) {
-        each_feature(text.as_bytes(), kinds, |hash| self.features.push(hash));
-        self.ends.push(self.features.len());
-        self.directions.extend_from_slice(direction);
-        self.classes.push(class);
-        self.lengths.push(length);
+        documents: impl Iterator<Item = (&'a [S], u32)>,
+    ) -> Self {
+        let mut sample = Self::default();
+        let mut columns = HashMap::new();
+        let mut row = Vec::new();
+        for (sentences, class) in documents {
+            for sentence in sentences {
+                each_feature(sentence.as_ref().as_bytes(), kinds, |hash| row.push(hash));
+                row.sort_unstable();
+                for equal in row.chunk_by(|a, b| a == b) {
+                    let next = columns.len() as u32;
+                    sample
+                        .features
+                        .push(*columns.entry(equal[0]).or_insert(next));
+                    sample.counts.push(equal.len().min(u8::MAX.into()) as u8);
+                }
+                row.clear();
+                sample.sentences.push(sample.features.len());
+            }
+            sample.documents.push(sample.sentences.len());
+            sample.classes.push(class);
+        }
+        sample.forget_rare(columns);
+        sample
     }
 
-    /// The number of sentences.
+    /// Forgets the features of less than [`LEAST`] documents, and numbers the others by their
+    /// hashes.
+    fn forget_rare(&mut self, columns: HashMap<u32, u32>) {
+        self.hashes = vec![0; columns.len()];
+        for (hash, column) in columns {
+            self.hashes[column as usize] = hash;
+        }
+        let found = self.frequencies(&(0..self.documents.len()).collect::<Vec<_>>());
+        let mut kept: Vec<u32> = (0..self.hashes.len() as u32)
+            .filter(|column| found[*column as usize] >= LEAST)
+            .collect();
+        kept.sort_unstable_by_key(|column| self.hashes[*column as usize]);
+        let mut numbers = vec![None; self.hashes.len()];
+        for (number, column) in (0..).zip(&kept) {
+            numbers[*column as usize] = Some(number);
+        }
+        let mut place = 0;
+        let mut end = 0;
+        for sentence in &mut self.sentences {
+            for entry in end..*sentence {
+                if let Some(number) = numbers[self.features[entry] as usize] {
+                    self.features[place] = number;
+                    self.counts[place] = self.counts[entry];
+                    place += 1;
+                }
+            }
+            end = std::mem::replace(sentence, place);
+        }
+        self.features.truncate(place);
+        self.features.shrink_to_fit();
+        self.counts.truncate(place);
+        self.counts.shrink_to_fit();
+        self.hashes = kept
+            .iter()
+            .map(|column| self.hashes[*column as usize])
+            .collect();
+    }
+
+    /// The number of documents.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.documents.len()
     }
 
-    /// The features of each sentence.
-    fn rows(&self) -> impl Iterator<Item = &[u32]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .map(|(start, end)| &self.features[start..*end])
+    /// The hash of a feature.
+    pub(super) fn hash(&self, feature: u32) -> u32 {
+        self.hashes[feature as usize]
     }
 
-    /// Returns the features that occur in at least `least` sentences, with that number, in
-    /// ascending order.
-    pub(super) fn vocabulary(&self, least: u32) -> Vec<(u32, u32)> {
-        let mut found = HashMap::<u32, (u32, usize)>::new();
-        for (sentence, row) in (1..).zip(self.rows()) {
-            for hash in row {
-                let (count, last) = found.entry(*hash).or_default();
-                if *last != sentence {
-                    *count += 1;
-                    *last = sentence;
+    /// Returns the features of each sentence of a document, with their numbers of occurrences.
+    fn document(&self, document: usize) -> impl Iterator<Item = impl Iterator<Item = (u32, u8)>> {
+        let start =
+            |ends: &[usize], index: usize| index.checked_sub(1).map_or(0, |before| ends[before]);
+        (start(&self.documents, document)..self.documents[document]).map(move |sentence| {
+            let range = start(&self.sentences, sentence)..self.sentences[sentence];
+            let features = self.features[range.clone()].iter().copied();
+            features.zip(self.counts[range].iter().copied())
+        })
+    }
+
+    /// Returns the number of these documents with each feature.
+    pub(super) fn frequencies(&self, documents: &[usize]) -> Vec<u32> {
+        let mut found = vec![0; self.hashes.len()];
+        let mut last = vec![usize::MAX; self.hashes.len()];
+        for document in documents {
+            for (feature, _) in self.document(*document).flatten() {
+                let feature = feature as usize;
+                if last[feature] != *document {
+                    last[feature] = *document;
+                    found[feature] += 1;
                 }
             }
         }
-        let mut kept: Vec<(u32, u32)> = found
-            .into_iter()
-            .filter(|(_, (count, _))| *count >= least)
-            .map(|(hash, (count, _))| (hash, count))
-            .collect();
-        kept.sort_unstable();
-        kept
+        found
     }
 }
 
-/// A matrix whose columns are the features of a vocabulary, followed by the coordinates of
-/// directions.
+/// The sums of the directions of the sentences of documents.
+#[derive(Clone, Debug, Default)]
+pub struct Directions {
+    /// The number of coordinates; 0 without an encoder.
+    pub dimension: usize,
+    /// The factor that gives the rows of a design a mean length of 1.
+    pub scale: f32,
+    /// `[documents][dimension]`, scaled.
+    pub sums: Vec<f32>,
+}
+
+/// A matrix whose rows are documents and whose columns are some features, the coordinates of
+/// directions and a bias.
+///
+/// A row is the sum over the k sentences of a document, because a device adds their values, divided
+/// by √k, because the sentences of a document resemble each other less than copies. The last
+/// column, for the bias, is √k.
 pub(super) struct Design {
     sparse: usize,
     dimension: usize,
@@ -91,39 +153,81 @@ pub(super) struct Design {
     ends: Vec<usize>,
     entries: Vec<(u32, f32)>,
     classes: Vec<u32>,
-    /// `[examples]`: weights with mean 1.
-    importance: Vec<f64>,
+    /// `[examples]`: √k.
+    roots: Vec<f32>,
+    /// `[examples]`: ‖x‖².
+    squares: Vec<f64>,
 }
 
 impl Design {
-    /// The value of a feature is its scale times its number of occurrences, divided by the square
-    /// root of the number of the sentence's features in the vocabulary. The value of a coordinate
-    /// is multiplied by `dense`.
-    pub(super) fn new(sample: &Sample, vocabulary: &[u32], scales: &[f32], dense: f32) -> Self {
-        let columns: HashMap<u32, u32> = vocabulary.iter().copied().zip(0..).collect();
-        let mut entries = Vec::new();
-        let mut ends = Vec::with_capacity(sample.len());
-        let mut row = Vec::new();
-        for features in sample.rows() {
-            row.extend(features.iter().filter_map(|hash| columns.get(hash)));
-            row.sort_unstable();
-            let root = (row.len() as f32).sqrt();
-            for equal in row.chunk_by(|a, b| a == b) {
-                let value = equal.len() as f32 * scales[equal[0] as usize] / root;
-                entries.push((equal[0], value));
+    /// The value of a feature in a sentence is its scale times its number of occurrences, divided
+    /// by the square root of the number of the sentence's features. `features` are ascending.
+    pub(super) fn new(
+        sample: &Sample,
+        documents: &[usize],
+        features: &[u32],
+        scales: &[f32],
+        directions: &Directions,
+    ) -> Self {
+        const NONE: u32 = u32::MAX;
+        let mut columns = vec![NONE; sample.hashes.len()];
+        for (column, feature) in (0..).zip(features) {
+            columns[*feature as usize] = column;
+        }
+        let dimension = directions.dimension;
+        let mut design = Self {
+            sparse: features.len(),
+            dimension,
+            directions: Vec::with_capacity(documents.len() * dimension),
+            ends: Vec::with_capacity(documents.len()),
+            entries: Vec::new(),
+            classes: documents
+                .iter()
+                .map(|index| sample.classes[*index])
+                .collect(),
+            roots: Vec::with_capacity(documents.len()),
+            squares: Vec::with_capacity(documents.len()),
+        };
+        let mut sums = vec![0f32; features.len()];
+        let mut touched = Vec::new();
+        for document in documents {
+            let mut sentences = 0;
+            for sentence in sample.document(*document) {
+                sentences += 1;
+                let known = sentence.filter_map(|(feature, count)| {
+                    let column = columns[feature as usize];
+                    (column != NONE).then_some((column, f32::from(count)))
+                });
+                let known: Vec<(u32, f32)> = known.collect();
+                let root = known.iter().map(|(_, count)| count).sum::<f32>().sqrt();
+                for (column, count) in known {
+                    let sum = &mut sums[column as usize];
+                    if *sum == 0.0 {
+                        touched.push(column);
+                    }
+                    *sum += count / root;
+                }
             }
-            row.clear();
-            ends.push(entries.len());
+            let root = (sentences as f32).sqrt();
+            let direction = document * dimension..(document + 1) * dimension;
+            let direction = directions.sums[direction].iter().map(|sum| sum / root);
+            let mut square = sentences as f32;
+            for x in direction {
+                square += x * x;
+                design.directions.push(x);
+            }
+            for column in touched.drain(..) {
+                let place = column as usize;
+                let x = sums[place] * scales[place] / root;
+                sums[place] = 0.0;
+                square += x * x;
+                design.entries.push((column, x));
+            }
+            design.ends.push(design.entries.len());
+            design.roots.push(root);
+            design.squares.push(square.into());
         }
-        Self {
-            sparse: vocabulary.len(),
-            dimension: sample.dimension,
-            directions: sample.directions.iter().map(|x| x * dense).collect(),
-            ends,
-            entries,
-            classes: sample.classes.clone(),
-            importance: importance(&sample.lengths),
-        }
+        design
     }
 
     /// The mean Euclidean length of the sparse parts.
@@ -133,13 +237,13 @@ impl Design {
         (lengths.sum::<f32>() / self.ends.len().max(1) as f32).max(f32::MIN_POSITIVE)
     }
 
-    /// The weight of an example, 1 on average.
-    pub(super) fn importance(&self, example: usize) -> f64 {
-        self.importance[example]
+    /// ‖x‖² of an example.
+    pub(super) fn square(&self, example: usize) -> f64 {
+        self.squares[example]
     }
 
     pub(super) fn columns(&self) -> usize {
-        self.sparse + self.dimension
+        self.sparse + self.dimension + 1
     }
 
     pub(super) fn classes(&self) -> &[u32] {
@@ -155,10 +259,10 @@ impl Design {
         )
     }
 
-    /// Returns w·x + b of one example; `parameters` end with b.
-    pub(super) fn product(&self, example: usize, parameters: &[f64]) -> f64 {
+    /// Returns w·x of one example.
+    pub(super) fn product(&self, example: usize, weights: &[f64]) -> f64 {
         let (entries, direction) = self.row(example);
-        let (sparse, dense) = parameters.split_at(self.sparse);
+        let (sparse, dense) = weights.split_at(self.sparse);
         let features: f64 = entries
             .iter()
             .map(|(column, x)| sparse[*column as usize] * f64::from(*x))
@@ -168,10 +272,10 @@ impl Design {
             .zip(dense)
             .map(|(x, w)| f64::from(*x) * w)
             .sum();
-        features + coordinates + dense[self.dimension]
+        features + coordinates + dense[self.dimension] * f64::from(self.roots[example])
     }
 
-    /// Adds `factor` times (x, 1) of one example to `sum`.
+    /// Adds `factor` times x of one example to `sum`.
     pub(super) fn add(&self, example: usize, factor: f64, sum: &mut [f64]) {
         let (entries, direction) = self.row(example);
         let (sparse, dense) = sum.split_at_mut(self.sparse);
@@ -181,16 +285,6 @@ impl Design {
         for (sum, x) in dense.iter_mut().zip(direction) {
             *sum += factor * f64::from(*x);
         }
-        dense[self.dimension] += factor;
+        dense[self.dimension] += factor * f64::from(self.roots[example]);
     }
-}
-
-/// The k sentences of a document weigh √k together, because they resemble each other.
-fn importance(lengths: &[usize]) -> Vec<f64> {
-    let raw: Vec<f64> = lengths
-        .iter()
-        .map(|length| 1.0 / (*length as f64).sqrt())
-        .collect();
-    let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
-    raw.iter().map(|importance| importance / mean).collect()
 }
