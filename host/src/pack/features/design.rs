@@ -49,13 +49,12 @@ impl Sample {
             sample.documents.push(sample.sentences.len());
             sample.classes.push(class);
         }
-        sample.forget_rare(columns);
+        sample.drop_rare(columns);
         sample
     }
 
-    /// Forgets the features of less than [`LEAST`] documents, and numbers the others by their
-    /// hashes.
-    fn forget_rare(&mut self, columns: HashMap<u32, u32>) {
+    /// Drops the features of fewer than [`LEAST`] documents, and numbers the others by their hashes.
+    fn drop_rare(&mut self, columns: HashMap<u32, u32>) {
         self.hashes = vec![0; columns.len()];
         for (hash, column) in columns {
             self.hashes[column as usize] = hash;

@@ -123,7 +123,8 @@ impl Chosen {
     }
 }
 
-/// The state in which one fit leaves the next, so that fits to mostly the same documents are quick.
+/// The result of the last fit of each document, from which the next fit starts: fits to mostly the
+/// same documents are then quick.
 pub struct Start {
     /// `[classes][documents]`.
     duals: Vec<Duals>,
@@ -137,7 +138,7 @@ impl Start {
         }
     }
 
-    fn of(&self, documents: &[usize]) -> Vec<Duals> {
+    fn duals_of(&self, documents: &[usize]) -> Vec<Duals> {
         let of_class = |duals: &Duals| documents.iter().map(|index| duals[*index]).collect();
         self.duals.iter().map(of_class).collect()
     }
@@ -172,7 +173,7 @@ pub fn fit(
     if goal == 0 || chosen.features.is_empty() {
         return None;
     }
-    let mut duals = start.of(documents);
+    let mut duals = start.duals_of(documents);
     loop {
         let design = chosen.design(sample, documents, directions);
         let features = chosen.features.len();
