@@ -22,7 +22,7 @@
  *
  * One line of many, and a year with one epsilon: undertone_ledger_is_due names the slots in which a
  * device releases. In such a slot, undertone_reservoir_init, then undertone_reservoir_push for each
- * line, and undertone_reservoir_release when the slot has ended.
+ * line, and undertone_reservoir_release_whole_text when the slot has ended.
  *
  * Vectors (undertone_vector_mechanism_init, undertone_vector_mechanism_release) and words
  * (undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release) have
@@ -201,9 +201,6 @@
 
 /** Unknown unit of privacy, or one that this call does not take. */
 #define UNDERTONE_STATUS_UNKNOWN_UNIT 27
-
-/** Unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9. */
-#define UNDERTONE_STATUS_UNKNOWN_MECHANISM 28
 
 /** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
 #define UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE 29
@@ -1422,8 +1419,8 @@ int32_t undertone_document_release_projective(undertone_document *document,
  * outcome of one that is drawn without looking at any. It never keeps text.
  *
  * A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
- * release is about, such as a week. With `UNDERTONE_MECHANISM_DRAWN` the lines are the sentences
- * of one text, and the slot is that text.
+ * release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
+ * sentences of one text, and the slot is that text.
  *
  * `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
  * is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
@@ -1478,40 +1475,82 @@ int32_t undertone_reservoir_read(const uint8_t *reservoir,
                                  uint32_t *out_place_count);
 
 /**
- * Releases the kept outcome and wipes the reservoir. The app also wipes what it stored.
+ * Releases the kept outcome by the whole-text rule, and wipes the reservoir. The app also wipes
+ * what it stored.
  *
- * Guarantee: let k be the number of places. By `UNDERTONE_MECHANISM_WHOLE_TEXT` and
- * `UNDERTONE_MECHANISM_PROJECTIVE`, replacing all lines of the slot changes the probability of any
- * release by at most a factor of e^epsilon; exchanging, adding or removing any j <= k lines, by at
- * most a factor of 1 + j * (e^epsilon - 1) / k. By `UNDERTONE_MECHANISM_DRAWN`, exchanging, adding
- * or removing one line changes it by at most a factor of e^epsilon, and replacing all lines, by at
- * most a factor of 1 + k * (e^epsilon - 1). There is no delta.
+ * Guarantee: let k be the number of places. Replacing all lines of the slot changes the
+ * probability of any release by at most a factor of e^epsilon; exchanging, adding or removing any
+ * j <= k lines, by at most a factor of 1 + j * (e^epsilon - 1) / k. There is no delta.
  *
- * Leaks: that there is a release, its time, pack, mechanism, epsilon and, by
- * `UNDERTONE_MECHANISM_DRAWN`, k, all of which must be chosen without looking at a line. Release
- * even if nothing was typed. The work is always the same.
+ * Leaks: that there is a release, its time, pack, mechanism and epsilon, all of which must be
+ * chosen without looking at a line. Release even if nothing was typed. The work is always the
+ * same.
  *
  * `reservoir`, `document`: as for `undertone_reservoir_push`; the sentences of the document do not
- * matter. `mechanism`: a `UNDERTONE_MECHANISM_` number. `grant`: for `UNDERTONE_UNIT_SENTENCE` by
- * `UNDERTONE_MECHANISM_DRAWN`, otherwise for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and
- * what a failure spends, are as for `undertone_document_release`. Unless the status is
- * `UNDERTONE_STATUS_OK`, the reservoir is unchanged.
+ * matter. `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure
+ * spends, are as for `undertone_document_release`. Unless the status is `UNDERTONE_STATUS_OK`, the
+ * reservoir is unchanged.
  *
- * Statuses: `UNDERTONE_STATUS_UNKNOWN_MECHANISM`, `UNDERTONE_STATUS_RESERVOIR_DAMAGED`,
- * `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
- * `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_reservoir_release(uint8_t *reservoir,
-                                    const undertone_document *document,
-                                    int32_t mechanism,
-                                    undertone_grant *grant,
-                                    undertone_entropy_fn entropy,
-                                    void *context,
-                                    uint8_t *out,
-                                    size_t out_capacity,
-                                    size_t *out_written);
+int32_t undertone_reservoir_release_whole_text(uint8_t *reservoir,
+                                               const undertone_document *document,
+                                               undertone_grant *grant,
+                                               undertone_entropy_fn entropy,
+                                               void *context,
+                                               uint8_t *out,
+                                               size_t out_capacity,
+                                               size_t *out_written);
+
+/**
+ * Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
+ * estimate shares of many candidates.
+ *
+ * Guarantee: as `undertone_reservoir_release_whole_text`.
+ *
+ * Leaks: as `undertone_reservoir_release_whole_text`.
+ *
+ * The arguments are those of `undertone_reservoir_release_whole_text`.
+ *
+ * Statuses: as `undertone_reservoir_release_whole_text`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_release_projective(uint8_t *reservoir,
+                                               const undertone_document *document,
+                                               undertone_grant *grant,
+                                               undertone_entropy_fn entropy,
+                                               void *context,
+                                               uint8_t *out,
+                                               size_t out_capacity,
+                                               size_t *out_written);
+
+/**
+ * Releases the kept outcome so that each line has the promise epsilon, and wipes the reservoir.
+ * The lines are the sentences of one text.
+ *
+ * Guarantee: exchanging, adding or removing one line changes the probability of any release by at
+ * most a factor of e^epsilon, and replacing all lines, by at most a factor of
+ * 1 + k * (e^epsilon - 1), where k is the number of places. There is no delta.
+ *
+ * Leaks: as `undertone_reservoir_release_whole_text`, and k.
+ *
+ * `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
+ * `undertone_reservoir_release_whole_text`.
+ *
+ * Statuses: as `undertone_reservoir_release_whole_text`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_reservoir_release_drawn(uint8_t *reservoir,
+                                          const undertone_document *document,
+                                          undertone_grant *grant,
+                                          undertone_entropy_fn entropy,
+                                          void *context,
+                                          uint8_t *out,
+                                          size_t out_capacity,
+                                          size_t *out_written);
 
 /**
  * Returns the bytes of memory that a form needs.
@@ -1604,12 +1643,13 @@ int32_t undertone_sentence_next_finished(const char *text,
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
- * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective`. If it
- *   is not 0, `out_candidate` is the number of a point. Count such releases with the Rust crates
- *   or `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
+ * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective` or
+ *   `undertone_form_release`. If it is not 0, `out_candidate` is the number of a point, for a form
+ *   plus 2^24 times the number of the question. Count such releases with the Rust crates or
+ *   `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
  *   `UNDERTONE_UNIT_SENTENCE` it is 0, or the number of places of `UNDERTONE_MECHANISM_DRAWN`.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
- *   (`undertone_pack_id`).
+ *   (`undertone_pack_id`) or of the form.
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.

@@ -394,9 +394,9 @@ fn open<E: Entropy + ?Sized>(
     ReleaseStream::open(backend, entropy).map_err(|_| DocumentError::Entropy)
 }
 
-/// The ratio of the two weights for E' = 1 + k·(e^ε − 1), never above it: with C ≥ 2⁶⁴·e^−ε it is
-/// ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉.
-pub(crate) fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
+/// The ratio of the two weights of [`Reservoir::release_drawn`]. They are those of
+/// E' = 1 + k·(e^ε − 1), or less: with C ≥ 2⁶⁴·e^−ε the ratio is ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉.
+pub fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
     let c = u128::from(OneBest::ratio(epsilon).constant());
     let whole = c + u128::from(places.get()) * ((1 << 64) - c);
     let constant = (c << 64).div_ceil(whole);
@@ -451,6 +451,9 @@ const _: () = assert!(size_of::<State>() == RESERVOIR_BYTES);
 
 impl State {
     /// The first bytes of the SHA-256 of all fields before the checksum.
+    ///
+    /// `inline(never)`: a program for a microcontroller then has this code once.
+    #[inline(never)]
     fn digest(&self) -> [u8; 24] {
         let bytes: &[u8; RESERVOIR_BYTES] = transmute_ref!(self);
         let [fields @ .., _, _, _] = bytes.as_chunks::<8>().0 else {

@@ -26,7 +26,7 @@ pub struct UndertoneDocument {
     _opaque: (),
 }
 
-type Inner = Document<'static, UNDERTONE_MAX_SENTENCES, UNDERTONE_MAX_DIRECTIONS>;
+pub(crate) type Inner = Document<'static, UNDERTONE_MAX_SENTENCES, UNDERTONE_MAX_DIRECTIONS>;
 
 impl Handle for UndertoneDocument {
     type Value = Inner;

@@ -92,8 +92,6 @@ statuses! {
         "the vocabulary has no word with this number; was the release made with the same pack?";
     UNDERTONE_STATUS_UNKNOWN_UNIT = 27:
         "unknown unit of privacy, or one that this call does not take";
-    UNDERTONE_STATUS_UNKNOWN_MECHANISM = 28:
-        "unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9";
     UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE = 29:
         "the places, slots or appointments are not in 1..=65535, or the slot is not one of them";
 

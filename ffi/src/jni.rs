@@ -17,8 +17,8 @@ use jni_sys::{JNIEnv, jclass, jint, jlong};
 
 use crate::*;
 use vm::{
-    Answer, Argument, Budget, Buffer, Bytes, Epsilon, Floats, Handle, Held, Memory, Reference,
-    Secret, Storage, Vm, Window, Written, give_secret,
+    Answer, Argument, Budget, Buffer, Bytes, Epsilon, Floats, Handle, Held, Ints, Memory,
+    Reference, Secret, Storage, Vm, Window, Written, give_secret,
 };
 
 /// Exports native methods. An argument of type [`Held`] is read through the handle beside it.
@@ -69,6 +69,7 @@ sizes! {
     vectorMechanismHandleMemory = undertone_vector_mechanism_handle_size;
     vocabularyHandleMemory = undertone_vocabulary_handle_size;
     bagHandleMemory = undertone_bag_handle_size;
+    formHandleMemory = undertone_form_handle_size;
 }
 
 getters! { UndertonePack {
@@ -351,8 +352,29 @@ native! {
     ) -> i32 {
         let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
         out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
-            undertone_reservoir_release(
-                reservoir.start, document.0, mechanism, grant.0, give, context, bytes, len, written,
+            let release = match mechanism {
+                UNDERTONE_MECHANISM_WHOLE_TEXT => undertone_reservoir_release_whole_text,
+                UNDERTONE_MECHANISM_PROJECTIVE => undertone_reservoir_release_projective,
+                _ => undertone_reservoir_release_drawn,
+            };
+            release(reservoir.start, document.0, grant.0, give, context, bytes, len, written)
+        })
+    }
+
+    fn formInit(memory: Memory, bytes: Buffer<u8>) -> i32 {
+        memory.init(|start, len, out| {
+            undertone_form_init(start, len, bytes.start, bytes.len, out)
+        })
+    }
+
+    fn formRelease(
+        form: Handle<UndertoneForm>, _held: Held, answers: Ints, grant: Handle<UndertoneGrant>,
+        secret: Secret, out: Reference
+    ) -> i32 {
+        out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
+            undertone_form_release(
+                form.0, answers.start(), answers.len, grant.0, Some(give_secret),
+                secret.context(), bytes, len, written,
             )
         })
     }

@@ -3,15 +3,18 @@
 use core::ffi::c_void;
 use core::num::NonZero;
 
-use undertone_core::release::Mechanism;
+use undertone_core::document::DocumentError;
+use undertone_core::ledger::Grant;
+use undertone_core::release::Release;
 use undertone_core::reservoir::{Reservoir, ReservoirFormatError};
 use undertone_core::unit::Unit;
 
-use crate::document::{self, UndertoneDocument};
-use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
+use crate::document::{self, Inner, UndertoneDocument};
+use crate::grant::{self, Callback, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    Buffer, HandleBusy, HandleMut, HandleRef, In, InOut, Optional, Out, Source, checked, give,
+    Buffer, HandleBusy, HandleMut, HandleRef, In, InOut, Optional, Out, Source, Stored, Writer,
+    checked, give,
 };
 use crate::status::{Refusal, SENTENCES_STACK, report_private};
 
@@ -34,8 +37,8 @@ pub(crate) fn schedule(number: u32) -> Result<NonZero<u16>, Refusal> {
 /// outcome of one that is drawn without looking at any. It never keeps text.
 ///
 /// A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
-/// release is about, such as a week. With `UNDERTONE_MECHANISM_DRAWN` the lines are the sentences
-/// of one text, and the slot is that text.
+/// release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
+/// sentences of one text, and the slot is that text.
 ///
 /// `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
 /// is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
@@ -141,38 +144,33 @@ pub unsafe extern "C" fn undertone_reservoir_read(
     })
 }
 
-/// Releases the kept outcome and wipes the reservoir. The app also wipes what it stored.
+/// Releases the kept outcome by the whole-text rule, and wipes the reservoir. The app also wipes
+/// what it stored.
 ///
-/// Guarantee: let k be the number of places. By `UNDERTONE_MECHANISM_WHOLE_TEXT` and
-/// `UNDERTONE_MECHANISM_PROJECTIVE`, replacing all lines of the slot changes the probability of any
-/// release by at most a factor of e^epsilon; exchanging, adding or removing any j <= k lines, by at
-/// most a factor of 1 + j * (e^epsilon - 1) / k. By `UNDERTONE_MECHANISM_DRAWN`, exchanging, adding
-/// or removing one line changes it by at most a factor of e^epsilon, and replacing all lines, by at
-/// most a factor of 1 + k * (e^epsilon - 1). There is no delta.
+/// Guarantee: let k be the number of places. Replacing all lines of the slot changes the
+/// probability of any release by at most a factor of e^epsilon; exchanging, adding or removing any
+/// j <= k lines, by at most a factor of 1 + j * (e^epsilon - 1) / k. There is no delta.
 ///
-/// Leaks: that there is a release, its time, pack, mechanism, epsilon and, by
-/// `UNDERTONE_MECHANISM_DRAWN`, k, all of which must be chosen without looking at a line. Release
-/// even if nothing was typed. The work is always the same.
+/// Leaks: that there is a release, its time, pack, mechanism and epsilon, all of which must be
+/// chosen without looking at a line. Release even if nothing was typed. The work is always the
+/// same.
 ///
 /// `reservoir`, `document`: as for `undertone_reservoir_push`; the sentences of the document do not
-/// matter. `mechanism`: a `UNDERTONE_MECHANISM_` number. `grant`: for `UNDERTONE_UNIT_SENTENCE` by
-/// `UNDERTONE_MECHANISM_DRAWN`, otherwise for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and
-/// what a failure spends, are as for `undertone_document_release`. Unless the status is
-/// `UNDERTONE_STATUS_OK`, the reservoir is unchanged.
+/// matter. `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure
+/// spends, are as for `undertone_document_release`. Unless the status is `UNDERTONE_STATUS_OK`, the
+/// reservoir is unchanged.
 ///
-/// Statuses: `UNDERTONE_STATUS_UNKNOWN_MECHANISM`, `UNDERTONE_STATUS_RESERVOIR_DAMAGED`,
-/// `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
-/// `UNDERTONE_STATUS_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_reservoir_release(
+pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
     reservoir: *mut u8,
     document: *const UndertoneDocument,
-    mechanism: i32,
     grant: *mut UndertoneGrant,
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
@@ -181,28 +179,113 @@ pub unsafe extern "C" fn undertone_reservoir_release(
     out_written: *mut usize,
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
-        let (bytes, document, grant, mut entropy, out) = checked!(
+        let arguments = checked!(
             unsafe InOut(reservoir.cast::<Bytes>()),
             HandleRef(document),
             HandleMut(grant),
             Source(entropy, context),
             Buffer(out, out_capacity, out_written),
         );
-        let mechanism = u8::try_from(mechanism)
-            .ok()
-            .and_then(Mechanism::from_number);
-        let release = match mechanism {
-            Some(Mechanism::WholeText) => Reservoir::release_whole_text,
-            Some(Mechanism::Projective) => Reservoir::release_projective,
-            Some(Mechanism::Drawn) => Reservoir::release_drawn,
-            _ => return Err(Refusal(UNDERTONE_STATUS_UNKNOWN_MECHANISM)),
-        };
-        let unit = mechanism.map_or(Unit::WholeText, Mechanism::unit);
-        let stored = Reservoir::from_bytes(&bytes.read(), document).map_err(format_refusal)?;
-        grant::release(grant, unit, out, |grant| {
-            release(stored, grant, &mut entropy).map_err(document::refusal)
-        })?;
-        bytes.write([0; UNDERTONE_RESERVOIR_BYTES]);
-        Ok(())
+        release(arguments, Unit::WholeText, Reservoir::release_whole_text)
     })
+}
+
+/// Releases the kept outcome by projective geometry response, and wipes the reservoir. Use it to
+/// estimate shares of many candidates.
+///
+/// Guarantee: as `undertone_reservoir_release_whole_text`.
+///
+/// Leaks: as `undertone_reservoir_release_whole_text`.
+///
+/// The arguments are those of `undertone_reservoir_release_whole_text`.
+///
+/// Statuses: as `undertone_reservoir_release_whole_text`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_release_projective(
+    reservoir: *mut u8,
+    document: *const UndertoneDocument,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let arguments = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleRef(document),
+            HandleMut(grant),
+            Source(entropy, context),
+            Buffer(out, out_capacity, out_written),
+        );
+        release(arguments, Unit::WholeText, Reservoir::release_projective)
+    })
+}
+
+/// Releases the kept outcome so that each line has the promise epsilon, and wipes the reservoir.
+/// The lines are the sentences of one text.
+///
+/// Guarantee: exchanging, adding or removing one line changes the probability of any release by at
+/// most a factor of e^epsilon, and replacing all lines, by at most a factor of
+/// 1 + k * (e^epsilon - 1), where k is the number of places. There is no delta.
+///
+/// Leaks: as `undertone_reservoir_release_whole_text`, and k.
+///
+/// `grant`: for `UNDERTONE_UNIT_SENTENCE`. All other arguments are those of
+/// `undertone_reservoir_release_whole_text`.
+///
+/// Statuses: as `undertone_reservoir_release_whole_text`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_reservoir_release_drawn(
+    reservoir: *mut u8,
+    document: *const UndertoneDocument,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let arguments = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleRef(document),
+            HandleMut(grant),
+            Source(entropy, context),
+            Buffer(out, out_capacity, out_written),
+        );
+        release(arguments, Unit::Sentence, Reservoir::release_drawn)
+    })
+}
+
+type Arguments<'a> = (
+    Stored<'a, Bytes>,
+    &'a Inner,
+    &'a mut Option<Grant>,
+    Callback,
+    Writer<'a, u8>,
+);
+
+/// Draws by one rule, which is a parameter and not a number, so that a program links only the rules
+/// that it names: projective geometry takes 10 kB.
+fn release(
+    (bytes, document, grant, mut entropy, out): Arguments<'_>,
+    unit: Unit,
+    draw: impl FnOnce(Reservoir, Grant, &mut Callback) -> Result<Release, DocumentError>,
+) -> Result<(), Refusal> {
+    let stored = Reservoir::from_bytes(&bytes.read(), document).map_err(format_refusal)?;
+    grant::release(grant, unit, out, |grant| {
+        draw(stored, grant, &mut entropy).map_err(document::refusal)
+    })?;
+    bytes.write([0; UNDERTONE_RESERVOIR_BYTES]);
+    Ok(())
 }

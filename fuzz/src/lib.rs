@@ -34,6 +34,7 @@ mod ledger_calls;
 mod lexicon;
 mod pack;
 mod release;
+mod reservoir;
 mod select;
 mod sentences;
 mod words;
@@ -56,6 +57,7 @@ pub use ledger_calls::ledger_calls_keep_the_budget;
 pub use lexicon::lexicon_words_are_total;
 pub use pack::pack_parse_then_use;
 pub use release::release_from_bytes_is_total;
+pub use reservoir::reservoir_is_total;
 pub use select::select_is_total;
 pub use sentences::sentences_are_total;
 pub use words::words_are_total;
@@ -70,6 +72,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("embedding_is_total", embedding_is_total),
     ("form_parse_then_use", form_parse_then_use),
     ("release_from_bytes_is_total", release_from_bytes_is_total),
+    ("reservoir_is_total", reservoir_is_total),
     ("epsilon_parse_is_total", epsilon_parse_is_total),
     ("ledger_image_is_total", ledger_image_is_total),
     ("select_is_total", select_is_total),

@@ -1,7 +1,10 @@
 //! The byte forms of releases.
 
+use std::num::NonZero;
+
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Noise, Sensitivity};
+use undertone_core::projective::Order;
 use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
 use undertone_core::select::Rule;
 use undertone_core::words::WordMechanism;
@@ -17,7 +20,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 11, 1, 4, 5, 8, 10] {
+    for mechanism in [mechanism % 11, 1, 4, 5, 8, 9, 10] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
@@ -78,12 +81,10 @@ fn read(bytes: &[u8]) {
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
         // The whole-text rule has only one way of drawing.
-        let drawn = matches!(
-            (head.mechanism, head.rule),
-            (1..=2, 1..=2) | (7 | 8 | 10, 2)
-        );
+        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7..=10, 2));
         let order = match head.mechanism {
             8 => is_order(head.order),
+            9 => head.order != 0,
             10 => head.order == 1 || is_order(head.order),
             _ => head.order == 0,
         };
@@ -94,9 +95,12 @@ fn read(bytes: &[u8]) {
         Head {
             mechanism: release.mechanism() as u8,
             rule: release.rule() as u8,
+            // The order of a geometry, or the number of places.
             order: release
                 .order()
-                .map_or(0, undertone_core::projective::Order::number),
+                .map(Order::number)
+                .or(release.places().map(NonZero::get))
+                .unwrap_or(0),
             micro: release.epsilon().micro(),
             number: release.number(),
             pack_id: release.pack_id(),
@@ -184,7 +188,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let whole =
-        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8 | 10));
+        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8..=10));
     let micro = number(8);
     (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
         mechanism: bytes[4],

@@ -19,6 +19,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -27,6 +28,7 @@ use crate::files::fields::{Fields, Twice, member, quoted, without_nan};
 use crate::files::foreign;
 use crate::files::form::Form;
 use crate::files::lines::{Lines, Watched, unzipped};
+use crate::form::Answers;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
@@ -46,6 +48,19 @@ pub struct FieldNames {
     pub id: String,
     /// The source, a string or a number that every document has; `None`: sources are not read.
     pub source: Option<String>,
+    /// The form whose answers are read in the place of texts, in the fields of its attributes;
+    /// `None`: texts are read.
+    pub answers: Option<Arc<Answers>>,
+}
+
+impl FieldNames {
+    /// The fields of what is private: the text, or the attributes of the form.
+    pub fn private(&self) -> Vec<&str> {
+        match &self.answers {
+            None => vec![&self.text],
+            Some(answers) => answers.attributes().collect(),
+        }
+    }
 }
 
 impl Default for FieldNames {
@@ -56,6 +71,7 @@ impl Default for FieldNames {
             label,
             id,
             source: None,
+            answers: None,
         }
     }
 }
@@ -73,8 +89,10 @@ pub struct CorpusDocument {
     /// The source of the document, such as its author, product or year; `None` unless a field is
     /// named.
     pub source: Option<String>,
-    /// The text of the document.
+    /// The text of the document; empty if it has answers.
     pub text: String,
+    /// The answers to the attributes of [`FieldNames::answers`].
+    pub answers: Vec<u32>,
     /// The line number, from 1; 0 if the document does not come from a file.
     pub line: u64,
     /// The id and the fields named in [`Corpus::keep`], as members of a JSON object with their
@@ -90,7 +108,7 @@ impl CorpusDocument {
     }
 }
 
-/// Omits the text, which may be private.
+/// Omits the text and the answers, which may be private.
 impl fmt::Debug for CorpusDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CorpusDocument")
@@ -309,6 +327,7 @@ fn from_tsv(
         label: (!label.is_empty()).then(|| label.to_owned()),
         source: None,
         text: text.to_owned(),
+        answers: Vec::new(),
         line: number,
         kept: String::new(),
     })
@@ -378,15 +397,10 @@ fn from_json(
         })
     };
     let given = |field: &str| Ok(find(field)?.filter(|value| value.get() != "null"));
-    let text = given(&names.text)?.ok_or_else(|| LineProblem::MissingField {
-        field: names.text.clone(),
-    })?;
-    if !text.get().starts_with('"') {
-        return Err(LineProblem::WrongType {
-            field: names.text.clone(),
-            wanted: "a string",
-        });
-    }
+    let (text, answers) = match &names.answers {
+        None => (text_of(&names.text, given(&names.text)?, line)?, Vec::new()),
+        Some(answers) => (String::new(), answers.of_record(&fields)),
+    };
     let label = given(&names.label).and_then(|label| {
         label
             .map(|label| scalar(&names.label, label, line))
@@ -425,10 +439,25 @@ fn from_json(
         id,
         label: label.filter(|label| !label.is_empty()),
         source,
-        text: string(text, line)?,
+        text,
+        answers,
         line: number,
         kept,
     })
+}
+
+/// The value of the text field.
+fn text_of(field: &str, value: Option<&RawValue>, line: &str) -> Result<String, LineProblem> {
+    let value = value.ok_or_else(|| LineProblem::MissingField {
+        field: field.to_owned(),
+    })?;
+    if !value.get().starts_with('"') {
+        return Err(LineProblem::WrongType {
+            field: field.to_owned(),
+            wanted: "a string",
+        });
+    }
+    string(value, line)
 }
 
 fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {

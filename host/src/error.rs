@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Micro;
+use undertone_core::form::{AnswersError, FormError};
 use undertone_core::ledger::LedgerError;
 use undertone_core::pack::PackError;
 use undertone_core::vector::VectorError;
@@ -425,6 +426,9 @@ pub enum Cause {
     #[error("{0}")]
     Words(WordsError),
 
+    #[error("{0}")]
+    Answers(AnswersError),
+
     #[error("not a usable form: {problem}")]
     Form { problem: String },
 
@@ -655,6 +659,7 @@ impl Error {
             | Cause::NoLexicon { .. } => ErrorKind::Pack,
             Cause::Document(_)
             | Cause::Words(_)
+            | Cause::Answers(_)
             | Cause::Vector(_)
             | Cause::OtherPack { .. }
             | Cause::NoSuchCandidate { .. }
@@ -775,6 +780,19 @@ impl From<PackError> for Error {
 impl From<DocumentError> for Error {
     fn from(problem: DocumentError) -> Self {
         Cause::Document(problem).into()
+    }
+}
+
+impl From<AnswersError> for Error {
+    fn from(problem: AnswersError) -> Self {
+        Cause::Answers(problem).into()
+    }
+}
+
+impl From<FormError> for Error {
+    fn from(problem: FormError) -> Self {
+        let problem = problem.to_string();
+        Cause::Form { problem }.into()
     }
 }
 

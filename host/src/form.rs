@@ -19,15 +19,19 @@
 //! # Ok::<(), undertone::Error>(())
 //! ```
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use undertone_core::epsilon::Epsilon;
 use undertone_core::form::format::{self, AttributeEntry, Header, PairEntry};
-use undertone_core::form::{Form, digest};
+use undertone_core::form::{Form, NO_ANSWER, Question, digest};
+use undertone_core::projective::Geometry;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
 
 use crate::error::{Cause, Error, Result};
+use crate::files::fields::Fields;
 
 /// The description of a form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +87,26 @@ impl Contents {
     /// description.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|problem| unusable(problem.to_string()))
+    }
+
+    /// The description as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("names and numbers are JSON")
+    }
+
+    /// The bytes of a form, from the bytes of a file: those of a form, or a description in JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for bytes that are neither.
+    pub fn pack(file: Vec<u8>) -> Result<Vec<u8>> {
+        if file.starts_with(&format::MAGIC) {
+            Form::parse(&file)?;
+            return Ok(file);
+        }
+        let text = String::from_utf8(file);
+        let text =
+            text.map_err(|_| unusable("it is neither a form nor a description of one in JSON"))?;
+        Self::from_json(&text)?.to_bytes()
     }
 
     /// The description of a form.
@@ -164,7 +188,7 @@ impl Contents {
         };
         header.digest = digest(&header, &rest);
         let bytes = [header.as_bytes(), &rest].concat();
-        Form::parse(&bytes).map_err(|problem| unusable(problem.to_string()))?;
+        Form::parse(&bytes)?;
         Ok(bytes)
     }
 
@@ -196,6 +220,105 @@ impl Contents {
             weight: U32::new(pair.weight),
         })
     }
+}
+
+/// The geometry of each question of a form that errs least at this ε, for
+/// [`release_by`](Form::release_by).
+pub fn geometries(form: &Form<'_>, epsilon: Epsilon) -> Vec<Geometry> {
+    let best = |question: Question| Geometry::best_for_answer(question.outcomes, epsilon);
+    let geometries = form.questions().map(best).collect::<Option<_>>();
+    geometries.expect("a form that parses has no question with too many outcomes")
+}
+
+/// The answers of records whose fields are named like the attributes of a form.
+///
+/// A value is the name of a category. If no category of the attribute is named by a whole number,
+/// the number of a category will do. Everything else is no answer: a missing field, null, an
+/// unknown name, a list. No value is an error, because an error would reveal it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    attributes: Vec<AttributeNames>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AttributeNames {
+    name: String,
+    categories: HashMap<String, u32>,
+    /// Whether numbers are those of categories, and not names.
+    by_number: bool,
+}
+
+impl Answers {
+    /// The names of a form.
+    pub fn new(form: &Form<'_>) -> Self {
+        let of = |attribute| {
+            let names = form.category_names(attribute).map(str::to_owned);
+            let categories: HashMap<String, u32> = names.zip(0..).collect();
+            AttributeNames {
+                name: form
+                    .attribute_name(attribute)
+                    .unwrap_or_default()
+                    .to_owned(),
+                by_number: categories.keys().all(|name| whole(name).is_none()),
+                categories,
+            }
+        };
+        Self {
+            attributes: (0..form.attribute_count()).map(of).collect(),
+        }
+    }
+
+    /// The names of the attributes, in the order of the form.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(|own| own.name.as_str())
+    }
+
+    /// The answer to an attribute that a value stands for: a string, or the digits of a number.
+    pub fn answer(&self, attribute: usize, value: &str) -> u32 {
+        let Some(own) = self.attributes.get(attribute) else {
+            return NO_ANSWER;
+        };
+        if let Some(number) = own.categories.get(value) {
+            return *number;
+        }
+        match whole(value) {
+            // Numbers without a category are no answer.
+            Some(number) if own.by_number => u32::try_from(number).unwrap_or(NO_ANSWER),
+            // Columns with missing values have 1.0 for 1.
+            Some(number) => {
+                let number = own.categories.get(&number.to_string());
+                number.copied().unwrap_or(NO_ANSWER)
+            }
+            None => NO_ANSWER,
+        }
+    }
+
+    /// The answers of a record, one for each attribute.
+    pub(crate) fn of_record(&self, fields: &Fields<'_>) -> Vec<u32> {
+        let each = self.attributes.iter().enumerate();
+        each.map(|(attribute, own)| {
+            // A field that is given twice has no value.
+            let value = fields.find(&own.name).ok().flatten();
+            value.map_or(NO_ANSWER, |value| self.of_json(attribute, value))
+        })
+        .collect()
+    }
+
+    fn of_json(&self, attribute: usize, value: &RawValue) -> u32 {
+        match value.get().as_bytes() {
+            [b'"', ..] => serde_json::from_str::<String>(value.get())
+                .map_or(NO_ANSWER, |text| self.answer(attribute, &text)),
+            [b'-' | b'0'..=b'9' | b't' | b'f', ..] => self.answer(attribute, value.get()),
+            _ => NO_ANSWER,
+        }
+    }
+}
+
+/// The whole number that a text stands for, if it is one that floating-point numbers hold exactly.
+fn whole(text: &str) -> Option<u64> {
+    let number: f64 = text.parse().ok()?;
+    let is_whole = number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number);
+    is_whole.then_some(number as u64)
 }
 
 /// Refuses a name that is empty or given twice.
@@ -286,5 +409,46 @@ mod tests {
         }
         let unknown = Contents::from_json(r#"{"attributes": [], "weights": 1}"#);
         assert!(unknown.unwrap_err().to_string().contains("weights"));
+    }
+
+    #[test]
+    fn values_are_names_or_numbers_and_everything_else_is_no_answer() {
+        let form = Contents::pack(
+            br#"{"attributes": [
+                {"name": "mood", "categories": ["good", "bad", "true"]},
+                {"name": "stars", "categories": ["1", "2", "3"]}]}"#
+                .to_vec(),
+        )
+        .unwrap();
+        assert_eq!(Contents::pack(form.clone()).unwrap(), form);
+        let answers = Answers::new(&Form::parse(&form).unwrap());
+        assert_eq!(answers.attributes().collect::<Vec<_>>(), ["mood", "stars"]);
+        let none = NO_ANSWER;
+        for (mood, stars, expected) in [
+            (r#""bad""#, r#""3""#, [1, 2]),
+            ("1", "1", [1, 0]),
+            ("1.0", "2.0", [1, 1]),
+            ("true", "1e0", [2, 0]),
+            (r#""\u0062ad""#, r#""2""#, [1, 1]),
+            // A number of an attribute whose categories are numbers is a name, and no place.
+            ("0", "0", [0, none]),
+            ("null", "null", [none; 2]),
+            ("\"\"", "-1", [none; 2]),
+            (r#""BAD""#, "1.5", [none; 2]),
+            (r#"["bad"]"#, r#"{"stars": 1}"#, [none; 2]),
+            ("false", "1e300", [none; 2]),
+            ("4294967296", r#""inf""#, [none; 2]),
+            (r#""bad", "mood": "good""#, r#"1, "stars": 1"#, [none; 2]),
+        ] {
+            let line = format!(r#"{{"mood": {mood}, "stars": {stars}, "other": 1}}"#);
+            let fields: Fields<'_> = serde_json::from_str(&line).unwrap();
+            assert_eq!(answers.of_record(&fields), expected, "{line}");
+        }
+        let fields: Fields<'_> = serde_json::from_str("{}").unwrap();
+        assert_eq!(answers.of_record(&fields), [none; 2]);
+        assert_eq!(answers.answer(2, "good"), none);
+        for bytes in [&b"\xff\xfe"[..], b"UTFORM", b"{}", b""] {
+            assert!(Contents::pack(bytes.to_vec()).is_err());
+        }
     }
 }

@@ -212,7 +212,7 @@ fn fields_are_named_by_paths() {
         text: "body.text".to_owned(),
         label: "meta.lang".to_owned(),
         id: "user.id".to_owned(),
-        source: None,
+        ..FieldNames::default()
     };
     let lines = concat!(
         "{\"body\": {\"text\": \"One.\"}, \"meta\": {\"lang\": \"sw\"}, \"user\": {\"id\": 7}, \"text\": 1}\n",

@@ -20,14 +20,14 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 /// The content of a release.
 struct ReleaseContent {
     /// Compare it with Pack::candidate_count: a release can be forged. With an order, the number of
-    /// a point.
+    /// a point; for an answer plus 2^24 times the number of the question.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
-    /// The order of the geometry of Document::release_projective; the places of LineMechanism::drawn;
-    /// 0 for other releases.
+    /// The order of the geometry of Document::release_projective or Form::release; the places of
+    /// LineMechanism::drawn; 0 for other releases.
     std::uint32_t order;
 
     /// Whether the release, by the whole text under this pack, has the outcome "nothing known": the

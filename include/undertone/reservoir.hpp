@@ -15,13 +15,13 @@
 namespace undertone {
 
 /// How a line of a slot is released.
-enum class LineMechanism : std::int32_t {
+enum class LineMechanism {
     /// Protects all lines of a slot together.
-    whole_text = UNDERTONE_MECHANISM_WHOLE_TEXT,
+    whole_text,
     /// The same, for counting among many candidates.
-    projective = UNDERTONE_MECHANISM_PROJECTIVE,
+    projective,
     /// Protects each line, such as a sentence of a text. The grant is for Unit::sentence.
-    drawn = UNDERTONE_MECHANISM_DRAWN,
+    drawn,
 };
 
 /// The outcome of one line of a slot, which is drawn without looking at any. It holds no text.
@@ -82,8 +82,10 @@ public:
     {
         Release out{};
         std::size_t written = 0;
-        const Status status = detail::call(undertone_reservoir_release, bytes_.data(), document.capi(),
-                                           static_cast<std::int32_t>(mechanism), grant.capi(), entropy.function(),
+        const auto draw = mechanism == LineMechanism::whole_text   ? undertone_reservoir_release_whole_text
+                          : mechanism == LineMechanism::projective ? undertone_reservoir_release_projective
+                                                                   : undertone_reservoir_release_drawn;
+        const Status status = detail::call(draw, bytes_.data(), document.capi(), grant.capi(), entropy.function(),
                                            entropy.context(), out.data(), out.size(), &written);
         if (!status) return status;
         return out;

@@ -24,4 +24,4 @@ while read -r pack file; do
     echo "$file: $agree"
     [ "$agree" = "$(grep -c "^$line " "$golden/$file") golden vectors agree" ] || { echo "$file: not all ran" >&2; exit 1; }
 done <"$golden/list.txt"
-qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack" "$golden/golden-features.pack"
+qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack" "$golden/golden-features.pack" "$golden/golden.form"

@@ -1,9 +1,10 @@
 /*
  * Every misuse of the library that a program survives, with the expected status.
  *
- *     misuse PACK VECTORS FEATURES
+ *     misuse PACK VECTORS FEATURES FORM
  *
- * The packs are valid: PACK has depth and a lexicon, VECTORS a projection, FEATURES features.
+ * The packs are valid: PACK has depth and a lexicon, VECTORS a projection, FEATURES features. FORM has
+ * three attributes.
  *
  * It prints the name of each case of tests/faces/misuse.md that it runs. Run it under a memory
  * checker: blocks have exactly the size that a call is given.
@@ -2261,6 +2262,41 @@ static void packs_say_what_they_lack(const struct fixture *f)
                                                                       sizeof out, &written));
 }
 
+static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t len)
+{
+    size_t size = undertone_form_handle_size();
+    void *memory = allocate(size);
+    undertone_form *form = untouched;
+    CASE(foreign_form);
+    EXPECT(UNDERTONE_STATUS_NOT_A_FORM, undertone_form_init(memory, size, f->bytes, f->len, &form));
+    CASE(damaged_form);
+    bytes[len - 1] ^= 1;
+    EXPECT(UNDERTONE_STATUS_FORM_DAMAGED, undertone_form_init(memory, size, bytes, len, &form));
+    bytes[len - 1] ^= 1;
+    HOLD(form == untouched);
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, undertone_form_init(memory, size - 1, bytes, len, &form));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_init(memory, size, NULL, len, &form));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_form_init(memory, size, bytes, len, &form));
+
+    const uint32_t answers[4] = {4, 2600, UINT32_MAX, 0};
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1000000);
+    CASE(wrong_answer_count);
+    for (size_t count = 2; count <= 4; count += 2) {
+        EXPECT(UNDERTONE_STATUS_WRONG_ANSWER_COUNT,
+               undertone_form_release(form, answers, count, grant, counting_entropy, NULL, release, sizeof release,
+                                      &written));
+    }
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_release(form, NULL, 3, grant, counting_entropy, NULL, release,
+                                                                 sizeof release, &written));
+    CASE(answers_out_of_range);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_form_release(form, answers, 3, grant, counting_entropy, NULL, release,
+                                                       sizeof release, &written));
+    HOLD(written == sizeof release);
+    free(memory);
+}
+
 static uint8_t *read_file(const char *path, size_t *len)
 {
     FILE *file = fopen(path, "rb");
@@ -2282,8 +2318,8 @@ static uint8_t *read_file(const char *path, size_t *len)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fputs("usage: misuse PACK VECTORS FEATURES\n", stderr);
+    if (argc != 5) {
+        fputs("usage: misuse PACK VECTORS FEATURES FORM\n", stderr);
         return 2;
     }
     struct fixture f;
@@ -2340,6 +2376,10 @@ int main(int argc, char **argv)
     vocabularies_are_checked(&f);
     bags_are_checked(&f);
     packs_say_what_they_lack(&f);
+    size_t form_len;
+    uint8_t *form_bytes = read_file(argv[4], &form_len);
+    forms_are_checked(&f, form_bytes, form_len);
+    free(form_bytes);
 
     free(f.features_memory);
     free(f.features_bytes);

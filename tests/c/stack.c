@@ -166,8 +166,8 @@ static int32_t push_line(void)
 
 static int32_t release_line(void)
 {
-    return with_scores(undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_PROJECTIVE, grant,
-                                                   not_entropy, NULL, release, sizeof release, &written));
+    return with_scores(undertone_reservoir_release_projective(reservoir, document, grant, not_entropy,
+                                                              NULL, release, sizeof release, &written));
 }
 
 static int32_t release_projective(void)

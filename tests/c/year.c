@@ -1,10 +1,16 @@
 /*
  * Devices that release one line a year, and wrong calls of a reservoir and an appointment.
  *
- *     year PACK OTHER     two packs with a lexicon and scores
+ *     year PACK OTHER                            two packs that take text and have scores
+ *     year PACK OTHER DEVICES LEAST LINE [LINE]...
  *
- * A device is off in some weeks, and restarts at random. It must release once a year, in its week
- * or in the first week after it in which it runs. Prints the number of releases.
+ * A device is off in some weeks, and is killed at random, even while it writes. It must release once
+ * a year, in its week or in the first week after it in which it runs. Only if it is killed while it
+ * writes its ledger may a release be missing. Prints the number of releases.
+ *
+ * With DEVICES, prints "WEEK RELEASE" in hexadecimal for each release. In its week a device types
+ * LEAST lines and up to 11 more. Half of them are any of the given lines; the others are the first
+ * line in the first weeks of a year, and the last line in the last weeks. One line in four is lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +19,13 @@
 #include "undertone.h"
 
 enum { WEEKS = 52, DEVICES = 40, YEARS = 3, PLACES = 5, EPSILON = 3000000 };
+
+/* The lines that devices type, and the least number in a week. */
+static const char *const some_lines[] = {"the dentist moved", "a goal", "", "It snows. It rains."};
+static const char *const *lines = some_lines;
+static uint32_t line_count = 4;
+static uint32_t least_lines;
+static int prints_releases;
 
 static int failures;
 
@@ -66,6 +79,8 @@ static int32_t failing(void *context, uint8_t *out, size_t len)
 /* --- The file of a ledger --- */
 
 static uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
+/* Whether the device may be killed while it writes. */
+static int is_killed_writing;
 
 static int32_t read_image(void *context, uint8_t *out, size_t capacity, size_t *out_read)
 {
@@ -78,8 +93,10 @@ static int32_t read_image(void *context, uint8_t *out, size_t capacity, size_t *
 static int32_t write_image(void *context, size_t offset, const uint8_t *bytes, size_t len)
 {
     (void)context;
-    memcpy(image + offset, bytes, len);
-    return 0;
+    const int is_killed = is_killed_writing && number_below(4) == 0;
+    const size_t written = is_killed ? number_below((uint32_t)len + 1) : len;
+    memcpy(image + offset, bytes, written);
+    return is_killed ? -1 : 0;
 }
 
 static int32_t lock(void *context)
@@ -128,26 +145,31 @@ static undertone_grant *grant_of(int32_t unit)
     return grant;
 }
 
-static void push_line(uint8_t *reservoir)
+static void push_line(uint8_t *reservoir, uint64_t week)
 {
-    static const char *const lines[] = {"the dentist moved", "a goal", "", "It snows. It rains."};
-    const char *line = lines[number_below(4)];
+    const uint32_t season = (uint32_t)(week % WEEKS) * line_count / WEEKS;
+    const char *line = lines[number_below(2) ? season : number_below(line_count)];
     EXPECT(OK, undertone_document_push_text(document, line, strlen(line), NULL));
     EXPECT(OK, undertone_reservoir_push(reservoir, document, prescribed, NULL));
     HOLD(undertone_document_sentence_count(document) == 0);
 }
 
-/* Pays in the window of the slot and releases. */
-static void release_slot(uint8_t *reservoir, uint64_t slot)
+/* Pays in the window of the slot and releases. Returns 0 if the device was killed before. */
+static unsigned release_slot(uint8_t *reservoir, uint64_t slot)
 {
     static const uint8_t wiped[UNDERTONE_RESERVOIR_BYTES];
     undertone_grant *grant = NULL;
     uint8_t out[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
-    EXPECT(OK, undertone_ledger_spend(&storage, UNDERTONE_UNIT_WHOLE_TEXT, EPSILON, 1, slot / WEEKS, prescribed, NULL,
-                                      grant_memory, UNDERTONE_GRANT_HANDLE_SIZE, &grant, NULL));
-    EXPECT(OK, undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_WHOLE_TEXT, grant, prescribed,
-                                           NULL, out, sizeof out, &written));
+    const int32_t paid =
+        undertone_ledger_spend(&storage, UNDERTONE_UNIT_WHOLE_TEXT, EPSILON, 1, slot / WEEKS, prescribed, NULL,
+                               grant_memory, UNDERTONE_GRANT_HANDLE_SIZE, &grant, NULL);
+    if (is_killed_writing && paid != UNDERTONE_STATUS_OK) {
+        return 0;
+    }
+    EXPECT(OK, paid);
+    EXPECT(OK, undertone_reservoir_release_whole_text(reservoir, document, grant, prescribed, NULL, out,
+                                                      sizeof out, &written));
     HOLD(written == sizeof out);
     HOLD(memcmp(reservoir, wiped, sizeof wiped) == 0);
     uint32_t candidate = 0, epsilon = 0;
@@ -155,6 +177,14 @@ static void release_slot(uint8_t *reservoir, uint64_t slot)
     EXPECT(OK, undertone_release_read(out, written, &candidate, &epsilon, NULL, &unit, NULL, NULL));
     HOLD(epsilon == EPSILON && unit == UNDERTONE_UNIT_WHOLE_TEXT);
     HOLD(candidate <= undertone_pack_nothing_known(packs[0]));
+    if (prints_releases) {
+        printf("%lu ", (unsigned long)slot);
+        for (size_t i = 0; i < written; i++) {
+            printf("%02x", out[i]);
+        }
+        puts("");
+    }
+    return 1;
 }
 
 static unsigned run_device(void)
@@ -184,33 +214,42 @@ static unsigned run_device(void)
             uint32_t places = 0;
             EXPECT(OK, undertone_reservoir_read(reservoir, sizeof reservoir, document, &stored, &places));
             HOLD(stored == begun_in && places == PLACES && stored < week);
-            release_slot(reservoir, stored);
-            releases++;
-            of_year[stored / WEEKS]++;
+            const unsigned is_released = release_slot(reservoir, stored);
+            releases += is_released;
+            of_year[stored / WEEKS] += is_released;
             begun = 0;
         }
         int32_t is_due = 2;
         const uint32_t slot = (uint32_t)(week % WEEKS);
         EXPECT(OK, undertone_ledger_is_due(image, sizeof image, year, NULL, WEEKS, 1, slot, EPSILON, &is_due));
-        if (year < YEARS) {
+        if (year < YEARS && !is_killed_writing) {
             HOLD(is_due == (of_year[year] == 0 && slot >= appointed[year]));
         }
         if (is_due == 0 || year == YEARS) {
             continue;
         }
+#ifdef LATE_BY_TEXT
+        /* A planted mistake: the text decides when a late release is made. */
+        if (!last && week % 2 == 1 && lines[0][0] == 'd') {
+            continue;
+        }
+#endif
         EXPECT(OK, undertone_reservoir_init(document, week, PLACES, prescribed, NULL, reservoir));
         begun = 1;
         begun_in = week;
-        for (unsigned lines = number_below(12); lines > 0; lines--) {
-            push_line(reservoir);
+        for (uint32_t left = least_lines + number_below(12); left > 0; left--) {
+            uint8_t stored[UNDERTONE_RESERVOIR_BYTES];
+            memcpy(stored, reservoir, sizeof stored);
+            push_line(reservoir, week);
             if (number_below(4) == 0) {
-                /* A restart: only stored bytes are left. */
+                /* Killed before it stores the reservoir: only the older bytes are left. */
+                memcpy(reservoir, stored, sizeof stored);
                 EXPECT(OK, undertone_document_reset(document));
             }
         }
     }
     for (unsigned year = 0; year < YEARS; year++) {
-        HOLD(of_year[year] == 1);
+        HOLD(of_year[year] == 1 || (is_killed_writing && of_year[year] == 0));
     }
     return releases;
 }
@@ -258,7 +297,6 @@ static void wrong_reservoirs_are_refused(void)
 {
     uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES], before[UNDERTONE_RESERVOIR_BYTES], out[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
-    const int32_t whole_text = UNDERTONE_MECHANISM_WHOLE_TEXT;
     EXPECT(NULL_POINTER, undertone_reservoir_init(document, 1, 5, prescribed, NULL, NULL));
     EXPECT(NULL_POINTER, undertone_reservoir_init(document, 1, 5, NULL, NULL, reservoir));
     EXPECT(ENTROPY_FAILED, undertone_reservoir_init(document, 1, 5, failing, NULL, reservoir));
@@ -272,22 +310,18 @@ static void wrong_reservoirs_are_refused(void)
     HOLD(undertone_document_sentence_count(document) == 1);
 
     undertone_grant *grant = grant_of(UNDERTONE_UNIT_WHOLE_TEXT);
-#define RELEASE(bytes, mechanism, result, capacity)                                                                    \
-    undertone_reservoir_release(bytes, document, mechanism, grant, prescribed, NULL, result, capacity, &written)
-    const int32_t unknown[] = {-1, 0, 1, 2, 3, 10, 263};
-    for (size_t i = 0; i < 7; i++) {
-        EXPECT(UNKNOWN_MECHANISM, RELEASE(reservoir, unknown[i], out, sizeof out));
-    }
-    EXPECT(GRANT_WRONG_UNIT, RELEASE(reservoir, UNDERTONE_MECHANISM_DRAWN, out, sizeof out));
-    EXPECT(OVERLAP, RELEASE(reservoir, whole_text, reservoir, sizeof out));
+#define RELEASE(function, bytes, result, capacity)                                                                     \
+    function(bytes, document, grant, prescribed, NULL, result, capacity, &written)
+    EXPECT(GRANT_WRONG_UNIT, RELEASE(undertone_reservoir_release_drawn, reservoir, out, sizeof out));
+    EXPECT(OVERLAP, RELEASE(undertone_reservoir_release_whole_text, reservoir, reservoir, sizeof out));
     HOLD(written == 99);
-    EXPECT(BUFFER_TOO_SMALL, RELEASE(reservoir, whole_text, out, sizeof out - 1));
+    EXPECT(BUFFER_TOO_SMALL, RELEASE(undertone_reservoir_release_whole_text, reservoir, out, sizeof out - 1));
     HOLD(written == sizeof out);
     for (size_t i = 0; i < sizeof reservoir; i++) {
         reservoir[i] ^= 1;
         EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_push(reservoir, document, prescribed, NULL));
         EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_read(reservoir, sizeof reservoir, document, NULL, NULL));
-        EXPECT(RESERVOIR_DAMAGED, RELEASE(reservoir, whole_text, out, sizeof out));
+        EXPECT(RESERVOIR_DAMAGED, RELEASE(undertone_reservoir_release_whole_text, reservoir, out, sizeof out));
         reservoir[i] ^= 1;
     }
     EXPECT(RESERVOIR_DAMAGED, undertone_reservoir_read(reservoir, sizeof reservoir - 1, document, NULL, NULL));
@@ -295,9 +329,9 @@ static void wrong_reservoirs_are_refused(void)
     HOLD(undertone_document_sentence_count(document) == 1);
 
     /* None of these spent the grant. */
-    EXPECT(OK, RELEASE(reservoir, whole_text, out, sizeof out));
-    EXPECT(RESERVOIR_DAMAGED, RELEASE(reservoir, whole_text, out, sizeof out));
-    EXPECT(GRANT_SPENT, RELEASE(before, whole_text, out, sizeof out));
+    EXPECT(OK, RELEASE(undertone_reservoir_release_whole_text, reservoir, out, sizeof out));
+    EXPECT(RESERVOIR_DAMAGED, RELEASE(undertone_reservoir_release_whole_text, reservoir, out, sizeof out));
+    EXPECT(GRANT_SPENT, RELEASE(undertone_reservoir_release_whole_text, before, out, sizeof out));
     EXPECT(OK, undertone_document_reset(document));
 }
 
@@ -319,7 +353,7 @@ static void drawn_sentences_state_their_places(void)
         start = offset + len;
     }
     undertone_grant *grant = grant_of(UNDERTONE_UNIT_SENTENCE);
-    EXPECT(OK, RELEASE(reservoir, UNDERTONE_MECHANISM_DRAWN, out, sizeof out));
+    EXPECT(OK, RELEASE(undertone_reservoir_release_drawn, reservoir, out, sizeof out));
     uint32_t order = 0;
     int32_t unit = 0;
     EXPECT(OK, undertone_release_read(out, written, NULL, NULL, NULL, &unit, &order, NULL));
@@ -328,9 +362,17 @@ static void drawn_sentences_state_their_places(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fputs("usage: year PACK OTHER\n", stderr);
+    if (argc != 3 && argc < 6) {
+        fputs("usage: year PACK OTHER [DEVICES LEAST LINE...]\n", stderr);
         return 2;
+    }
+    unsigned devices = DEVICES;
+    if (argc > 3) {
+        devices = (unsigned)strtoul(argv[3], NULL, 10);
+        least_lines = (uint32_t)strtoul(argv[4], NULL, 10);
+        lines = (const char *const *)argv + 5;
+        line_count = (uint32_t)argc - 5;
+        prints_releases = 1;
     }
     for (int i = 0; i < 2; i++) {
         FILE *file = fopen(argv[1 + i], "rb");
@@ -347,18 +389,26 @@ int main(int argc, char **argv)
     other_document = document_of(packs[1]);
     grant_memory = allocate(UNDERTONE_GRANT_HANDLE_SIZE);
     unsigned releases = 0;
-    for (int device = 0; device < DEVICES; device++) {
+    for (unsigned device = 0; device < devices; device++) {
         releases += run_device();
     }
-    wrong_schedules_are_refused();
-    puts("case damaged_reservoir\ncase reservoir_of_another_pack");
-    wrong_reservoirs_are_refused();
-    drawn_sentences_state_their_places();
+    if (argc == 3) {
+        wrong_schedules_are_refused();
+        puts("case damaged_reservoir\ncase reservoir_of_another_pack");
+        wrong_reservoirs_are_refused();
+        drawn_sentences_state_their_places();
+        printf("%u releases of %u devices in %d years\n", releases, devices, YEARS);
+        is_killed_writing = 1;
+        releases = 0;
+        for (unsigned device = 0; device < devices; device++) {
+            releases += run_device();
+        }
+        printf("%u releases of %u devices that were killed while they wrote\n", releases, devices);
+    }
     free(grant_memory);
     free(other_document);
     free(document);
     free(packs[1]);
     free(packs[0]);
-    printf("%u releases of %d devices in %d years\n", releases, DEVICES, YEARS);
     return failures != 0;
 }

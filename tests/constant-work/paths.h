@@ -270,8 +270,8 @@ static int32_t release_line(void)
         status = undertone_reservoir_push(reservoir, document, not_entropy, NULL);
     }
     if (status == UNDERTONE_STATUS_OK) {
-        status = undertone_reservoir_release(reservoir, document, UNDERTONE_MECHANISM_WHOLE_TEXT, grant, not_entropy,
-                                             NULL, release, sizeof release, &written);
+        status = undertone_reservoir_release_whole_text(reservoir, document, grant, not_entropy, NULL, release,
+                                                        sizeof release, &written);
     }
     return status;
 }

@@ -1,5 +1,7 @@
 /* The calls of a device without an encoder, so that the size of this program is the cost of
- * undertone: a pack in flash, text, one release. Linked, never run. */
+ * undertone: a pack in flash, text, one release. Linked, never run.
+ *
+ * WHOLE_TEXT: the release is for the whole text. WITH_RESERVOIR: it is for one line of a slot. */
 #include "undertone.h"
 
 #include <stddef.h>
@@ -27,6 +29,12 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 }
 
 volatile uint8_t radio;
+
+#if defined WHOLE_TEXT || defined WITH_RESERVOIR
+enum { UNIT = UNDERTONE_UNIT_WHOLE_TEXT };
+#else
+enum { UNIT = UNDERTONE_UNIT_SENTENCE };
+#endif
 
 #ifdef WITH_WHAT_IS_FORBIDDEN
 /* Patterns that run.sh must find. */
@@ -62,16 +70,34 @@ int main(void)
     if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_init(document_memory, sizeof document_memory, pack, &document);
     }
+#ifdef WITH_RESERVOIR
+    uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES];
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_reservoir_init(document, 0, 5, entropy, NULL, reservoir);
+    }
+#endif
     if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_push_text(document, text, sizeof text - 1, &written);
     }
+#ifdef WITH_RESERVOIR
     if (status == UNDERTONE_STATUS_OK) {
-        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNDERTONE_UNIT_SENTENCE, 10000000,
-                                                 &grant);
+        status = undertone_reservoir_push(reservoir, document, entropy, NULL);
+    }
+#endif
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNIT, 10000000, &grant);
     }
     if (status == UNDERTONE_STATUS_OK) {
+#if defined WITH_RESERVOIR
+        status = undertone_reservoir_release_whole_text(reservoir, document, grant, entropy, NULL, release,
+                                                        sizeof release, &written);
+#elif defined WHOLE_TEXT
+        status = undertone_document_release_whole_text(document, grant, entropy, NULL, release, sizeof release,
+                                                       &written);
+#else
         status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,
                                             entropy, NULL, release, sizeof release, &written);
+#endif
     }
     for (size_t i = 0; status == UNDERTONE_STATUS_OK && i < written; i++) {
         radio = release[i];

@@ -135,6 +135,22 @@ static void misuse_of_packs(const std::string &golden)
     EXPECT(std::all_of(right.begin(), right.end(), [](bool held) { return held; }));
 }
 
+static void misuse_of_forms(const std::string &golden)
+{
+    CASE(foreign_form);
+    REFUSED(NOT_A_FORM, Form::own(load(golden + "golden-scores.pack")));
+    CASE(damaged_form);
+    Bytes bytes = load(golden + "golden.form");
+    const Form form = take(Form::own(bytes));
+    bytes.back() ^= 1;
+    REFUSED(FORM_DAMAGED, Form::own(bytes));
+    CASE(wrong_answer_count);
+    REFUSED(WRONG_ANSWER_COUNT, form.release({0, 0}, grant(Unit::whole_text)));
+    REFUSED(WRONG_ANSWER_COUNT, form.release({0, 0, 0, 0}, grant(Unit::whole_text)));
+    CASE(answers_out_of_range);
+    EXPECT(form.release({4, 2600, no_answer}, grant(Unit::whole_text)).ok());
+}
+
 static void misuse_of_documents(const std::string &golden)
 {
     const Pack pack = take(Pack::open(golden + "golden-scores.pack"));
@@ -443,6 +459,7 @@ int main(int argc, char **argv)
         day(golden, argv[3]);
     } else {
         misuse_of_packs(golden);
+        misuse_of_forms(golden);
         misuse_of_documents(golden);
         misuse_of_ledgers(golden, argv[3]);
         year(golden, argv[3]);

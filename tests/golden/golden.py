@@ -17,6 +17,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-vote.pack     whole-text-vote.txt   the whole-text rule
     golden-scores.pack   projective-scores.txt projective geometry response
     golden-vote.pack     projective-vote.txt   projective geometry response
+    golden-scores.pack   drawn.txt             one drawn sentence of a text
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
     golden-measured.pack                       has a table of quality
@@ -52,6 +53,11 @@ words.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
     size N                  the words drawn
     word HEX                one word, UTF-8 (may be empty); any number of lines
     text HEX                a text that is split into words, UTF-8; any number of lines
+
+drawn.txt, besides `case`, `epsilon_micro`, `embedding`, `sentence` and `release`:
+
+    places N                the places of the reservoir
+    entropy HEX             32 bytes for each call: the start, each sentence, the release
 
 answers.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
 
@@ -155,7 +161,11 @@ def ceiling_quotient(a, b):
 
 def select(levels, rule, epsilon_micro, words):
     """The index of the candidate drawn; epsilon_micro, a level's share, may be 0."""
-    constant = ratio_constant(epsilon_micro)
+    return select_by(levels, rule, ratio_constant(epsilon_micro), words)
+
+
+def select_by(levels, rule, constant, words):
+    """The same, where a level is worth constant / 2^64."""
     best = min(levels)
     weight = {}
     w = 2**64 if rule == PERMUTE_AND_FLIP else 2**48
@@ -1387,6 +1397,42 @@ def release(pack, epsilon_micro, rule, entropy, sentences):
                        pack["file"][32:40])
 
 
+def drawn_release(pack, epsilon_micro, places, keys, sentences):
+    """One sentence, drawn by reservoir sampling, with e^epsilon' = 1 + places * (e^epsilon - 1)."""
+    keys = iter(keys)
+    place = below(words_of_key(next(keys)), places) + 1
+    outcomes = len(pack["scores"]["bias"]) + 1
+    best = outcomes - 1
+    for number, sentence in enumerate(sentences, 1):
+        replaces = below(words_of_key(next(keys)), number) == 0
+        if number == place or number > places and replaces:
+            best = best_outcome(pack["scores"], *sentences_of(pack, [sentence]))
+    c = ratio_constant(min(2 * epsilon_micro, 1_000_000_000))
+    constant = min(2**64 - 1, ceiling_quotient(c * 2**64, c + places * (2**64 - c)))
+    levels = [int(outcome != best) for outcome in range(outcomes)]
+    drawn = select_by(levels, EXPONENTIAL, constant, words_of_key(next(keys)))
+    return struct.pack("<3sBBBHII8s", b"UTR", 1, 9, EXPONENTIAL, places, epsilon_micro, drawn, pack["file"][32:40])
+
+
+def generate_drawn(pack):
+    lines = ["# Golden drawn sentences for golden-scores.pack, written by golden.py, which explains the format."]
+    documents = [document for _, _, _, document in more_cases(6000)] + [[], UNKNOWN, SCRIPTS[:3]]
+    for number, document in enumerate(documents):
+        epsilon_micro = [1_000_000, 3_000_000, 1, 500_000, 20_000_000, 1_000_000_000, 10_000][number % 7]
+        places = [1, 2, 3, 5, 100, 65535][number % 6]
+        document = document[:12]
+        keys = [hashlib.sha256(f"drawn {number} {call}".encode()).digest() for call in range(len(document) + 2)]
+        lines += ["", f"case drawn_{number}", f"epsilon_micro {epsilon_micro}", f"places {places}"]
+        lines += [f"entropy {key.hex()}" for key in keys]
+        for sentence in document:
+            if isinstance(sentence, str):
+                lines.append(f"sentence {sentence.encode().hex()}".rstrip())
+            else:
+                lines.append(f"embedding {struct.pack(f'<{D}f', *sentence).hex()}")
+        lines.append(f"release {drawn_release(pack, epsilon_micro, places, keys, document).hex()}")
+    return ("\n".join(lines) + "\n").encode()
+
+
 def word_cases():
     """(name, epsilon_micro, mechanism, size, pushes); a push is ("word" or "text", str)."""
     micro = 1_000_000
@@ -1532,6 +1578,8 @@ def generate():
         if "scores" in pack:
             files[f"whole-text-{kind}.txt"] = generate_vectors(name, pack, whole_text_cases(seed))
             files[f"projective-{kind}.txt"] = generate_vectors(name, pack, projective_cases(seed))
+        if kind == "scores":
+            files["drawn.txt"] = generate_drawn(pack)
     files["golden.form"] = form_file()
     files["answers.txt"] = generate_answers()
     files["golden-measured.pack"] = measured_pack(scores_pack(lexicon))

@@ -1,6 +1,7 @@
 import dev.undertone.Bag;
 import dev.undertone.BagRelease;
 import dev.undertone.Document;
+import dev.undertone.Form;
 import dev.undertone.Grant;
 import dev.undertone.Ledger;
 import dev.undertone.LineMechanism;
@@ -532,6 +533,20 @@ public final class EveryMethod {
         }
     }
 
+    private static void answersAreReleased() throws Exception {
+        Form form = Form.copyOf(Files.readAllBytes(golden.resolve("golden.form")));
+        Path file = Files.createTempDirectory("answers").resolve("budget.ledger");
+        try (Ledger ledger = Ledger.openOrCreate(file, Unit.WHOLE_TEXT, 3 * ONE)) {
+            int[] answers = {1, Form.NO_ANSWER, 0};
+            Release release = form.release(answers, ledger.spend(3 * ONE, WINDOW));
+            check(release.unit() == Unit.WHOLE_TEXT && release.order() > 0, "an answer");
+            check(release.candidate() >>> 24 < 4 && release.epsilonMicro() == 3 * ONE, "a question");
+            refuses(Status.LEDGER_EXHAUSTED, () -> form.release(answers, ledger.spend(1, WINDOW)));
+            Grant sentence = Grant.unrecorded(Unit.SENTENCE, ONE);
+            refuses(Status.GRANT_WRONG_UNIT, () -> form.release(answers, sentence));
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
@@ -550,6 +565,7 @@ public final class EveryMethod {
         ledgersAreLetGo();
         promisesAreNumbers();
         aYearHasOneRelease();
+        answersAreReleased();
         System.out.println(checks + " checks of every method");
     }
 }

@@ -1,6 +1,7 @@
 import dev.undertone.Bag;
 import dev.undertone.BagRelease;
 import dev.undertone.Document;
+import dev.undertone.Form;
 import dev.undertone.Grant;
 import dev.undertone.Noise;
 import dev.undertone.Pack;
@@ -26,10 +27,12 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
- * The golden vectors: java Golden GOLDEN [PACK VECTORS]..., the folder tests/golden and files in
- * it. The classes take no random bytes from a caller, so this program puts its own generator in the
+ * The golden vectors: java Golden GOLDEN [FILE VECTORS]..., the folder tests/golden and files in
+ * it, each a pack or a form and its vectors. The classes take no random bytes from a caller, so this program puts its own generator in the
  * place of the virtual machine's.
  */
 public final class Golden {
@@ -187,22 +190,33 @@ public final class Golden {
         return drawn.toBytes();
     }
 
-    /** Runs a case; one without a release has the vector of a sentence. */
-    private static void run(Pack pack, Case test) {
-        if (!test.has("release")) {
-            boolean same = Arrays.equals(pack.embedSentence(text(test.get("sentence"))), floats(test.get("vector")));
-            check(same, "another vector");
-            return;
-        }
+    /** Checks that a release agrees with its case. */
+    private static void agrees(Case test, Supplier<byte[]> release) {
         key = fromHex(test.get("entropy"));
-        byte[] drawn = test.has("noise")
-                ? vector(pack, test)
-                : test.has("mechanism") ? bag(pack, test) : document(pack, test);
+        byte[] drawn = release.get();
         check(key == null, "no random bytes were drawn");
         check(Arrays.equals(drawn, fromHex(test.get("release"))), "another release");
     }
 
-    private static int runAll(Pack pack, Path vectors) throws Exception {
+    private static void run(Form form, Case test) {
+        String[] numbers = test.get("answers").split(" ");
+        int[] answers = Arrays.stream(numbers).mapToInt(Integer::parseUnsignedInt).toArray();
+        agrees(test, () -> form.release(answers, test.grant(Unit.WHOLE_TEXT)).toBytes());
+    }
+
+    /** Runs a case; one without a release has the vector of a sentence. */
+    private static void run(Pack pack, Case test) {
+        if (test.has("release")) {
+            agrees(test, () -> test.has("noise")
+                    ? vector(pack, test)
+                    : test.has("mechanism") ? bag(pack, test) : document(pack, test));
+        } else {
+            boolean same = Arrays.equals(pack.embedSentence(text(test.get("sentence"))), floats(test.get("vector")));
+            check(same, "another vector");
+        }
+    }
+
+    private static int runAll(Consumer<Case> run, Path vectors) throws Exception {
         int cases = 0;
         Case test = new Case();
         for (String line : Files.readAllLines(vectors)) {
@@ -218,11 +232,20 @@ public final class Golden {
             test.fields.put(name, value);
             // The last line of a case. That of a sentence's vector has no name.
             if (name.equals("release") || name.equals("vector") && !test.has("case")) {
-                run(pack, test);
+                run.accept(test);
                 cases++;
             }
         }
         return cases;
+    }
+
+    private static Consumer<Case> runner(String name, byte[] file) {
+        if (name.endsWith(".form")) {
+            Form form = Form.copyOf(file);
+            return test -> run(form, test);
+        }
+        Pack pack = Pack.copyOf(file);
+        return test -> run(pack, test);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -230,8 +253,8 @@ public final class Golden {
         Security.insertProviderAt(new Prescribing(), 1);
         Path golden = Paths.get(arguments[0]);
         for (int i = 1; i + 1 < arguments.length; i += 2) {
-            Pack pack = Pack.copyOf(Files.readAllBytes(golden.resolve(arguments[i])));
-            int cases = runAll(pack, golden.resolve(arguments[i + 1]));
+            byte[] file = Files.readAllBytes(golden.resolve(arguments[i]));
+            int cases = runAll(runner(arguments[i], file), golden.resolve(arguments[i + 1]));
             System.out.println(arguments[i + 1] + ": " + cases + " golden vectors agree");
         }
     }

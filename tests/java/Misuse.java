@@ -1,5 +1,6 @@
 import dev.undertone.Bag;
 import dev.undertone.Document;
+import dev.undertone.Form;
 import dev.undertone.Grant;
 import dev.undertone.Ledger;
 import dev.undertone.Noise;
@@ -121,6 +122,9 @@ public final class Misuse {
                 () -> new Bag(null),
                 () -> new Vocabulary(null),
                 () -> Pack.copyOf(null),
+                () -> Form.copyOf(null),
+                () -> Form.copyOf(bytes("golden.form")).release(null, grant(Unit.WHOLE_TEXT)),
+                () -> Form.copyOf(bytes("golden.form")).release(new int[3], null),
                 () -> new Release(null),
                 () -> Ledger.open(null, Unit.SENTENCE),
                 () -> Grant.unrecorded(null, ONE));
@@ -151,6 +155,20 @@ public final class Misuse {
         });
     }
 
+    private static void forms() throws Exception {
+        byte[] scores = bytes("golden-scores.pack");
+        test("foreign_form", "NOT_A_FORM", () -> Form.copyOf(scores));
+        byte[] bytes = bytes("golden.form");
+        Form form = Form.copyOf(bytes);
+        bytes[bytes.length - 1] ^= 1;
+        test("damaged_form", "FORM_DAMAGED", () -> Form.copyOf(bytes));
+        Grant grant = grant(Unit.WHOLE_TEXT);
+        test("wrong_answer_count", "WRONG_ANSWER_COUNT",
+                () -> form.release(new int[2], grant),
+                () -> form.release(new int[4], grant));
+        test("answers_out_of_range", "OK", () -> form.release(new int[] {4, 2600, Form.NO_ANSWER}, grant));
+    }
+
     private static void releases(Pack pack) throws Exception {
         Document document = new Document(pack);
         test("release_of_nothing", "OK", () -> document.release(grant(Unit.SENTENCE)));
@@ -160,6 +178,7 @@ public final class Misuse {
                 () -> document.release(grant(Unit.SENTENCE)));
         Document byDepth = new Document(Pack.copyOf(bytes("golden.pack")));
         test("whole_text_without_scores", "NO_SCORES", () -> byDepth.releaseWholeText(grant(Unit.WHOLE_TEXT)));
+        forms();
         Reservoir reservoir = Reservoir.begin(document, 7, 1);
         byte[] stored = reservoir.toBytes();
         stored[63] ^= 1;

@@ -1,5 +1,6 @@
 import dev.undertone.Bag
 import dev.undertone.Document
+import dev.undertone.Form
 import dev.undertone.Grant
 import dev.undertone.Ledger
 import dev.undertone.Noise
@@ -103,6 +104,21 @@ private fun texts(golden: Path, pack: Pack) {
     test("full_document", "DOCUMENT_FULL", { repeat(129) { document.pushSentence("One more.") } })
 }
 
+private fun forms(golden: Path) {
+    val scores = Files.readAllBytes(golden.resolve("golden-scores.pack"))
+    test("foreign_form", "NOT_A_FORM", { Form.copyOf(scores) })
+    val bytes = Files.readAllBytes(golden.resolve("golden.form"))
+    val form = Form.copyOf(bytes)
+    bytes[bytes.size - 1] = (bytes[bytes.size - 1].toInt() xor 1).toByte()
+    test("damaged_form", "FORM_DAMAGED", { Form.copyOf(bytes) })
+    val grant = grant(ReleaseUnit.WHOLE_TEXT)
+    test(
+        "wrong_answer_count", "WRONG_ANSWER_COUNT",
+        { form.release(IntArray(2), grant) }, { form.release(IntArray(4), grant) }
+    )
+    test("answers_out_of_range", "OK", { form.release(intArrayOf(4, 2600, Form.NO_ANSWER), grant) })
+}
+
 private fun releases(golden: Path, pack: Pack) {
     val document = Document(pack)
     test("release_of_nothing", "OK", { document.release(grant(ReleaseUnit.SENTENCE)) })
@@ -113,6 +129,7 @@ private fun releases(golden: Path, pack: Pack) {
     )
     val byDepth = Document(Pack.copyOf(Files.readAllBytes(golden.resolve("golden.pack"))))
     test("whole_text_without_scores", "NO_SCORES", { byDepth.releaseWholeText(grant(ReleaseUnit.WHOLE_TEXT)) })
+    forms(golden)
     val reservoir = Reservoir.begin(document, 7, 1)
     val stored = reservoir.toBytes()
     stored[63] = (stored[63].toInt() xor 1).toByte()

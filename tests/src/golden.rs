@@ -18,6 +18,9 @@ pub const SCORES_PACK: &[u8] = include_bytes!("../golden/golden-scores.pack");
 /// A recoder, depth and a lexicon with phrases.
 pub const RECODED_PACK: &[u8] = include_bytes!("../golden/golden-recoded.pack");
 
+/// A form of three attributes and a pair.
+pub const FORM: &[u8] = include_bytes!("../golden/golden.form");
+
 /// A pack and the vectors for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {
@@ -357,7 +360,11 @@ fn sentence(key: &str, value: &str) -> Option<Sentence> {
     }
 }
 
-fn floats(hex: &str) -> Vec<f32> {
+/// The floats in little-endian hexadecimal.
+///
+/// # Panics
+/// If these are no floats.
+pub fn floats(hex: &str) -> Vec<f32> {
     let bytes = from_hex(hex);
     let (floats, rest) = bytes.as_chunks();
     assert!(rest.is_empty(), "a vector of {} bytes", bytes.len());

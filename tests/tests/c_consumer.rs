@@ -39,7 +39,7 @@ fn golden(name: &str) -> PathBuf {
 }
 
 /// Compiles a program of `tests/c`; `name` is part of the file name of the result.
-fn compile<const N: usize>(
+pub(crate) fn compile<const N: usize>(
     compiler: &str,
     name: &str,
     file: &str,
@@ -102,8 +102,8 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) -> Str
     let mut printed = String::new();
     // It requires directions.
     for pack in PACKS.into_iter().filter(|pack| *pack != SCORES_PACK) {
-        let packs = [pack, VECTORS_PACK, "golden-features.pack"];
-        let output = run(misuse().args(packs.map(golden)));
+        let files = [pack, VECTORS_PACK, "golden-features.pack", "golden.form"];
+        let output = run(misuse().args(files.map(golden)));
         printed += &String::from_utf8_lossy(&output.stdout);
     }
     printed
@@ -481,7 +481,7 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
     }
 }
 
-/// Plays three years of 40 devices that restart, and makes every wrong call of a reservoir and an
+/// Plays three years of 40 devices that are killed, and makes every wrong call of a reservoir and an
 /// appointment, under sanitizers.
 #[test]
 fn a_device_releases_once_a_year() {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use undertone::form::Contents;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::form::{AnswersError, Form, FormError, NO_ANSWER, Question};
 use undertone_core::hazmat;
@@ -604,4 +605,12 @@ proptest! {
             prop_assert!(form.read(&release).is_some());
         }
     }
+}
+
+#[test]
+fn the_form_of_the_example_is_that_of_its_description() {
+    let description = include_str!("../../ffi/web/examples/interests/interests.json");
+    let bytes = Contents::from_json(description).and_then(|contents| contents.to_bytes());
+    let form = include_bytes!("../../ffi/web/examples/interests/interests.form");
+    assert_eq!(bytes.expect("a description of a form"), form);
 }

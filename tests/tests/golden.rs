@@ -1,5 +1,6 @@
 //! Releases equal those of an independent implementation, byte for byte.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,11 +11,12 @@ use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
+use undertone_core::reservoir::Reservoir;
 use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, By, Case, Golden, Sentence, Words};
+use undertone_tests::golden::{self, By, Case, FORM, Golden, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -63,7 +65,7 @@ fn release(
 
 #[test]
 fn answers_match_the_reference() {
-    let form = Form::parse(include_bytes!("../golden/golden.form")).expect("the golden form");
+    let form = Form::parse(FORM).expect("the golden form");
     let name = form.attribute_name(2).expect("an attribute");
     assert_eq!(
         (name, form.category_names(2).last()),
@@ -93,6 +95,49 @@ fn answers_match_the_reference() {
         questions.insert(form.read(&release).expect("a release of the form").index);
     }
     assert_eq!(questions.len(), form.question_count());
+}
+
+/// Reservoirs over the sentences of a text, and the release of the drawn one.
+#[test]
+fn drawn_sentences_match_the_reference() {
+    let pack = Pack::parse(include_bytes!("../golden/golden-scores.pack")).expect("a golden pack");
+    let mut document = Document::new(&pack).expect("candidates");
+    let mut places_seen = std::collections::BTreeSet::new();
+    for block in include_str!("../golden/drawn.txt").split("\n\n").skip(1) {
+        let fields: Vec<(&str, &str)> = block
+            .lines()
+            .map(|line| line.split_once(' ').unwrap_or((line, "")))
+            .collect();
+        let of = |name: &'static str| {
+            let own = fields.iter().filter(move |(key, _)| *key == name);
+            own.map(|(_, value)| *value)
+        };
+        let number = |name| of(name).next().expect("a field").parse::<u32>();
+        let epsilon = Epsilon::from_micro(number("epsilon_micro").expect("a number"));
+        let places = u16::try_from(number("places").expect("a number")).expect("16 bits");
+        let places = NonZero::new(places).expect("not 0");
+        let mut keys = of("entropy").map(golden::from_hex);
+        let mut key = || keys.next().expect("a key for each call");
+        let begun = Reservoir::new(&document, 0, places, &mut FixedEntropy::new(&key()));
+        let mut reservoir = begun.expect("scores");
+        for (name, value) in &fields {
+            match *name {
+                "sentence" => document.push_sentence(golden::from_hex(value)),
+                "embedding" => document.push(&golden::floats(value)),
+                _ => continue,
+            }
+            .expect("room and the right dimension");
+            let added = reservoir.add(&mut document, &mut FixedEntropy::new(&key()));
+            assert_eq!(added, Ok(()));
+        }
+        let grant = Grant::unrecorded(Unit::Sentence, epsilon.expect("an epsilon"));
+        let release = reservoir.release_drawn(grant, &mut FixedEntropy::new(&key()));
+        let expected = golden::from_hex(of("release").next().expect("a release"));
+        let release = release.expect("entropy").to_bytes();
+        assert_eq!(release.to_vec(), expected, "{block}");
+        places_seen.insert(places);
+    }
+    assert!(places_seen.len() >= 6);
 }
 
 #[test]

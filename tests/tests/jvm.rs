@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Java, have, java, output_dir, root, run};
-use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
+use undertone_tests::faces::{assert_agrees, assert_ran, golden_files, golden_vectors};
 use undertone_tests::packs::features_pack;
 
 fn read(path: &str) -> String {
@@ -26,18 +26,15 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|found| found == word)
 }
 
-/// Java and Kotlin have every function of C but those of forms.
+/// Java and Kotlin have every function of C.
 #[test]
 fn every_function_of_c_has_a_face() {
     let native = read("ffi/src/jni.rs");
     let native = native.split("#[cfg(test)]").next().unwrap_or_default();
     for function in read("tests/c/symbols.txt").lines() {
         // The steps of `undertone_ledger_spend`, for storage that answers later; in Java a thread
-        // waits. Forms have no class in Java yet.
+        // waits.
         let needless = [
-            "undertone_form_handle_size",
-            "undertone_form_init",
-            "undertone_form_release",
             "undertone_ledger_grant",
             "undertone_ledger_handle_size",
             "undertone_ledger_open",
@@ -99,7 +96,7 @@ fn what_a_call_reads_outlives_it() {
     let mut checked = 0;
     for declared in read("ffi/java/dev/undertone/Native.java").split("static native ") {
         let arguments = declared.split(");").next().unwrap_or_default();
-        for reader in ["pack", "vocabulary", "mechanism"] {
+        for reader in ["pack", "vocabulary", "mechanism", "form"] {
             if arguments.contains(&format!("ByteBuffer {reader}")) {
                 let held = [" held", "ByteBuffer packBytes"];
                 assert!(
@@ -192,9 +189,14 @@ fn java_holds() {
     arguments.extend(
         golden_files()
             .into_iter()
-            .flat_map(|(pack, vectors)| [pack.into(), vectors.into()]),
+            .chain([("golden.form", "answers.txt")])
+            .flat_map(|(file, vectors)| [file.into(), vectors.into()]),
     );
-    assert_agrees("Java", &printed(&classes, "Golden", &arguments));
+    let printed = printed(&classes, "Golden", &arguments);
+    let count = golden_vectors("answers.txt");
+    let answers = format!("answers.txt: {count} golden vectors agree\n");
+    let packs = printed.strip_suffix(&answers);
+    assert_agrees("Java", packs.expect("the answers agree"));
 }
 
 /// Kotlin's compiler, and programs with its runtime inside.

@@ -42,6 +42,7 @@ mod text;
 mod theorem;
 mod whole_text;
 mod words;
+mod year;
 
 // `laplace` compiles a file of `undertone-core`, which imports these from its own crate.
 #[allow(dead_code)]

@@ -14,6 +14,7 @@ use undertone::release::document::OsEntropy;
 use undertone::release::ledger::{Counter, LedgerFile};
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::EpsilonError;
+use undertone_core::form::{AnswersError, Form, FormError, NO_ANSWER};
 use undertone_core::laplace::Noise;
 use undertone_core::ledger::{Cost, LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::pack::PackError;
@@ -25,7 +26,7 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_core::{
     Document, Entropy, Epsilon, Grant, Ledger, Pack, Release, Reservoir, Rule, Unit,
 };
-use undertone_tests::golden::{FEATURES_PACK, PACK, SCORES_PACK, VECTORS_PACK, VOTE_PACK};
+use undertone_tests::golden::{FEATURES_PACK, FORM, PACK, SCORES_PACK, VECTORS_PACK, VOTE_PACK};
 
 fn pack(bytes: &[u8]) -> Pack<'_> {
     Pack::parse(bytes).expect("a golden pack")
@@ -176,6 +177,39 @@ fn damaged_reservoir() {
     stored[63] ^= 1;
     let refused = Reservoir::from_bytes(&stored, &line).err();
     assert_eq!(refused, Some(ReservoirFormatError::Damaged));
+}
+
+#[test]
+fn foreign_form() {
+    assert_eq!(Form::parse(SCORES_PACK).err(), Some(FormError::NotAForm));
+}
+
+#[test]
+fn damaged_form() {
+    let mut bytes = FORM.to_vec();
+    *bytes.last_mut().expect("a form") ^= 1;
+    assert_eq!(Form::parse(&bytes).err(), Some(FormError::Digest));
+}
+
+#[test]
+fn wrong_answer_count() {
+    let form = Form::parse(FORM).expect("a form");
+    for found in [2, 4] {
+        let refused = form.release(&[0; 4][..found], grant(Unit::WholeText), &mut OsEntropy);
+        let expected = 3;
+        assert_eq!(refused, Err(AnswersError::Length { found, expected }));
+    }
+}
+
+#[test]
+fn answers_out_of_range() {
+    let form = Form::parse(FORM).expect("a form");
+    let release = form.release(
+        &[4, 2600, NO_ANSWER],
+        grant(Unit::WholeText),
+        &mut OsEntropy,
+    );
+    assert!(release.is_ok(), "{release:?}");
 }
 
 #[test]

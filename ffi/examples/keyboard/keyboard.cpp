@@ -11,33 +11,28 @@
 //
 // Reads TEXT, or what is typed.
 
-#include <undertone.hpp>
+#include "people.hpp"
+#include "year.hpp"
+
+#include <unistd.h>
 
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#if UNDERTONE_LEDGER_FILE
-#include <unistd.h>
-#else
-#error "keyboard needs POSIX files for its ledger; elsewhere, use undertone::Ledger"
-#endif
-
 namespace {
 
-/// A window of the ledger: about a year.
-constexpr std::uint32_t WEEKS = 52;
-/// Below the number of lines that most people send in a week.
-constexpr std::uint32_t PLACES = 100;
+using keyboard::Candidate;
+using keyboard::epsilon_text;
+using keyboard::hexadecimal;
+using keyboard::WEEKS;
 
 struct Options {
     std::string pack;
@@ -123,60 +118,6 @@ bool failed(const std::string &what, undertone::Status status)
     return true;
 }
 
-/// Micro-units as a decimal number.
-std::string epsilon_text(std::uint64_t micro)
-{
-    std::string text = std::to_string(micro / 1000000);
-    const std::string fraction = std::to_string(1000000 + micro % 1000000).substr(1);
-    const std::size_t digits = fraction.find_last_not_of('0');
-    if (digits != std::string::npos) text += "." + fraction.substr(0, digits + 1);
-    return text;
-}
-
-std::string hexadecimal(const std::uint8_t *bytes, std::size_t len)
-{
-    std::string text;
-    for (std::size_t i = 0; i < len; i++) {
-        char pair[3];
-        std::snprintf(pair, sizeof pair, "%02x", static_cast<unsigned>(bytes[i]));
-        text += pair;
-    }
-    return text;
-}
-
-/// A candidate, for people.
-struct Candidate {
-    std::string name;
-    std::string excerpt;
-};
-
-/// Reads the output of `undertone inspect`: the pack's identifier, then a line for each
-/// candidate.
-std::optional<std::vector<Candidate>> read_candidates(const std::string &path, const undertone::Pack::Id &pack)
-{
-    std::ifstream file(path);
-    std::string line;
-    if (!file || !std::getline(file, line)) {
-        std::fprintf(stderr, "keyboard: cannot read %s\n", path.c_str());
-        return std::nullopt;
-    }
-    if (line != "# pack " + hexadecimal(pack.data(), pack.size())) {
-        std::fprintf(stderr, "keyboard: %s is not of this pack; `undertone inspect` writes it\n", path.c_str());
-        return std::nullopt;
-    }
-    std::vector<Candidate> candidates;
-    while (std::getline(file, line)) {
-        const std::size_t first = line.find('\t');
-        const std::size_t second = first == std::string::npos ? first : line.find('\t', first + 1);
-        if (second == std::string::npos || line.substr(0, first) != std::to_string(candidates.size())) {
-            std::fprintf(stderr, "keyboard: %s: line %zu is not a candidate\n", path.c_str(), candidates.size() + 2);
-            return std::nullopt;
-        }
-        candidates.push_back({line.substr(first + 1, second - first - 1), line.substr(second + 1)});
-    }
-    return candidates;
-}
-
 class Keyboard {
 public:
     Keyboard(undertone::Pack pack, undertone::Document document, undertone::LedgerFile ledger,
@@ -184,8 +125,7 @@ public:
              const Options &options)
         : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
           candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), unit_(unit),
-          window_(options.every == 0 ? options.day / (7 * WEEKS) : options.day), week_(options.day / 7),
-          stored_(options.ledger + ".reservoir")
+          day_(options.day), year_(document_, ledger_, epsilon, options.ledger + ".reservoir")
     {
     }
 
@@ -196,10 +136,9 @@ public:
         const auto promise = document_.promise(unit_, epsilon_);
         if (failed("the pack", promise.status())) return false;
         if (every_ == 0) {
-            const double line = std::log1p(std::expm1(epsilon_.micro() / 1e6) / PLACES);
             std::printf("a release protects all lines of %u weeks by epsilon %s, each line by epsilon %s\n", WEEKS,
                         epsilon_text(promise->whole_text_micro).c_str(),
-                        epsilon_text(static_cast<std::uint64_t>(std::ceil(line * 1e6))).c_str());
+                        epsilon_text(keyboard::line_micro(promise->whole_text_micro)).c_str());
         } else {
             std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
                         epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
@@ -212,21 +151,17 @@ public:
     /// the lines of this week if one is due.
     bool begin_week()
     {
-        if (!continue_week()) return false;
-        const std::uint32_t slot = static_cast<std::uint32_t>(week_ % WEEKS);
-        const auto appointed = ledger_.appointment(window_, schedule());
+        const std::uint64_t week = day_ / 7;
+        const auto finished = year_.finish(week, [this](const undertone::Release &release) { show(release); });
+        if (failed("the last week", finished)) return false;
+        const auto appointed = year_.appointed(week);
         if (failed("the ledger", appointed.status())) return false;
-        std::printf("  week of the year    %u of %u; appointed is week %d\n", slot + 1, WEEKS, appointed->front() + 1);
-        const auto due = ledger_.is_due(window_, schedule(), slot);
-        if (failed("the ledger", due.status())) return false;
-        if (*due && !reservoir_) {
-            auto begun = undertone::Reservoir::create(document_, week_, PLACES);
-            if (failed("the reservoir", begun.status())) return false;
-            reservoir_.emplace(*std::move(begun));
-            if (!store()) return false;
-        }
-        std::printf("  your lines          %s\n\n", reservoir_ ? "one is drawn, and its topic leaves after this week"
-                                                                 : "are forgotten: nothing leaves about this week");
+        std::printf("  week of the year    %" PRIu64 " of %u; appointed is week %" PRIu32 "\n", week % WEEKS + 1, WEEKS,
+                    *appointed + 1);
+        if (failed("this week", year_.begin(week))) return false;
+        std::printf("  your lines          %s\n\n", year_.is_drawing()
+                                                         ? "one is drawn, and its topic leaves after this week"
+                                                         : "are forgotten: nothing leaves about this week");
         std::fflush(stdout);
         return true;
     }
@@ -235,9 +170,7 @@ public:
     bool send(std::string_view line)
     {
         // Nothing was sent.
-        if (line.empty() || !reservoir_) return true;
-        return !failed("a line", document_.push_text(line).status()) &&
-               !failed("a line", reservoir_->push(document_)) && store();
+        return line.empty() || !failed("a line", year_.push(line));
     }
 
     /// Adds typed text of a long text. `complete`: it was sent, or ended.
@@ -255,57 +188,6 @@ public:
     }
 
 private:
-    undertone::Schedule schedule() const { return {WEEKS, 1, epsilon_}; }
-
-    /// Reads the reservoir of this week, or releases that of a week that is over.
-    bool continue_week()
-    {
-        std::ifstream file(stored_, std::ios::binary);
-        const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-        auto read = undertone::Reservoir::read(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size(),
-                                               document_);
-        // None is stored, or what is stored is damaged or of another pack: a new one begins.
-        if (!read) return true;
-        // The clock was set back, and the week of what is stored is not over.
-        if (read->slot() > week_) return true;
-        reservoir_.emplace(*std::move(read));
-        if (reservoir_->slot() == week_) return true;
-        // The ledger records the cost before anything is drawn, in the year of the lines.
-        auto grant = ledger_.spend(epsilon_, reservoir_->slot() / WEEKS);
-        if (grant.status().code() != UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
-            if (failed("the ledger", grant.status())) return false;
-            const auto release =
-                reservoir_->release(document_, undertone::LineMechanism::whole_text, *std::move(grant));
-            if (failed("the release", release.status())) return false;
-            show(*release);
-        }
-        reservoir_.reset();
-        return wipe();
-    }
-
-    /// Replaces what is stored, which is as private as the lines.
-    bool store() const
-    {
-        const std::string beside = stored_ + ".partial";
-        std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-        file.write(reinterpret_cast<const char *>(reservoir_->bytes().data()), UNDERTONE_RESERVOIR_BYTES);
-        file.close();
-        if (file && std::rename(beside.c_str(), stored_.c_str()) == 0) return true;
-        std::fprintf(stderr, "keyboard: cannot write %s\n", stored_.c_str());
-        return false;
-    }
-
-    /// Overwrites what is stored, and removes it.
-    bool wipe() const
-    {
-        std::fstream file(stored_, std::ios::binary | std::ios::in | std::ios::out);
-        file.write(std::string(UNDERTONE_RESERVOIR_BYTES, '\0').data(), UNDERTONE_RESERVOIR_BYTES);
-        file.close();
-        if (file && std::remove(stored_.c_str()) == 0) return true;
-        std::fprintf(stderr, "keyboard: cannot remove %s\n", stored_.c_str());
-        return false;
-    }
-
     /// A release leaves after every `every_` sentences, whatever their content.
     bool finish(std::string_view sentence)
     {
@@ -318,7 +200,7 @@ private:
     bool upload(const std::string &what)
     {
         // The ledger records the cost before anything is drawn.
-        auto grant = ledger_.spend(epsilon_, window_);
+        auto grant = ledger_.spend(epsilon_, day_);
         if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
             std::printf("%s, but the budget of the day is used up: nothing leaves\n\n", what.c_str());
             std::fflush(stdout);
@@ -345,7 +227,7 @@ private:
             std::printf("  the server learns   candidate %" PRIu32 "\n", content->candidate);
         }
         if (every_ != 0) {
-            if (const auto left = ledger_.remaining(window_))
+            if (const auto left = ledger_.remaining(day_))
                 std::printf("  left for the day    epsilon %s\n", epsilon_text(*left).c_str());
         }
         std::printf("\n");
@@ -359,10 +241,8 @@ private:
     undertone::Epsilon epsilon_;
     unsigned every_;
     undertone::Unit unit_;
-    std::uint64_t window_;
-    std::uint64_t week_;
-    std::string stored_;
-    std::optional<undertone::Reservoir> reservoir_;
+    std::uint64_t day_;
+    keyboard::Year year_;
     std::string typed_;
     unsigned sentences_ = 0;
 };
@@ -392,8 +272,12 @@ int main(int argc, char **argv)
     if (!options->candidates.empty()) {
         const auto id = pack->id();
         if (failed(options->pack, id.status())) return 1;
-        auto read = read_candidates(options->candidates, *id);
-        if (!read) return 1;
+        std::string why;
+        auto read = keyboard::read_candidates(options->candidates, *id, why);
+        if (!read) {
+            std::fprintf(stderr, "keyboard: %s\n", why.c_str());
+            return 1;
+        }
         candidates = std::move(*read);
     }
 

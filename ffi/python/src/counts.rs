@@ -13,6 +13,7 @@ use undertone_estimate::answer::{Answer as HostAnswer, Compare, Source};
 use undertone_estimate::counts::{
     Counted, Counter, Counts as HostCounts, Expected, Format, Rejected, Row,
 };
+use undertone_estimate::planning::form::FormPlan;
 use undertone_estimate::planning::{Asked, Plan};
 use undertone_estimate::shares::Confidence;
 
@@ -20,6 +21,7 @@ use crate::arguments::{self, Name, listed};
 use crate::candidates::Candidates;
 use crate::document::rule_name;
 use crate::errors::{argument, quietly, raised, short};
+use crate::form::Form;
 use crate::pack::{Pack, mechanism_name};
 use crate::question::Question;
 use crate::work;
@@ -32,6 +34,7 @@ pub(crate) struct Counts(Arc<Counted>);
 fn expected(
     packs: &[PyRef<'_, Pack>],
     candidates: &[PyRef<'_, Candidates>],
+    forms: &[PyRef<'_, Form>],
     epsilons: &[Epsilon],
 ) -> Expected {
     let mut expected = Expected::default();
@@ -42,6 +45,9 @@ fn expected(
     for candidates in candidates {
         let count = u32::try_from(candidates.0.entries.len()).unwrap_or(u32::MAX);
         expected.pack(candidates.0.pack_id(), count);
+    }
+    for form in forms {
+        expected.form(form.0.form());
     }
     for epsilon in epsilons {
         expected.epsilon(*epsilon);
@@ -68,7 +74,7 @@ pub(crate) fn form(name: &str) -> PyResult<Format> {
 
 /// Counts files of releases, and adds files of counts.
 #[pyfunction]
-#[pyo3(signature = (paths, format, by, packs, candidates, epsilon, progress))]
+#[pyo3(signature = (paths, format, by, packs, candidates, forms, epsilon, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn count_files(
     py: Python<'_>,
@@ -77,10 +83,11 @@ pub(crate) fn count_files(
     by: Vec<Name>,
     packs: Vec<PyRef<'_, Pack>>,
     candidates: Vec<PyRef<'_, Candidates>>,
+    forms: Vec<PyRef<'_, Form>>,
     epsilon: Vec<Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Counts> {
-    let expected = expected(&packs, &candidates, &epsilons(&epsilon)?);
+    let expected = expected(&packs, &candidates, &forms, &epsilons(&epsilon)?);
     let format = format.map(|name| form(&name)).transpose()?;
     let by = listed(by);
     let counted = work::run(py, progress, move || {
@@ -125,7 +132,7 @@ impl Column {
 
 /// Counts releases in memory, 24 bytes each, with a value of each column for every one.
 #[pyfunction]
-#[pyo3(signature = (releases, by, columns, packs, candidates, epsilon, progress))]
+#[pyo3(signature = (releases, by, columns, packs, candidates, forms, epsilon, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn count_records(
     py: Python<'_>,
@@ -134,10 +141,11 @@ pub(crate) fn count_records(
     columns: Vec<Vec<Name>>,
     packs: Vec<PyRef<'_, Pack>>,
     candidates: Vec<PyRef<'_, Candidates>>,
+    forms: Vec<PyRef<'_, Form>>,
     epsilon: Vec<Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Counts> {
-    let expected = expected(&packs, &candidates, &epsilons(&epsilon)?);
+    let expected = expected(&packs, &candidates, &forms, &epsilons(&epsilon)?);
     let bytes = releases.as_bytes();
     let (records, rest) = bytes.as_chunks::<{ CoreRelease::BYTES }>();
     if !rest.is_empty() {
@@ -273,12 +281,13 @@ impl Counts {
     }
 
     /// Estimates from the counts. `question`: public texts instead of those of the pack.
-    #[pyo3(signature = (candidates, level, at_once, difference, question, alike, progress))]
+    #[pyo3(signature = (candidates, forms, level, at_once, difference, question, alike, progress))]
     #[allow(clippy::too_many_arguments)]
     fn estimate(
         &self,
         py: Python<'_>,
         candidates: Vec<PyRef<'_, Candidates>>,
+        forms: Vec<PyRef<'_, Form>>,
         level: f64,
         at_once: bool,
         difference: Option<&str>,
@@ -308,13 +317,16 @@ impl Counts {
                 source.calibration = (source.id == question.pack).then(|| calibration.clone());
             }
         }
+        let forms: Vec<_> = forms.iter().map(|form| form.0.clone()).collect();
         let counted = self.0.clone();
         let asked = question.is_some();
         let answer = work::run(py, progress, move || {
             let confidence = Confidence { level, at_once };
+            let forms: Vec<_> = forms.iter().map(|form| *form.form()).collect();
             HostAnswer::new(
                 &counted,
                 &sources,
+                &forms,
                 confidence,
                 compare.as_ref(),
                 asked,
@@ -350,20 +362,64 @@ impl Answer {
 
 /// The number of devices that a precision needs.
 #[pyclass(frozen, module = "undertone._undertone")]
-pub(crate) struct PlanAnswer(Plan);
+pub(crate) struct PlanAnswer(Planned);
+
+enum Planned {
+    Pack(Plan),
+    Form(FormPlan),
+}
 
 #[pymethods]
 impl PlanAnswer {
     fn json(&self) -> String {
-        self.0.json()
+        match &self.0 {
+            Planned::Pack(plan) => plan.json(),
+            Planned::Form(plan) => plan.json(),
+        }
     }
 
     fn text(&self) -> String {
-        self.0.text()
+        match &self.0 {
+            Planned::Pack(plan) => plan.text(),
+            Planned::Form(plan) => plan.text(),
+        }
     }
 
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        raised(py.detach(|| quietly(|| self.0.html())))
+        raised(py.detach(|| {
+            quietly(|| match &self.0 {
+                Planned::Pack(plan) => plan.html(),
+                Planned::Form(plan) => Ok(plan.html()),
+            })
+        }))
+    }
+}
+
+/// Plans what to collect of a form.
+#[pyfunction]
+pub(crate) fn plan_form(
+    form: &Form,
+    epsilon: Vec<Bound<'_, PyAny>>,
+    within: f64,
+    devices: Vec<u64>,
+) -> PyResult<PlanAnswer> {
+    check_plan(within, &devices)?;
+    let plan = FormPlan::new(form.0.form(), &epsilons(&epsilon)?, within, &devices);
+    Ok(PlanAnswer(Planned::Form(raised(plan)?)))
+}
+
+fn check_plan(within: f64, devices: &[u64]) -> PyResult<()> {
+    if !(1e-6..=0.5).contains(&within) {
+        return Err(argument(format!(
+            "within = {within}: it lies in 0.000001 to 0.5; 0.03 is 3 percentage points"
+        )));
+    }
+    let most = undertone_estimate::plan::MOST_DEVICES as u64;
+    match devices.iter().find(|count| !(1..=most).contains(*count)) {
+        Some(found) => Err(argument(format!(
+            "devices = {found}: a number of devices lies in 1 to {most}"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -387,17 +443,7 @@ pub(crate) fn plan(
             "delta = {delta}: it lies between 0 and 1; 1e-6 is one in a million"
         )));
     }
-    if !(1e-6..=0.5).contains(&within) {
-        return Err(argument(format!(
-            "within = {within}: it lies in 0.000001 to 0.5; 0.03 is 3 percentage points"
-        )));
-    }
-    let most = undertone_estimate::plan::MOST_DEVICES as u64;
-    if let Some(found) = devices.iter().find(|count| !(1..=most).contains(*count)) {
-        return Err(argument(format!(
-            "devices = {found}: a number of devices lies in 1 to {most}"
-        )));
-    }
+    check_plan(within, &devices)?;
     let asked = Asked {
         epsilon: epsilons(&epsilon)?,
         within,
@@ -418,5 +464,5 @@ pub(crate) fn plan(
         }
     };
     let plan = work::run(py, progress, move || Plan::new(&asked, &candidates, &texts))?;
-    Ok(PlanAnswer(plan))
+    Ok(PlanAnswer(Planned::Pack(plan)))
 }

@@ -158,9 +158,10 @@ impl Document {
 /// The name by which `release` and `privatize` take the rule of a release.
 pub(crate) fn rule_name(mechanism: Mechanism, rule: Rule) -> &'static str {
     match (mechanism, rule) {
-        (Mechanism::WholeText | Mechanism::Projective | Mechanism::Drawn, _) => {
-            mechanism_name(mechanism)
-        }
+        (
+            Mechanism::WholeText | Mechanism::Projective | Mechanism::Drawn | Mechanism::Answer,
+            _,
+        ) => mechanism_name(mechanism),
         (_, Rule::PermuteAndFlip) => "permute-and-flip",
         (_, Rule::Exponential) => "exponential",
     }
@@ -202,27 +203,28 @@ impl Release {
     }
 
     /// "scores", "depth" or "drawn" (for a sentence), "whole-text" or "projective" (for the whole
-    /// text).
+    /// text), "answer" (for all answers to a form).
     #[getter]
     fn mechanism(&self) -> &'static str {
         mechanism_name(self.0.mechanism())
     }
 
     /// "permute-and-flip", "exponential", "whole-text" or "projective", as `privatize` takes it;
-    /// "drawn" as `Reservoir.release` does.
+    /// "drawn" as `Reservoir.release` does, "answer" as `Form.release` does.
     #[getter]
     fn rule(&self) -> &'static str {
         rule_name(self.0.mechanism(), self.0.rule())
     }
 
-    /// The number of the candidate; of "whole-text" and "drawn" releases, the number of candidates
-    /// stands for "nothing known"; of "projective" ones, it is a point, which names no candidate.
+    /// The number of the candidate. In "whole-text" and "drawn" releases the number of candidates
+    /// stands for "nothing known". In "projective" and "answer" releases it is a point, which names
+    /// no candidate.
     #[getter]
     fn candidate(&self) -> u32 {
         self.0.number()
     }
 
-    /// The order of the geometry of "projective" releases; 0 for others.
+    /// The order of the geometry of "projective" and "answer" releases; 0 for others.
     #[getter]
     fn order(&self) -> u16 {
         self.0
@@ -236,7 +238,7 @@ impl Release {
         self.0.places().map_or(0, std::num::NonZero::get)
     }
 
-    /// The identifier of the pack: 16 hexadecimal digits.
+    /// The identifier of the pack or form: 16 hexadecimal digits.
     #[getter]
     fn pack_id(&self) -> String {
         hex::encode(self.0.pack_id())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyByteArray, PyBytes, PyList};
 use undertone::error::Result;
@@ -15,6 +16,7 @@ use undertone_core::unit::Unit;
 
 use crate::arguments::{self, Name, Text};
 use crate::errors::{argument, quietly, raised};
+use crate::form::{self, FormReleaser};
 use crate::releaser::{Released, Releaser};
 use crate::reservoir::schedule;
 
@@ -65,7 +67,35 @@ pub(crate) fn grant(
     }
 }
 
+/// Pays for a release of this epsilon.
+type Spend<'s> = dyn FnMut(Epsilon) -> Result<Grant> + 's;
+
+/// Takes a release that was paid for.
+type Keep<'s> = dyn FnMut(Released) + 's;
+
 impl Ledger {
+    /// Adds to `paid` what `release` keeps, however it ends.
+    fn pay(
+        &mut self,
+        py: Python<'_>,
+        paid: &Bound<'_, PyByteArray>,
+        release: impl FnOnce(&mut Spend<'_>, &mut Keep<'_>) -> Result<()> + Send,
+    ) -> PyResult<()> {
+        let window = self.window;
+        let file = self.open()?;
+        let mut released: Vec<Released> = Vec::new();
+        let ended: Result<()> = py.detach(|| {
+            quietly(|| {
+                release(
+                    &mut |epsilon| file.spend(epsilon, window.unwrap_or_else(utc_day)),
+                    &mut |release| released.push(release),
+                )
+            })
+        });
+        paid.call_method1("extend", (PyBytes::new(py, released.as_flattened()),))?;
+        raised(ended)
+    }
+
     fn with_file(file: LedgerFile, unit: Unit, budget: Epsilon, window: Option<u64>) -> Self {
         Self {
             file: Some(Mutex::new(file)),
@@ -252,20 +282,25 @@ impl Ledger {
         paid: &Bound<'_, PyByteArray>,
     ) -> PyResult<()> {
         self.check(releaser.unit())?;
-        let window = self.window;
-        let file = self.open()?;
         let texts = Text::all(texts, first)?;
-        let mut released: Vec<Released> = Vec::new();
-        let ended: Result<()> = py.detach(|| {
-            quietly(|| {
-                releaser.each(
-                    &texts,
-                    |epsilon| file.spend(epsilon, window.unwrap_or_else(utc_day)),
-                    |release| released.push(release),
-                )
-            })
-        });
-        paid.call_method1("extend", (PyBytes::new(py, released.as_flattened()),))?;
-        raised(ended)
+        self.pay(py, paid, |spend, keep| releaser.each(&texts, spend, keep))
+    }
+
+    /// As `_release`, for the rows of answers from `start` to before `end`.
+    #[pyo3(signature = (releaser, columns, start, end, paid))]
+    fn _release_answers(
+        &mut self,
+        py: Python<'_>,
+        releaser: &FormReleaser,
+        columns: Vec<PyReadonlyArray1<'_, u32>>,
+        start: usize,
+        end: usize,
+        paid: &Bound<'_, PyByteArray>,
+    ) -> PyResult<()> {
+        self.check(Unit::WholeText)?;
+        let columns = form::slices(&columns)?;
+        self.pay(py, paid, |spend, keep| {
+            releaser.each(&columns, start..end, spend, keep)
+        })
     }
 }

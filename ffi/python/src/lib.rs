@@ -12,6 +12,7 @@ mod counts;
 mod document;
 mod encoder;
 mod errors;
+mod form;
 mod ledger;
 mod pack;
 mod packing;
@@ -30,11 +31,13 @@ mod _undertone {
     #[pymodule_export]
     use crate::candidates::Candidates;
     #[pymodule_export]
-    use crate::counts::{Answer, Counts, PlanAnswer, count_files, count_records, plan};
+    use crate::counts::{Answer, Counts, PlanAnswer, count_files, count_records, plan, plan_form};
     #[pymodule_export]
     use crate::document::{Document, Release};
     #[pymodule_export]
     use crate::encoder::Encoder;
+    #[pymodule_export]
+    use crate::form::{Form, FormReleaser};
     #[pymodule_export]
     use crate::ledger::Ledger;
     #[pymodule_export]
@@ -55,12 +58,14 @@ mod _undertone {
     use crate::words::Obfuscator;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
+    use undertone_core::form::NO_ANSWER;
     use undertone_core::release::{Mechanism, Release as CoreRelease};
     use undertone_core::select::Rule;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("NO_ANSWER", NO_ANSWER)?;
         module.add("RELEASE_BYTES", CoreRelease::BYTES)?;
         // The names of the numbers that releases have.
         let (mechanisms, rules) = (PyDict::new(module.py()), PyDict::new(module.py()));

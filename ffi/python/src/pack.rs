@@ -196,6 +196,7 @@ pub(crate) fn mechanism_name(mechanism: Mechanism) -> &'static str {
         Mechanism::WholeText => "whole-text",
         Mechanism::Projective => "projective",
         Mechanism::Drawn => "drawn",
+        Mechanism::Answer => "answer",
         _ => "unknown",
     }
 }

@@ -196,6 +196,12 @@ impl Element for f32 {
         |functions| functions.ReleaseFloatArrayElements;
 }
 
+impl Element for i32 {
+    const LEND: fn(&Functions) -> Lend<i32> = |functions| functions.GetIntArrayElements;
+    const TAKE_BACK: fn(&Functions) -> TakeBack<i32> =
+        |functions| functions.ReleaseIntArrayElements;
+}
+
 /// The elements of an array, copied by the virtual machine: without a copy, its garbage collector
 /// would have to stop. They may be private, so the copy is wiped.
 pub(super) struct Array<T: Element> {
@@ -208,6 +214,7 @@ pub(super) struct Array<T: Element> {
 
 pub(super) type Bytes = Array<i8>;
 pub(super) type Floats = Array<f32>;
+pub(super) type Ints = Array<i32>;
 
 impl<T: Element> Array<T> {
     /// The first element, as the type of C.

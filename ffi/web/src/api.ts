@@ -1,6 +1,7 @@
 import { staticText } from "./calls.js";
 
 export { Document, Release, type Promised, type Rule } from "./document.js";
+export { Form } from "./form.js";
 export { Grant, type Unit } from "./grant.js";
 export { Ledger, type Schedule } from "./ledger.js";
 export { Pack } from "./pack.js";

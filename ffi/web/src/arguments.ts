@@ -81,8 +81,8 @@ export function natural(value: number, what: string): number {
 /** @internal */
 export const hex = (data: Uint8Array) => Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** @internal The number of one of the words that stand for the numbers of C. */
-export function numberOf<T extends string>(words: Record<T, number>, word: T, what: string): number {
+/** @internal The number or the function of C that one of these words stands for. */
+export function meaningOf<T extends string, V>(words: Record<T, V>, word: T, what: string): V {
     if (typeof word === "string" && Object.hasOwn(words, word)) return words[word];
     throw new TypeError(`${what} is ${shown(word)}, not one of ${Object.keys(words).join(", ")}`);
 }

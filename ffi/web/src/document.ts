@@ -1,7 +1,7 @@
 import { RELEASE_BYTES, RULE_EXPONENTIAL, RULE_PERMUTE_AND_FLIP } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import { expect, hex, numberOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
+import { expect, hex, meaningOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
 import { call, epsilonMicro, i32, micro, number, out, u32, written } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { source } from "./module.js";
@@ -115,7 +115,7 @@ export class Document extends Handle {
      */
     promise(unit: "sentence" | "whole-text", epsilon: number | string): Promised {
         const [document, spent] = [this.address, epsilonMicro(epsilon)];
-        call("undertone_document_promise", document, numberOf(UNITS, unit, "the unit"), spent, out(0), out(1));
+        call("undertone_document_promise", document, meaningOf(UNITS, unit, "the unit"), spent, out(0), out(1));
         return { sentence: micro(0), wholeText: micro(1) };
     }
 
@@ -130,7 +130,7 @@ export class Document extends Handle {
      *     there then
      */
     release(grant: Grant, rule: Rule = "permute-and-flip"): Release {
-        return this.#release("release", grant, numberOf(RULES, rule, "the rule"));
+        return this.#release("release", grant, meaningOf(RULES, rule, "the rule"));
     }
 
     /**
@@ -170,15 +170,18 @@ export class Release {
     /** The 24 bytes that are sent, and nothing else. */
     readonly bytes: Uint8Array;
     /**
-     * The number of the candidate that was drawn; with an `order`, that of a point. It can be
-     * forged.
+     * The number of the candidate that was drawn; with an `order`, that of a point. For an answer,
+     * 2^24 times the number of the question plus that of the point. It can be forged.
      */
     readonly candidate: number;
     /** The epsilon that the device spent. */
     readonly epsilon: number;
     readonly rule: Rule;
     readonly unit: Unit;
-    /** The order of the geometry of a projective release, the places of a drawn sentence, else 0. */
+    /**
+     * The order of the geometry of a projective release or an answer, the places of a drawn
+     * sentence, else 0.
+     */
     readonly order: number;
     /** The identifier of the pack whose candidates are counted, in hexadecimal. */
     readonly packId: string;

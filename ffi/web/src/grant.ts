@@ -1,5 +1,5 @@
 import { UNIT_SENTENCE, UNIT_VECTOR, UNIT_WHOLE_TEXT, UNIT_WORD } from "./numbers.js";
-import { numberOf } from "./arguments.js";
+import { meaningOf } from "./arguments.js";
 import { call, epsilonMicro } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { Region } from "./memory.js";
@@ -37,7 +37,7 @@ export class Grant extends Handle {
      * @throws UndertoneError if epsilon is out of range
      */
     static unrecorded(unit: Unit, epsilon: number | string): Grant {
-        const [number, micro] = [numberOf(UNITS, unit, "the unit"), epsilonMicro(epsilon)];
+        const [number, micro] = [meaningOf(UNITS, unit, "the unit"), epsilonMicro(epsilon)];
         return new Grant(
             handleMemory("grant", (memory, length, out) =>
                 call("undertone_grant_init_unrecorded", memory, length, number, micro, out),

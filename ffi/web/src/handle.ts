@@ -1,6 +1,7 @@
 // Handles of the C interface, as objects.
 
-import { number, out } from "./calls.js";
+import { isBytes } from "./arguments.js";
+import { call, number, out } from "./calls.js";
 import { UndertoneError } from "./errors.js";
 import { Region } from "./memory.js";
 
@@ -66,6 +67,21 @@ export function handleMemory(kind: string, init: (address: number, length: numbe
         return region;
     } catch (error) {
         region.letGo();
+        throw error;
+    }
+}
+
+/** @internal The memory of a handle that reads a copy of a file, and that copy. */
+export function fileMemory(kind: string, data: Uint8Array): [Region, Region] {
+    if (!isBytes(data)) throw new TypeError(`the ${kind} is not a Uint8Array`);
+    const content = new Region(data.length);
+    content.bytes.set(data);
+    try {
+        const made = (memory: number, length: number, out: number) =>
+            call(`undertone_${kind}_init`, memory, length, content.address, content.length, out);
+        return [handleMemory(kind, made), content];
+    } catch (error) {
+        content.letGo();
         throw error;
     }
 }

@@ -1,7 +1,7 @@
 import { LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
-import { natural, numberOf, shown, withCopy } from "./arguments.js";
+import { meaningOf, natural, shown, withCopy } from "./arguments.js";
 import { call, check, epsilonMicro, i32, micro, out, status, u32, written } from "./calls.js";
 import { UndertoneError } from "./errors.js";
 import { handleMemory } from "./handle.js";
@@ -99,7 +99,7 @@ export class Ledger {
      * @throws UndertoneError LEDGER_MISSING, LEDGER_IN_USE, or what is wrong with it
      */
     static async open(name: string, unit: Unit): Promise<Ledger> {
-        const number = numberOf(UNITS, unit, "the unit");
+        const number = meaningOf(UNITS, unit, "the unit");
         const storage = await platform.open(text(name));
         try {
             left(await storage.read(), number, LAST);
@@ -118,7 +118,7 @@ export class Ledger {
      *     of micro-units, such as `12_000_000_000n` for 12,000
      */
     static async openOrCreate(name: string, unit: Unit, budget: number | string | bigint): Promise<Ledger> {
-        const [number, micro] = [numberOf(UNITS, unit, "the unit"), budgetMicro(budget)];
+        const [number, micro] = [meaningOf(UNITS, unit, "the unit"), budgetMicro(budget)];
         const image = written(1, LEDGER_IMAGE_BYTES, (start, room, count) =>
             call("undertone_ledger_create_image", number, micro, ...source(), start, room, count),
         );
@@ -134,7 +134,7 @@ export class Ledger {
      * @param window the present window, by a clock that is right
      */
     static async recreateSpent(name: string, unit: Unit, budget: number | string | bigint, window = Ledger.today()): Promise<Ledger> {
-        const [number, micro, now] = [numberOf(UNITS, unit, "the unit"), budgetMicro(budget), windowNumber(window)];
+        const [number, micro, now] = [meaningOf(UNITS, unit, "the unit"), budgetMicro(budget), windowNumber(window)];
         const image = withBytes(STORAGE_BYTES, (storage) => {
             // Without a counter, the library calls none of the functions, but requires two of them.
             const [somewhere] = source();

@@ -1,22 +1,8 @@
 import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_ID_BYTES } from "./numbers.js";
-import { hex, isBytes, withText } from "./arguments.js";
+import { hex, withText } from "./arguments.js";
 import { call, number, out, written } from "./calls.js";
-import { Handle, handleMemory } from "./handle.js";
-import { bytes, Region, withBytes } from "./memory.js";
-
-function init(data: Uint8Array): [Region, Region] {
-    if (!isBytes(data)) throw new TypeError("the pack is not a Uint8Array");
-    const content = new Region(data.length);
-    content.bytes.set(data);
-    try {
-        const made = (memory: number, length: number, out: number) =>
-            call("undertone_pack_init", memory, length, content.address, content.length, out);
-        return [handleMemory("pack", made), content];
-    } catch (error) {
-        content.letGo();
-        throw error;
-    }
-}
+import { fileMemory, Handle } from "./handle.js";
+import { bytes, type Region, withBytes } from "./memory.js";
 
 /**
  * A pack: what the public side built and every device reads. Documents go on working when it is
@@ -33,7 +19,7 @@ export class Pack extends Handle {
      * @throws UndertoneError if they are not a pack, or damaged
      */
     constructor(data: Uint8Array) {
-        const [memory, content] = init(data);
+        const [memory, content] = fileMemory("pack", data);
         super("pack", memory, content);
         // `Handle` keeps it now.
         content.letGo();

@@ -1,5 +1,5 @@
-import { MECHANISM_DRAWN, MECHANISM_PROJECTIVE, MECHANISM_WHOLE_TEXT, RELEASE_BYTES, RESERVOIR_BYTES } from "./numbers.js";
-import { expect, natural, numberOf, withCopy } from "./arguments.js";
+import { RELEASE_BYTES, RESERVOIR_BYTES } from "./numbers.js";
+import { expect, meaningOf, natural, withCopy } from "./arguments.js";
 import { call, out, u64, written } from "./calls.js";
 import { Document, Release } from "./document.js";
 import { Grant } from "./grant.js";
@@ -12,11 +12,11 @@ import { source } from "./module.js";
  */
 export type LineMechanism = "whole-text" | "projective" | "drawn";
 
-const MECHANISMS: Record<LineMechanism, number> = {
-    "whole-text": MECHANISM_WHOLE_TEXT,
-    projective: MECHANISM_PROJECTIVE,
-    drawn: MECHANISM_DRAWN,
-};
+const RELEASES = {
+    "whole-text": "undertone_reservoir_release_whole_text",
+    projective: "undertone_reservoir_release_projective",
+    drawn: "undertone_reservoir_release_drawn",
+} as const;
 
 /**
  * The outcome of one line of a slot, which is drawn without looking at any. It holds no text.
@@ -88,10 +88,10 @@ export class Reservoir {
      */
     release(document: Document, grant: Grant, mechanism: LineMechanism = "whole-text"): Release {
         const [like, permission] = [expect(document, Document, "document").address, expect(grant, Grant, "grant").address];
-        const by = numberOf(MECHANISMS, mechanism, "the mechanism");
+        const by = meaningOf(RELEASES, mechanism, "the mechanism");
         const drawn = this.#change((region) =>
             written(1, RELEASE_BYTES, (memory, room, count) =>
-                call("undertone_reservoir_release", region.address, like, by, permission, ...source(), memory, room, count),
+                call(by, region.address, like, permission, ...source(), memory, room, count),
             ),
         );
         return new Release(drawn);

@@ -1,7 +1,7 @@
 import { MAX_VECTOR_DIMENSION, NOISE_DISCRETE_LAPLACE, NOISE_LAPLACE } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import { expect, natural, numberOf, shown, withCopy, withFloats, wordOf } from "./arguments.js";
+import { expect, meaningOf, natural, shown, withCopy, withFloats, wordOf } from "./arguments.js";
 import { call, epsilonMicro, i32, number, out, u32, written } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { source } from "./module.js";
@@ -40,7 +40,7 @@ export class VectorMechanism extends Handle {
      */
     constructor(epsilon: number | string, options: VectorOptions) {
         const spent = epsilonMicro(epsilon);
-        const noise = numberOf(NOISES, options.noise ?? "laplace", "the noise");
+        const noise = meaningOf(NOISES, options.noise ?? "laplace", "the noise");
         const memory = handleMemory("vector_mechanism", (memory, length, out) => {
             if ("pack" in options) {
                 const from = expect(options.pack, Pack, "pack").address;

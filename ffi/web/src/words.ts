@@ -3,7 +3,7 @@ import {
 } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
-import { expect, natural, numberOf, withCopy, withText, wordOf } from "./arguments.js";
+import { expect, meaningOf, natural, withCopy, withText, wordOf } from "./arguments.js";
 import { call, i32, number, out, u32, written } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
 import { bytes } from "./memory.js";
@@ -99,7 +99,7 @@ export class Bag extends Handle {
      */
     release(grant: Grant, wordCount: number, method: WordMethod = "permute-and-flip"): BagRelease {
         const [bag, permission] = [this.address, expect(grant, Grant, "grant").address];
-        const how = numberOf(METHODS, method, "the method");
+        const how = meaningOf(METHODS, method, "the method");
         const room = number("undertone_bag_release_len", natural(wordCount, "the number of words"));
         const drawn = written(1, room, (memory, room, count) =>
             call("undertone_bag_release", bag, permission, wordCount, how, ...source(), memory, room, count),

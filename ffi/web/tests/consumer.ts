@@ -2,7 +2,7 @@
 // import and by require.
 
 import {
-    Bag, Document, Grant, Ledger, Pack, type Release, type Unit, UndertoneError, VectorMechanism, Vocabulary, finishedSentences,
+    Bag, Document, Form, Grant, Ledger, Pack, type Release, type Unit, UndertoneError, VectorMechanism, Vocabulary, finishedSentences,
     sentences, version,
 } from "undertone";
 
@@ -24,6 +24,9 @@ export async function release(bytes: Uint8Array, text: string, unit: Unit): Prom
     }
 }
 
+/** The second question is not answered. */
+export const answer = (form: Form, language: number, grant: Grant): Release => form.release([language, undefined], grant);
+
 /** A budget beyond the largest epsilon. */
 export const large = () => Ledger.openOrCreate("ledger", "sentence", 12_000_000_000n);
 
@@ -31,6 +34,8 @@ export const large = () => Ledger.openOrCreate("ledger", "sentence", 12_000_000_
 Grant.unrecorded("line", 1);
 // @ts-expect-error: a vector has numbers
 new VectorMechanism(1, { dimension: 2 }).release(Grant.unrecorded("vector", 1), "12");
+// @ts-expect-error: an answer is a number
+new Form(new Uint8Array()).release(["yes"], Grant.unrecorded("whole-text", 1));
 // @ts-expect-error: handles are not made of nothing
 new Bag(new Vocabulary());
 // @ts-expect-error: what is inside is no part of the package

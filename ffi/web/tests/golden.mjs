@@ -11,8 +11,9 @@ globalThis.crypto.getRandomValues = (out) => {
     out.set(key);
     return out;
 };
-const { Bag, BagRelease, Document, Grant, Pack, Release, VectorMechanism, VectorRelease, Vocabulary, finishedSentences, sentences } =
-    await import("undertone");
+const {
+    Bag, BagRelease, Document, Form, Grant, Pack, Release, VectorMechanism, VectorRelease, Vocabulary, finishedSentences, sentences,
+} = await import("undertone");
 
 const GOLDEN = new URL("../../../tests/golden/", import.meta.url);
 /** The packs and the vectors. */
@@ -77,30 +78,55 @@ function vector(pack, { noise, bound_exponent: exponent, vector: hex, epsilon })
     return drawn;
 }
 
+/** Runs the cases of a file: `release` gets the lines of one, and the fields. */
+function agree(t, vectors, release) {
+    let cases = 0;
+    for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
+        const own = block
+            .split("\n")
+            .filter((line) => line !== "" && !line.startsWith("#"))
+            .map((line) => [line.split(" ", 1)[0], line.includes(" ") ? line.slice(line.indexOf(" ") + 1) : ""]);
+        if (own.length === 0) continue;
+        const fields = Object.fromEntries(own);
+        key = fromHex(fields.entropy);
+        fields.epsilon = (BigInt(fields.epsilon_micro) / 1000000n + "." + fields.epsilon_micro.slice(-6).padStart(6, "0"));
+        assert.equal(toHex(release(own, fields).bytes), fields.release, `${vectors}: ${fields.case}`);
+        cases++;
+    }
+    assert.equal(cases, lines(vectors, "release"), `${vectors}: not all ran`);
+    t.diagnostic(`${cases} golden vectors agree`);
+}
+
 for (const [file, vectors] of LIST.filter(([, vectors]) => !vectors.startsWith("sentences"))) {
     test(vectors, (t) => {
         const pack = new Pack(readFileSync(new URL(file, GOLDEN)));
-        let cases = 0;
-        for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
-            const own = block
-                .split("\n")
-                .filter((line) => line !== "" && !line.startsWith("#"))
-                .map((line) => [line.split(" ", 1)[0], line.includes(" ") ? line.slice(line.indexOf(" ") + 1) : ""]);
-            if (own.length === 0) continue;
-            const fields = Object.fromEntries(own);
-            key = fromHex(fields.entropy);
-            fields.epsilon = (BigInt(fields.epsilon_micro) / 1000000n + "." + fields.epsilon_micro.slice(-6).padStart(6, "0"));
-            const drawn =
-                fields.noise !== undefined ? vector(pack, fields)
-                : fields.mechanism !== undefined ? bag(pack, own, fields)
-                : document(pack, own, fields);
-            assert.equal(toHex(drawn.bytes), fields.release, `${vectors}: ${fields.case}`);
-            cases++;
-        }
-        assert.equal(cases, lines(vectors, "release"), `${vectors}: not all ran`);
-        t.diagnostic(`${cases} golden vectors agree`);
+        agree(t, vectors, (own, fields) =>
+            fields.noise !== undefined ? vector(pack, fields)
+            : fields.mechanism !== undefined ? bag(pack, own, fields)
+            : document(pack, own, fields));
     });
 }
+
+const form = () => new Form(readFileSync(new URL("golden.form", GOLDEN)));
+
+test("answers.txt", (t) =>
+    agree(t, "answers.txt", (_, { answers, epsilon }) => {
+        const drawn = form().release(answers.split(" ").map(Number), Grant.unrecorded("whole-text", epsilon));
+        assert.deepEqual([drawn.unit, drawn.epsilon], ["whole-text", Number(epsilon)]);
+        return drawn;
+    }));
+
+test("what is no number of a category is no answer", () => {
+    key = new Uint8Array(32).fill(1);
+    // At this epsilon any other outcome than the true one has a chance below e^-980.
+    const release = (answer) => form().release([answer, answer, answer], Grant.unrecorded("whole-text", 1000)).toString();
+    const none = release(undefined);
+    assert.notEqual(release(0), none);
+    for (const odd of [2 ** 32 - 1, 2 ** 32, -(2 ** 32), -1, 0.5, NaN, Infinity, null, "0", true, 0n, Symbol(), {}, []]) {
+        assert.equal(release(odd), none);
+    }
+    assert.equal(form().release(Array(3), Grant.unrecorded("whole-text", 1000)).toString(), none);
+});
 
 test("sentences", () => {
     assert.deepEqual(sentences("It rains. Dr. Smith sleeps!"), ["It rains.", "Dr. Smith sleeps!"]);

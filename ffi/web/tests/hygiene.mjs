@@ -22,7 +22,7 @@ crypto.getRandomValues = (out) => {
     keys.push(Buffer.from(out));
     return out;
 };
-const { Bag, Document, Grant, Pack, Vocabulary } = await import("undertone");
+const { Bag, Document, Form, Grant, Pack, Vocabulary } = await import("undertone");
 
 const left = (what) => Buffer.from(memory.buffer).includes(what);
 const SECRET = "Xylophanes quetzal";
@@ -52,6 +52,13 @@ test("nothing private is left", () => {
     assert(!left(SECRET) && !left("quetzal"), "a word is left");
     assert.equal(keys.length, 2);
     for (const key of keys) for (const part of parts(key)) assert(!left(part), "a part of a key is left");
+});
+
+test("answers are not left", () => {
+    const answers = Uint32Array.from([0x12345678, 0x9abcdef0, 0x0fedcba9]);
+    new Form(golden("golden.form")).release(Array.from(answers), Grant.unrecorded("whole-text", 1));
+    for (let i = 0; i < 3; i++) assert(!left(Buffer.from(answers.buffer, 4 * i, 4)));
+    for (const part of parts(keys.at(-1))) assert(!left(part), "a part of a key is left");
 });
 
 test("a vector that was pushed is not left", () => {

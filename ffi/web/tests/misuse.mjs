@@ -5,11 +5,12 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { Bag, Document, Grant, Ledger, Pack, Release, Reservoir, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
+import { Bag, Document, Form, Grant, Ledger, Pack, Release, Reservoir, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
 
 import { golden, inFolder, misuse } from "./common.mjs";
 
 const SCORES = golden("golden-scores.pack");
+const FORM = golden("golden.form");
 const EMBEDDING = Array(16).fill(0.5);
 const WINDOW = { window: 20000 };
 
@@ -58,6 +59,9 @@ misuse("null_argument", () => {
     for (const nothing of [null, undefined]) {
         assert.throws(() => new Pack(nothing), ARGUMENT);
         assert.throws(() => new Document(nothing), ARGUMENT);
+        assert.throws(() => new Form(nothing), ARGUMENT);
+        assert.throws(() => new Form(FORM).release(nothing, grant("whole-text")), ARGUMENT);
+        assert.throws(() => new Form(FORM).release([0, 0, 0], nothing), ARGUMENT);
         assert.throws(() => into.pushSentence(nothing), ARGUMENT);
         assert.throws(() => into.pushText(nothing), ARGUMENT);
         assert.throws(() => into.push(nothing), ARGUMENT);
@@ -81,6 +85,7 @@ misuse("wrong_type", () => {
     assert.throws(() => new Grant(), ARGUMENT);
     assert.throws(() => new Ledger("budget.ledger", "sentence", 3), ARGUMENT);
     assert.throws(() => into.release(pack()), ARGUMENT);
+    assert.throws(() => new Form(FORM).release("000", grant("whole-text")), ARGUMENT);
     assert.throws(() => into.release(grant(), "coin"), ARGUMENT);
     assert.throws(() => into.release(grant(), "toString"), ARGUMENT);
     assert.throws(() => Grant.unrecorded("line", 1), ARGUMENT);
@@ -137,6 +142,28 @@ misuse("release_twice", () => {
 });
 
 refuses("whole_text_without_scores", "NO_SCORES", () => document("golden.pack").releaseWholeText(grant("whole-text")));
+
+refuses("foreign_form", "NOT_A_FORM", () => new Form(SCORES));
+refuses("damaged_form", "FORM_DAMAGED", () => {
+    const damaged = Uint8Array.from(FORM);
+    damaged[damaged.length - 1] ^= 1;
+    new Form(damaged);
+});
+misuse("wrong_answer_count", () => {
+    const once = grant("whole-text");
+    for (const answers of [[0, 0], [0, 0, 0, 0]]) {
+        assert.throws(() => new Form(FORM).release(answers, once), says("WRONG_ANSWER_COUNT"));
+    }
+    assert.equal(new Form(FORM).release([0, 0, 0], once).unit, "whole-text");
+});
+misuse("answers_out_of_range", () => {
+    const form = new Form(FORM);
+    for (const odd of [4, 2600, 2 ** 32 - 1, 2 ** 32, -1, 0.5, NaN, Infinity, undefined, null, "0", "a text", 0n, Symbol(), {}]) {
+        form.release([odd, odd, odd], grant("whole-text"));
+    }
+    form.release(Array(3), grant("whole-text"));
+});
+
 refuses("damaged_reservoir", "RESERVOIR_DAMAGED", () => {
     const stored = Reservoir.begin(document(), 7, 1).bytes;
     stored[63] ^= 1;

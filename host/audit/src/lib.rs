@@ -8,6 +8,7 @@
 pub mod exact;
 mod report;
 pub mod sampled;
+pub mod schedule;
 
 use std::fmt;
 use std::time::Instant;

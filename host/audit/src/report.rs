@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::json;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_report::{
@@ -72,13 +73,49 @@ impl Report {
         self.checks.iter().all(|check| check.passed)
     }
 
+    /// The end of a report for a terminal: what was left out, the summary, and what no audit
+    /// covers.
+    pub fn text(&self) -> String {
+        let left_out = self.left_out.iter();
+        let mut text: String = left_out
+            .map(|own| format!("not checked: {own}\n"))
+            .collect();
+        let _ = writeln!(text, "{}\n{}", self.summary(), Self::not_covered());
+        text
+    }
+
+    /// The whole report as a line of JSON.
+    pub fn json(&self) -> String {
+        let check = |check: &Check| {
+            json!({
+                "mechanism": check.mechanism,
+                "check": check.name,
+                "epsilon": check.epsilon.map(epsilon_f64),
+                "method": check.method.to_string(),
+                "claimed": check.claimed,
+                "measured": check.measured,
+                "tried": check.tried,
+                "passed": check.passed,
+                "detail": check.detail,
+            })
+        };
+        let report = json!({
+            "passed": self.passed(),
+            "pack": self.pack,
+            "checks": self.checks.iter().map(check).collect::<Vec<_>>(),
+            "left_out": self.left_out,
+            "not_covered": NOT_COVERED,
+        });
+        format!("{report}\n")
+    }
+
     /// One line about the whole audit.
     pub fn summary(&self) -> String {
         let failed = self.checks.iter().filter(|check| !check.passed).count();
         let neighbours = self.neighbours();
         let mut line = match failed {
-            0 => format!("all {} checks passed", self.checks.len()),
-            _ => format!("{failed} of {} checks FAILED", self.checks.len()),
+            0 => format!("passed: all {} checks passed", self.checks.len()),
+            _ => format!("FAILED: {failed} of {} checks failed", self.checks.len()),
         };
         if !self.left_out.is_empty() {
             let _ = write!(line, ", {} left out", self.left_out.len());
@@ -92,7 +129,7 @@ impl Report {
         if let Some(worst) = self.worst() {
             let _ = write!(
                 line,
-                "; the largest loss is {} % of what is claimed ({}, {})",
+                "; the largest loss is {} % of its limit, and up to 100 % is what was promised ({}, {})",
                 number::percent(worst.measured / worst.claimed),
                 worst.mechanism,
                 worst.name
@@ -102,7 +139,7 @@ impl Report {
     }
 
     /// One line about properties that no audit covers.
-    pub fn not_covered() -> String {
+    fn not_covered() -> String {
         format!("no audit covers: {}", NOT_COVERED.join("; "))
     }
 

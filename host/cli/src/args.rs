@@ -165,6 +165,7 @@ impl FieldArgs {
             label: self.label_field.clone(),
             id: self.id_field.clone(),
             source: self.source_field.clone(),
+            answers: None,
         }
     }
 }
@@ -305,15 +306,22 @@ impl TextArgs {
         &self,
         documents: I,
     ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
-        let messages = self.messages;
-        documents.map(move |document| {
-            let mut document = document?;
-            if messages {
-                document.text = message_body(&document.text);
-            }
-            Ok(document)
-        })
+        bodies(documents, self.messages)
     }
+}
+
+/// The documents, cut to their bodies if they are messages.
+pub fn bodies<I: Iterator<Item = Result<CorpusDocument>>>(
+    documents: I,
+    messages: bool,
+) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
+    documents.map(move |document| {
+        let mut document = document?;
+        if messages {
+            document.text = message_body(&document.text);
+        }
+        Ok(document)
+    })
 }
 
 /// A sentence encoder.

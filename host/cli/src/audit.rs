@@ -1,16 +1,23 @@
 //! `undertone audit`.
 
-use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{env, fs};
 
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
-use undertone::error::Result;
+use undertone::error::{Error, Result};
+use undertone::release::window::Window;
 use undertone_audit::sampled::device::{Device, Program};
+use undertone_audit::schedule::{self, Observed, Stated};
 use undertone_audit::{Mechanism, Options, Report};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::release::{Mechanism as Released, Release};
+use undertone_estimate::refused;
+use undertone_estimate::statement::Terms;
 
 use crate::args::{EncoderArgs, RuleArg, whole};
 use crate::files::{print, read_pack};
@@ -47,9 +54,93 @@ pub(super) struct Arguments {
     /// The seed of the searches.
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
+    /// Only compare releases of test devices with terms.json of `plan statement`.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "observed",
+        conflicts_with = "out"
+    )]
+    statement: Option<PathBuf>,
+    /// The releases of test devices: a line of JSON for each, with "device", "slot", "release" in
+    /// hexadecimal and "line", the best candidate of the only line of the slot, or null.
+    #[arg(long, value_name = "FILE", requires = "statement")]
+    observed: Option<PathBuf>,
     /// The folder for report.html and checks.csv.
-    #[arg(short, long, value_name = "FOLDER")]
-    out: PathBuf,
+    #[arg(
+        short,
+        long,
+        value_name = "FOLDER",
+        required_unless_present = "statement"
+    )]
+    out: Option<PathBuf>,
+    /// Print the report as JSON instead of text.
+    #[arg(long, conflicts_with = "statement")]
+    json: bool,
+}
+
+/// A line of `--observed`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    device: String,
+    slot: u64,
+    line: Option<u32>,
+    release: String,
+}
+
+/// Reads a line of `--observed`.
+fn observed(number: usize, text: &str) -> Result<Observed> {
+    let problem = |what: String| refused(format!("line {number} of --observed: {what}"));
+    let line: Line = serde_json::from_str(text).map_err(|own| problem(own.to_string()))?;
+    let bytes = hex::decode(&line.release).map_err(|own| problem(own.to_string()))?;
+    Ok(Observed {
+        device: line.device,
+        slot: line.slot,
+        line: line.line,
+        release: Release::from_bytes(&bytes).map_err(|own| problem(own.to_string()))?,
+    })
+}
+
+/// Compares releases of test devices with a statement; returns whether all checks passed.
+fn compare(pack: &Pack<'_>, statement: &Path, releases: &Path) -> Result<bool> {
+    let read = |path: &Path| fs::read_to_string(path).map_err(Error::io("read", path));
+    let terms = Terms::parse(&read(statement)?)?;
+    let is_stated = |own: &Released| matches!(own, Released::WholeText | Released::Projective);
+    let mechanism = Released::from_number(terms.mechanism).filter(is_stated);
+    let stated = Stated {
+        pack_id: pack.id(),
+        mechanism: mechanism.ok_or_else(|| {
+            refused(format!(
+                "mechanism {} in --statement, not 7 or 8",
+                terms.mechanism
+            ))
+        })?,
+        epsilon: Epsilon::from_micro(terms.epsilon_micro)
+            .map_err(|own| refused(own.to_string()))?,
+        window: Window::new(terms.slots, terms.appointments, terms.places)?,
+    };
+    if terms.pack != hex::encode(pack.id()) {
+        return Err(refused(format!(
+            "--statement is about pack {}, not {}",
+            terms.pack,
+            hex::encode(pack.id())
+        )));
+    }
+    let lines = read(releases)?;
+    let observations: Vec<Observed> = (1..)
+        .zip(lines.lines())
+        .map(|(number, line)| observed(number, line))
+        .collect::<Result<_>>()?;
+    if observations.is_empty() {
+        return Err(refused("--observed has no releases"));
+    }
+    let mut passed = true;
+    for check in schedule::compare(&stated, pack.candidate_count(), &observations) {
+        print(&format!("{check}\n"))?;
+        passed &= check.passed;
+    }
+    Ok(passed)
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -84,16 +175,34 @@ impl From<MechanismArg> for Mechanism {
 impl Arguments {
     fn paths(&self) -> Paths {
         let paths = self.encoder.paths(Paths::default());
-        paths
+        let paths = paths
             .input("PACK", &self.pack)
             .inputs("--device", &self.device)
-            .report("--out", &self.out)
+            .inputs("--statement", &self.statement)
+            .inputs("--observed", &self.observed);
+        self.out
+            .iter()
+            .fold(paths, |paths, out| paths.report("--out", out))
     }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.paths().check()?;
     let pack = read_pack(&arguments.pack)?;
+    let status = |passed: bool| {
+        if passed {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
+        }
+    };
+    if let (Some(statement), Some(releases)) = (&arguments.statement, &arguments.observed) {
+        return compare(&pack, statement, releases).map(status);
+    }
+    let out = arguments
+        .out
+        .as_deref()
+        .expect("required without a statement");
     let mut epsilons = arguments.epsilon.clone();
     epsilons.sort_unstable();
     epsilons.dedup();
@@ -116,7 +225,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         (None, None) => None,
         (Some(_), _) => Some(arguments.encoder.open(LexiconEncoder::embedded)?.encoder),
     };
-    Report::check_output(&arguments.out)?;
+    Report::check_output(out)?;
     let program = arguments.device.clone().or_else(find_device);
     let mut device = program
         .map(|program| {
@@ -132,29 +241,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         &demo::public_sentences(),
         &options,
         &mut |check| {
-            if printed.is_ok() {
+            if printed.is_ok() && !arguments.json {
                 printed = print(&format!("{check}\n"));
             }
         },
     )?;
     printed?;
-    for left_out in &report.left_out {
-        print(&format!("not checked: {left_out}\n"))?;
-    }
     let command: Vec<String> = env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    report.write(&arguments.out, &command.join(" "))?;
-    print(&format!(
-        "{}\n{}\n",
-        report.summary(),
-        Report::not_covered()
-    ))?;
-    Ok(if report.passed() {
-        ExitCode::SUCCESS
+    report.write(out, &command.join(" "))?;
+    print(&if arguments.json {
+        report.json()
     } else {
-        ExitCode::from(FAILED)
-    })
+        report.text()
+    })?;
+    Ok(status(report.passed()))
 }
 
 /// The device beside this program or on the PATH.

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
+use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
 use crate::decode::commit;
-use crate::files::read_pack;
+use crate::files::{print_json, read_form, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
@@ -27,12 +29,12 @@ pub(crate) struct ReleaseArgs {
     /// .jsonl: a JSON object a line, whose field "release" has 48 hexadecimal digits. .raw or .bin:
     /// the 24 bytes of each release, one after the other. Both may be gzipped. .csv or .parquet: a
     /// column "release" of 48 hexadecimal digits, in Parquet also of 24 bytes. Standard input has
-    /// JSON lines unless --format names another form.
+    /// JSON lines unless --format names another format.
     #[arg(short, long = "in", default_value = "-", num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// The form of all inputs, whatever their names end in.
-    #[arg(long, value_name = "FORM")]
-    format: Option<Form>,
+    /// The format of all inputs, whatever their names end in.
+    #[arg(long)]
+    format: Option<FormatArg>,
     /// Slice by this public field or column, such as the day. May be repeated. A path with dots
     /// leads into a field. Without it, counts keep their slices if they are the first input.
     #[arg(short, long, value_name = "FIELD")]
@@ -49,13 +51,13 @@ impl ReleaseArgs {
         inputs.fold(Paths::default(), |all, path| all.stream_input("--in", path))
     }
 
-    /// The inputs and their forms. Standard input once, or what comes would depend on the system.
+    /// The inputs and their formats. Standard input once, or what comes would depend on the system.
     pub(crate) fn inputs(&self) -> Result<Vec<(&Path, Format)>> {
         let mut streams = 0;
         let mut inputs = Vec::new();
         for path in &self.inputs {
             let format = match self.format {
-                Some(form) => form.into(),
+                Some(format) => format.into(),
                 None if is_stream(path) => Format::Lines,
                 None => Format::of(path)?,
             };
@@ -111,17 +113,23 @@ pub(crate) struct Arguments {
     /// The same packs, given by the candidates that `pack` wrote.
     #[arg(short = 'C', long, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
+    /// Accept only answers to these forms, and releases of the packs that are named.
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
+    form: Vec<PathBuf>,
     /// Write rejected input to this file, in its order [default: only count it]
     ///
     /// Lines are copied; records and rows become JSON objects with "release" and the slices. Rows
     /// of counts are not written.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
+    /// Print the totals as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
-/// The form of an input.
+/// The format of an input.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum FormatArg {
     Jsonl,
     Raw,
     Parquet,
@@ -129,14 +137,14 @@ enum Form {
     Counts,
 }
 
-impl From<Form> for Format {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::Jsonl => Self::Lines,
-            Form::Raw => Self::Raw,
-            Form::Parquet => Self::Parquet,
-            Form::Csv => Self::Csv,
-            Form::Counts => Self::Counts,
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Jsonl => Self::Lines,
+            FormatArg::Raw => Self::Raw,
+            FormatArg::Parquet => Self::Parquet,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Counts => Self::Counts,
         }
     }
 }
@@ -174,6 +182,7 @@ impl Arguments {
             .paths()
             .inputs("--pack", &self.pack)
             .inputs("--candidates", &self.candidates)
+            .inputs("--form", &self.form)
             .output("--out", &self.out);
         match &self.rejected {
             None => paths,
@@ -191,6 +200,9 @@ impl Arguments {
             let candidates = Candidates::read(path)?;
             let most = u32::try_from(candidates.entries.len()).unwrap_or(u32::MAX);
             expected.pack(candidates.pack_id(), most);
+        }
+        for path in &self.form {
+            expected.form(&read_form(path)?);
         }
         Ok(expected)
     }
@@ -233,11 +245,10 @@ impl Arguments {
         out.commit()?;
         let total = counts.total();
         rate.count(usize::try_from(total).unwrap_or(usize::MAX), 0);
-        self.report(&counts, &rejected, &rate);
-        Ok(())
+        self.report(&counts, &rejected, &rate)
     }
 
-    fn report(&self, counts: &Counts, rejected: &Rejected, rate: &Rate) {
+    fn report(&self, counts: &Counts, rejected: &Rejected, rate: &Rate) -> Result<()> {
         rate.report_of("counted", "releases");
         let mut kinds: Vec<(Kind, u64)> = Vec::new();
         for group in counts.groups() {
@@ -259,5 +270,21 @@ impl Arguments {
             self.rejected.as_deref(),
             &rejected.summary(),
         );
+        if !self.json {
+            return Ok(());
+        }
+        let kind = |(kind, total): &(Kind, u64)| {
+            json!({
+                "kind": kind.to_string(),
+                "pack": hex::encode(kind.pack_id()),
+                "epsilon": epsilon_f64(kind.epsilon()),
+                "releases": total,
+            })
+        };
+        print_json(&json!({
+            "releases": counts.total(),
+            "kinds": kinds.iter().map(kind).collect::<Vec<_>>(),
+            "rejected": rejected.total(),
+        }))
     }
 }

@@ -18,16 +18,34 @@ use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
-use crate::files::{json, nameless};
+use crate::args::whole;
+use crate::files::{json, nameless, read_form};
 use crate::paths::{Paths, is_stream};
+use crate::posteriors::{ADDED_TO_ANSWERS, COLUMNS_OF_ANSWERS, Estimates, KnownForm};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The candidates that `pack` wrote, a file for each pack in use: devices use old packs for
     /// months.
-    #[arg(short = 'C', long, required = true, num_args = 1.., value_name = "FILE")]
+    #[arg(
+        short = 'C',
+        long,
+        required_unless_present = "form",
+        num_args = 1..,
+        value_name = "FILE"
+    )]
     candidates: Vec<PathBuf>,
+    /// The forms whose answers to decode: how probable each answer is, given its release.
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
+    form: Vec<PathBuf>,
+    /// The shares of answers, as `estimate --form --json` prints them, by which to weigh answers
+    /// before their release is seen [default: equal shares]
+    #[arg(long, value_name = "FILE", requires = "form")]
+    shares: Option<PathBuf>,
+    /// Write the N most probable answers of each release to a form.
+    #[arg(long, default_value_t = 10, value_name = "N", requires = "form", value_parser = whole::<usize>)]
+    top: usize,
     /// The releases: a JSON object a line, gzipped or not, or a .parquet or .csv table; `-` is
     /// standard input.
     ///
@@ -40,14 +58,17 @@ pub(crate) struct Arguments {
     ///
     /// The fields of the input, then "epsilon", "unit" (the privacy unit: "sentence" or "whole
     /// text"), "pack", "candidate" (its number in the pack), "name", "label" and "excerpt". The
-    /// last three are null if the release names no candidate. A field of the input with one of
-    /// these names is prefixed with "input_", repeatedly if needed.
+    /// last three are null if the release names no candidate. An answer to a form has, after
+    /// "pack", which is the form, "unit" ("all answers"), "attributes" (one, or the two of a pair),
+    /// "answer" (the most probable one), "probability", "posterior" (the probabilities of the --top
+    /// answers) and "shares" ("estimated" or "equal"). A field of the input with one of these names
+    /// is prefixed with "input_", repeatedly if needed.
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     out: PathBuf,
     /// Write rejected lines to this file, rows of a table as JSON [default: only count them]
     ///
-    /// Lines that are not releases of these packs, and releases by the projective rule, which name
-    /// no candidate.
+    /// Lines that are not releases of these packs and forms, and releases by the projective rule,
+    /// which name no candidate.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
     /// Add the candidate's embedding, as the field "embedding".
@@ -96,17 +117,20 @@ impl Known {
 /// The members of a release that names no candidate.
 const NOTHING: &str = "\"name\":null,\"label\":null,\"excerpt\":null";
 
-/// The candidates of several packs.
+/// The candidates of several packs, and several forms.
 struct Packs {
     known: HashMap<[u8; 8], Known>,
+    forms: HashMap<[u8; 8], KnownForm>,
     /// Whether lines have embeddings.
     embedding: bool,
+    /// The number of answers in a posterior.
+    top: usize,
 }
 
 impl Packs {
-    fn read(paths: &[PathBuf], embedding: bool) -> Result<Self> {
+    fn read(arguments: &Arguments) -> Result<Self> {
         let mut known = HashMap::<_, Known>::new();
-        for path in paths {
+        for path in &arguments.candidates {
             let own = Known::read(path)?;
             if let Some(first) = known.insert(own.candidates.pack_id(), own) {
                 return Err(Error::from(Cause::SamePack {
@@ -115,23 +139,26 @@ impl Packs {
                 }));
             }
         }
-        Ok(Self { known, embedding })
+        let estimates = arguments.shares.as_deref().map(Estimates::read);
+        let estimates = estimates.transpose()?;
+        let mut forms = HashMap::new();
+        for path in &arguments.form {
+            let form = read_form(path)?;
+            forms.insert(form.id(), KnownForm::new(form, estimates.as_ref()));
+        }
+        Ok(Self {
+            known,
+            forms,
+            embedding: arguments.embedding,
+            top: arguments.top,
+        })
     }
 
-    /// Adds what the server makes of a release, as a line.
-    fn decode(&self, line: &ReleaseLine<'_>, out: &mut Vec<u8>) -> Result<(), BadLine> {
-        let release = &line.release;
-        let pack = self.known.get(&release.pack_id());
-        let pack = pack.ok_or(BadLine::OtherPack)?;
-        if release.order().is_some() {
-            return Err(BadLine::Point);
-        }
-        let found = pack.candidates.decode(release);
-        let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
-        out.push(b'{');
+    /// Adds the fields of the line, renamed if decoding adds a field of the name.
+    fn push_fields(line: &ReleaseLine<'_>, added: &[&str], out: &mut Vec<u8>) {
         for (name, value) in &line.fields.0 {
             let text = name.text();
-            if ADDED.contains(&&*text) {
+            if added.contains(&&*text) {
                 push_json(out, &free_name(&text, line));
             } else {
                 out.extend_from_slice(name.as_written().as_bytes());
@@ -140,6 +167,29 @@ impl Packs {
             out.extend_from_slice(value.get().as_bytes());
             out.push(b',');
         }
+    }
+
+    /// Adds what the server makes of a release, as a line.
+    fn decode(&self, line: &ReleaseLine<'_>, out: &mut Vec<u8>) -> Result<(), BadLine> {
+        let release = &line.release;
+        if let Some(form) = self.forms.get(&release.pack_id()) {
+            let mut members = Vec::new();
+            form.decode(release, self.top, &mut members)?;
+            out.push(b'{');
+            Self::push_fields(line, &ADDED_TO_ANSWERS, out);
+            out.extend_from_slice(&members);
+            out.extend_from_slice(b"}\n");
+            return Ok(());
+        }
+        let pack = self.known.get(&release.pack_id());
+        let pack = pack.ok_or(BadLine::OtherPack)?;
+        if release.order().is_some() {
+            return Err(BadLine::Point);
+        }
+        let found = pack.candidates.decode(release);
+        let found = found.map_err(|_| BadLine::NoSuchCandidate)?;
+        out.push(b'{');
+        Self::push_fields(line, &ADDED, out);
         let (epsilon, id, candidate) = (release.epsilon(), &pack.id, release.number());
         let unit = match release.mechanism().unit() {
             Unit::WholeText => "whole text",
@@ -180,7 +230,7 @@ fn push_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
 #[derive(Default)]
 struct Rejected {
     reasons: BTreeMap<BadLine, (u64, u64)>,
-    /// The first pack whose candidates were not given.
+    /// The first pack or form that was not given.
     pack: Option<[u8; 8]>,
 }
 
@@ -383,12 +433,21 @@ enum Output {
 }
 
 impl Output {
-    fn create(path: &Path, embedding: bool) -> Result<Self> {
+    fn create(arguments: &Arguments) -> Result<Self> {
+        let path = arguments.out.as_path();
         if is_stream(path) {
             return Ok(Self::Stream(BufWriter::new(io::stdout())));
         }
-        let mut kinds = COLUMNS.to_vec();
-        if embedding {
+        let mut kinds = Vec::new();
+        if !arguments.candidates.is_empty() {
+            kinds.extend(COLUMNS);
+        }
+        if !arguments.form.is_empty() {
+            let is_new = |(name, _): &(&str, Kind)| kinds.iter().all(|(own, _)| own != name);
+            let of_answers = COLUMNS_OF_ANSWERS.into_iter().filter(is_new);
+            kinds.extend(of_answers.collect::<Vec<_>>());
+        }
+        if arguments.embedding {
             kinds.push(("embedding", Kind::Singles));
         }
         let Some(table) = Table::of(path, &kinds)? else {
@@ -435,6 +494,8 @@ impl Arguments {
     fn paths(&self) -> Paths {
         let paths = Paths::default()
             .inputs("--candidates", &self.candidates)
+            .inputs("--form", &self.form)
+            .inputs("--shares", &self.shares)
             .stream_input("--in", &self.input)
             .stream_output("--out", &self.out);
         match &self.rejected {
@@ -445,7 +506,7 @@ impl Arguments {
 
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
-        let packs = Packs::read(&self.candidates, self.embedding)?;
+        let packs = Packs::read(self)?;
         let (queue, batches) = sync_channel(AHEAD * rayon::current_num_threads());
         let shared = Arc::new(Mutex::new(Ahead {
             packs: Arc::new(packs),
@@ -458,7 +519,7 @@ impl Arguments {
         } else {
             undertone_tables::releases(&self.input)?
         };
-        let mut out = Output::create(&self.out, self.embedding)?;
+        let mut out = Output::create(self)?;
         let mut aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
         let mut rate = Rate::start();
         let mut rejected = Rejected::default();

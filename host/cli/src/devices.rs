@@ -8,18 +8,33 @@ use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::plan::MOST_DEVICES;
+use undertone_estimate::planning::form::FormPlan;
 use undertone_estimate::planning::{Asked, Plan};
 
 use crate::args::AnswerArgs;
 use crate::budget;
+use crate::files::read_form;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The candidates that `pack` wrote.
-    #[arg(short = 'C', long, value_name = "FILE")]
-    candidates: PathBuf,
+    #[arg(
+        short = 'C',
+        long,
+        required_unless_present = "form",
+        value_name = "FILE"
+    )]
+    candidates: Option<PathBuf>,
+    /// A form: plan the precision of each of its attributes and pairs.
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["candidates", "shares", "delta", "question", "first_sentences"]
+    )]
+    form: Option<PathBuf>,
     /// The values of epsilon to compare.
     #[arg(short, long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
     epsilon: Vec<Epsilon>,
@@ -63,14 +78,23 @@ pub(crate) fn within(text: &str) -> std::result::Result<f64, String> {
 
 impl Arguments {
     fn paths(&self) -> Paths {
-        let paths = Paths::default().input("--candidates", &self.candidates);
+        let paths = Paths::default()
+            .inputs("--candidates", &self.candidates)
+            .inputs("--form", &self.form);
         self.answer.paths(self.question.paths(paths))
     }
 
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
         self.answer.check()?;
-        let candidates = Candidates::read(&self.candidates)?;
+        if let Some(form) = &self.form {
+            let form = read_form(form)?;
+            let plan = FormPlan::new(&form, &self.epsilon, self.within, &self.devices)?;
+            self.answer.write(|| plan.json(), || Ok(plan.html()))?;
+            return self.answer.print(|| plan.json(), || plan.text());
+        }
+        let candidates = self.candidates.as_deref();
+        let candidates = Candidates::read(candidates.expect("required without a form"))?;
         let asked = Asked {
             epsilon: self.epsilon.clone(),
             within: self.within,

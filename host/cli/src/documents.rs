@@ -2,32 +2,26 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
 use clap::{Args, ValueEnum};
-use rayon::prelude::*;
-use serde::Deserialize;
-use undertone::corpus::{CorpusDocument, batches};
+use undertone::corpus::CorpusDocument;
 use undertone::encoder::PrivateEncoder;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Run;
-use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, Method};
-use undertone::release::ledger::{LedgerFile, utc_day};
+use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
-use undertone_tables::Kind;
+use undertone_core::unit::Unit;
 
-use crate::args::EncoderArgs;
+use crate::args::{EncoderArgs, TextArgs};
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
-use crate::progress::Rate;
-use crate::releases::{LedgerArgs, PrivateArgs, ReleaseLines, quietly};
+use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, quietly};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -46,6 +40,8 @@ pub(crate) struct Arguments {
     spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
+    #[command(flatten)]
+    texts: TextArgs,
     /// Copy this field of each document, as it is written, beside its release. May be repeated. A
     /// path with dots, such as app.country, leads into a field.
     ///
@@ -85,13 +81,6 @@ impl From<MethodArg> for Method {
     }
 }
 
-/// One line of a releases file, as far as a run that goes on looks at it.
-#[derive(Deserialize)]
-struct ReleaseLine {
-    #[serde(rename = "release")]
-    _release: String,
-}
-
 impl Arguments {
     fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
@@ -100,7 +89,7 @@ impl Arguments {
 
     /// Refuses options that do not go together.
     fn check(&self) -> Result<()> {
-        self.input.check_fields(&self.keep)?;
+        self.input.texts(&self.texts).check_fields(&self.keep)?;
         self.spending
             .check(&self.input, &self.out, Cost::from(self.epsilon))
     }
@@ -127,49 +116,26 @@ impl Arguments {
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
-        let (run, ledger) = self.run_with(&pack)?;
-        let checked = self.input.check(&self.keep)?;
-        let total = checked.total();
-        let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
-        let kinds = [("release", Kind::Release)];
-        let lines =
-            ReleaseLines::resume(&self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
-        let kept = lines.kept();
-        let mut releasing = Releasing {
-            releaser: Releaser {
+        let input = self.input.texts(&self.texts);
+        let run = ReleaseRun {
+            input: &input,
+            keep: &self.keep,
+            out: &self.out,
+            run: self.run_with(&pack, &input)?,
+            releaser: Documents {
                 encoder: PrivateEncoder::new(opened.encoder.as_ref()),
                 pack: &pack,
                 epsilon: self.epsilon,
                 method,
             },
-            ledger,
-            written: Written {
-                lines,
-                released: kept,
-                rate: Rate::start(),
-            },
         };
-        let progress = Progress::new("releasing documents", (total - kept) as u64);
-        note!("{}", promise(&pack, &empty, method, self.epsilon));
-        let done = releasing.all(checked.after(kept)?, &progress);
-        drop(progress);
-        let Written {
-            lines,
-            released,
-            rate,
-        } = releasing.written;
-        let status = lines.end(done, released, total, &self.out)?;
-        if status == ExitCode::SUCCESS {
-            rate.report("released");
-        }
-        Ok(status)
+        run.release(&promise(&pack, &empty, method, self.epsilon))
     }
 
     /// The identity of this run, and its ledger.
-    fn run_with(&self, pack: &Pack<'_>) -> Result<(Run, Option<LedgerFile>)> {
+    fn run_with(&self, pack: &Pack<'_>, input: &Private<'_>) -> Result<(Run, Option<LedgerFile>)> {
         let rule = Method::from(self.rule);
-        let mut run = self
-            .input
+        let mut run = input
             .run_of("privatize")?
             .with(pack.digest())
             .with(self.epsilon.micro().to_le_bytes())
@@ -213,111 +179,36 @@ fn promise(
     text
 }
 
-/// Batches that are read while others are released.
-const AHEAD: usize = 2;
-
-/// Parts of a batch for each thread, so that none waits long for another.
-const PARTS: usize = 4;
-
 /// The pack, encoder and rule of all releases.
-struct Releaser<'a> {
+struct Documents<'a> {
     encoder: PrivateEncoder<'a>,
     pack: &'a Pack<'a>,
     epsilon: Epsilon,
     method: Method,
 }
 
-impl Releaser<'_> {
-    /// Releases that no ledger pays for, made on all cores.
-    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<Release>> {
-        let grant = || Grant::unrecorded(self.method.unit(), self.epsilon);
-        let part = |part: &[CorpusDocument]| {
-            let mut document = document::empty(self.pack)?;
-            let release = |source| self.release(&mut document, source, grant());
-            part.iter().map(release).collect::<Result<Vec<Release>>>()
-        };
-        let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
-        let parts = batch.par_chunks(size.max(1)).map(part);
-        Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+impl<'a> Releaser for Documents<'a> {
+    type State = HostDocument<'a>;
+
+    fn unit(&self) -> Unit {
+        self.method.unit()
+    }
+
+    fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    fn start(&self) -> Result<Self::State> {
+        document::empty(self.pack)
     }
 
     fn release(
         &self,
-        document: &mut HostDocument<'_>,
+        document: &mut Self::State,
         source: &CorpusDocument,
         grant: Grant,
     ) -> Result<Release> {
         document::fill_text(document, &self.encoder, &source.text)?;
         document::draw(document, grant, self.method)
-    }
-}
-
-/// A run of `release documents`.
-struct Releasing<'a> {
-    releaser: Releaser<'a>,
-    ledger: Option<LedgerFile>,
-    written: Written,
-}
-
-impl Releasing<'_> {
-    fn all(
-        &mut self,
-        documents: impl Iterator<Item = Result<CorpusDocument>> + Send,
-        progress: &Progress,
-    ) -> Result<()> {
-        thread::scope(|scope| {
-            let (read, batches_read) = sync_channel(AHEAD);
-            // Ends early where releasing has failed, and nobody takes what is read.
-            scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
-            for batch in batches_read {
-                self.batch(&batch?, progress)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn batch(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
-        let Some(ledger) = &mut self.ledger else {
-            let releases = self.releaser.unrecorded(batch)?;
-            for (source, release) in batch.iter().zip(releases) {
-                self.written.push(source, release, progress)?;
-            }
-            return Ok(());
-        };
-        let mut document = document::empty(self.releaser.pack)?;
-        for source in batch {
-            let grant = ledger.spend(self.releaser.epsilon, utc_day())?;
-            let release = self.releaser.release(&mut document, source, grant)?;
-            self.written.push(source, release, progress)?;
-            // A killed process must not lose what was paid for.
-            self.written.lines.flush()?;
-        }
-        Ok(())
-    }
-}
-
-/// The output of a run.
-struct Written {
-    lines: ReleaseLines,
-    /// By this run and those before.
-    released: usize,
-    rate: Rate,
-}
-
-impl Written {
-    fn push(
-        &mut self,
-        source: &CorpusDocument,
-        release: Release,
-        progress: &Progress,
-    ) -> Result<()> {
-        let release = hex::encode(release.to_bytes());
-        self.lines
-            .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
-        self.released += 1;
-        progress.advance(1);
-        // The number of sentences is private.
-        self.rate.count(1, 0);
-        Ok(())
     }
 }

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
+use undertone_core::form::Form;
 use undertone_estimate::answer::{Answer, Compare, Source, expected};
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use crate::args::{AnswerArgs, whole};
 use crate::count::{ReleaseArgs, count};
+use crate::files::read_form;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
 
@@ -19,8 +21,18 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     releases: ReleaseArgs,
     /// The candidates that `pack` wrote, a file for each pack in use. Other releases are rejected.
-    #[arg(short = 'C', long, required = true, num_args = 1.., value_name = "FILE")]
+    #[arg(
+        short = 'C',
+        long,
+        required_unless_present = "form",
+        num_args = 1..,
+        value_name = "FILE"
+    )]
     candidates: Vec<PathBuf>,
+    /// The forms whose answers to estimate: the shares of each attribute, and cross tables of the
+    /// pairs.
+    #[arg(short, long, num_args = 1.., value_name = "FILE")]
+    form: Vec<PathBuf>,
     /// The share of intervals that contain the truth: 0.95 is 95 of 100.
     #[arg(long, default_value_t = 0.95, value_name = "LEVEL", value_parser = level)]
     level: f64,
@@ -35,7 +47,7 @@ pub(crate) struct Arguments {
     /// intervals hold at once.
     #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "FIELD=A,B")]
     difference: Option<Compare>,
-    /// Print the N most frequent candidates; --json has all.
+    /// Print the N most frequent candidates or answers; --json has all.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = whole::<usize>)]
     top: usize,
     #[command(flatten)]
@@ -62,7 +74,8 @@ impl Arguments {
         let paths = self
             .releases
             .paths()
-            .inputs("--candidates", &self.candidates);
+            .inputs("--candidates", &self.candidates)
+            .inputs("--form", &self.form);
         self.answer.paths(self.question.paths(paths))
     }
 
@@ -71,7 +84,8 @@ impl Arguments {
         let inputs = self.releases.inputs()?;
         self.answer.check()?;
         let mut sources = self.sources()?;
-        let counted = count(self.releases.counter(expected(&sources))?, inputs)?;
+        let forms = self.forms()?;
+        let counted = count(self.releases.counter(expected(&sources, &forms))?, inputs)?;
         if counted.counts.is_empty() {
             return Err(refused("the inputs have no releases; give at least one"));
         }
@@ -91,6 +105,7 @@ impl Arguments {
         let answer = Answer::new(
             &counted,
             &sources,
+            &forms,
             confidence,
             compare,
             self.question.is_asked(),
@@ -107,6 +122,21 @@ impl Arguments {
         }
         self.answer
             .print(|| answer.json(), || answer.text(self.top))
+    }
+
+    fn forms(&self) -> Result<Vec<Form<'static>>> {
+        let mut forms: Vec<Form<'static>> = Vec::new();
+        for path in &self.form {
+            let form = read_form(path)?;
+            if forms.iter().any(|own| own.id() == form.id()) {
+                return Err(refused(format!(
+                    "`{}` is a form that --form has already; name it once",
+                    path.display()
+                )));
+            }
+            forms.push(form);
+        }
+        Ok(forms)
     }
 
     fn sources(&self) -> Result<Vec<Source>> {

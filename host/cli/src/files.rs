@@ -8,7 +8,9 @@ use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::foreign;
+use undertone::form::Contents;
 use undertone::pack::candidates::Candidates;
+use undertone_core::form::Form;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
@@ -69,6 +71,17 @@ pub fn parse_pack(bytes: Vec<u8>, path: &Path) -> Result<Pack<'static>> {
         }
         Error::from(Cause::Pack { path, problem })
     })
+}
+
+/// A form from a file, which is a form or its description in JSON; `-` is standard input.
+pub fn read_form(path: &Path) -> Result<Form<'static>> {
+    parse_form(read_bytes(path)?)
+}
+
+/// The form in these bytes of a file, which stays in memory until the process ends.
+pub fn parse_form(bytes: Vec<u8>) -> Result<Form<'static>> {
+    let bytes: &'static [u8] = Contents::pack(bytes)?.leak();
+    Form::parse(bytes).map_err(Error::from)
 }
 
 /// A file without a name, on the disk of the output `out`, for lines that become a table.

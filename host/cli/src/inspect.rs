@@ -6,26 +6,30 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
+use undertone::form::Contents;
 use undertone::pack::QualityData;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::{self, Method};
 use undertone::release::ledger::{open_to_read, utc_day};
 use undertone::release::window::Window;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::{Form, format};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_estimate::planning::form::FormPlan;
 use undertone_estimate::published;
+use undertone_report::visible;
 
 use crate::args::whole;
-use crate::files::{parse_pack, print, print_json, read_bytes};
-use crate::paths::is_stream;
+use crate::files::{parse_form, parse_pack, print, print_json, read_bytes, write};
+use crate::paths::{Paths, is_stream};
 use crate::{ledger, quality};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A pack, the candidates that `pack` wrote, or a ledger. `-` is standard input, for a pack or
-    /// candidates.
+    /// A pack, the candidates that `pack` wrote, a form or its description in JSON, or a ledger. `-`
+    /// is standard input, for all but a ledger.
     file: PathBuf,
     /// The kind of the file [default: by its first bytes]
     #[arg(long = "as", value_enum)]
@@ -34,6 +38,12 @@ pub(crate) struct Arguments {
     /// [default: today]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     window: Option<u64>,
+    /// The epsilon at which to show the law of a form.
+    #[arg(short, long, default_value = "1", allow_hyphen_values = true)]
+    epsilon: Epsilon,
+    /// Write a form to this file, in the format that devices read.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -45,6 +55,8 @@ enum Kind {
     Pack,
     /// The pack's identifier, then number, name and excerpt of each candidate, separated by tabs.
     Candidates,
+    /// Its attributes and categories, the law of each question, and what a release costs.
+    Form,
     /// The rest of its budget. Nothing is written and nothing is locked.
     Ledger,
 }
@@ -52,12 +64,25 @@ enum Kind {
 impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         let path = &self.file;
+        if let Some(out) = &self.out {
+            Paths::default()
+                .input("FILE", path)
+                .output("--out", out)
+                .check()?;
+        }
         if self.kind == Some(Kind::Ledger) || (self.kind.is_none() && is_ledger(path)) {
+            self.writes_nothing()?;
             return ledger::show(path, self.window.unwrap_or_else(utc_day), self.json);
         }
         let bytes = read_bytes(path)?;
-        // A safetensors file has the length of its header, then the header, which is JSON.
-        let is_safetensors = bytes.get(8) == Some(&b'{');
+        // A safetensors file has the length of its header, below 2⁵⁶, then the header, which is JSON.
+        let is_safetensors = bytes.get(7..9) == Some(b"\0{");
+        let is_text = bytes.trim_ascii().starts_with(b"{");
+        let is_form = bytes.starts_with(&format::MAGIC) || (is_text && !is_safetensors);
+        if self.kind == Some(Kind::Form) || (self.kind.is_none() && is_form) {
+            return self.form(&parse_form(bytes)?);
+        }
+        self.writes_nothing()?;
         if self.kind == Some(Kind::Candidates) || (self.kind.is_none() && is_safetensors) {
             return self.candidates(&Candidates::from_bytes(&bytes, path)?);
         }
@@ -67,6 +92,62 @@ impl Arguments {
         } else {
             print(&text(&pack))
         }
+    }
+
+    /// Refuses --out for a file that is no form.
+    fn writes_nothing(&self) -> Result<()> {
+        match self.out {
+            None => Ok(()),
+            Some(_) => Err(Error::from(Cause::OptionAlone {
+                option: "--out",
+                needed: "a form",
+            })),
+        }
+    }
+
+    fn form(&self, form: &Form<'_>) -> Result<()> {
+        let contents = Contents::of(form);
+        if let Some(path) = &self.out {
+            write(path, &contents.to_bytes()?)?;
+        }
+        let plan = FormPlan::new(form, &[self.epsilon], 0.03, &[])?;
+        let digest = hex::encode(form.digest());
+        if self.json {
+            return print_json(&json!({
+                "digest": digest,
+                "form": contents,
+                "questions": json!(plan)["questions"],
+            }));
+        }
+        let mut text = format!("digest      {digest}\n");
+        for attribute in &contents.attributes {
+            let names: Vec<String> = attribute
+                .categories
+                .iter()
+                .map(|own| visible(own))
+                .collect();
+            let name = visible(&attribute.name);
+            let count = names.len();
+            let shown = names[..count.min(SHOWN)].join(", ");
+            let more = if count > SHOWN {
+                format!(" and {} others", count - SHOWN)
+            } else {
+                String::new()
+            };
+            text += &format!(
+                "attribute   {name}, weight {}, {count} categories: {shown}{more}\n",
+                attribute.weight
+            );
+        }
+        for pair in &contents.pairs {
+            let names = [&pair.first, &pair.second].map(|name| visible(name));
+            text += &format!(
+                "pair        {}, weight {}\n",
+                names.join(" × "),
+                pair.weight
+            );
+        }
+        print(&format!("{text}\n{}", plan.text()))
     }
 
     fn candidates(&self, candidates: &Candidates) -> Result<()> {
@@ -87,6 +168,9 @@ impl Arguments {
     }
 }
 
+/// Most categories that are listed; --json has all.
+const SHOWN: usize = 10;
+
 fn is_ledger(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = |file: File| file.take(6).read_to_end(&mut start);
@@ -94,7 +178,7 @@ fn is_ledger(path: &Path) -> bool {
 }
 
 /// The sections of a pack, for programs.
-fn description(pack: &Pack<'_>) -> Value {
+pub(crate) fn description(pack: &Pack<'_>) -> Value {
     json!({
         "digest": hex::encode(pack.digest()),
         "encoder": pack.encoder_name(),

@@ -5,6 +5,7 @@
 #[macro_use]
 extern crate undertone_cli;
 
+mod answers;
 mod audit;
 mod budget;
 mod count;
@@ -21,8 +22,10 @@ mod import;
 mod inspect;
 mod keywords;
 mod ledger;
+mod lines;
 mod measure;
 mod pack;
+mod posteriors;
 mod project;
 mod quality;
 mod question;
@@ -88,7 +91,7 @@ enum Command {
     Plan(Plan),
     /// Build a pack for devices, and the candidates for the server, from a public corpus.
     Pack(pack::Arguments),
-    /// Show what a pack, a candidates file or a ledger contains.
+    /// Show what a pack, a candidates file, a form or a ledger contains.
     Inspect(inspect::Arguments),
     /// Measure how often releases of a pack name the right candidate of labelled public texts.
     Measure(measure::Arguments),
@@ -97,10 +100,10 @@ enum Command {
     /// Make lexicons, vocabularies and projections for packs; find keywords; encode a corpus.
     #[command(subcommand)]
     Lexicon(Lexicon),
-    /// Release private texts: whole documents, or bags of words.
+    /// Release private documents: what texts are about, bags of words, answers to a form.
     #[command(subcommand)]
     Release(Release),
-    /// Name the candidate of each release.
+    /// Name the candidate of each release, or the probable answers to a form.
     Decode(decode::Arguments),
     /// Count any number of releases by kind, slice and outcome.
     Count(count::Arguments),
@@ -139,8 +142,12 @@ enum Lexicon {
 
 #[derive(Subcommand)]
 enum Release {
+    /// Release an answer to one question of a form for each document.
+    Answers(answers::Arguments),
     /// Release a candidate for each document.
     Documents(documents::Arguments),
+    /// Release one line of a diary in a few slots of a window, such as one line a year.
+    Lines(lines::Arguments),
     /// Release a bag of words for each text: other words of about the same meaning.
     Words(words::Arguments),
     /// Replace a ledger that was lost, was damaged or comes from the future.
@@ -206,7 +213,9 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         // These have statuses of their own.
         Command::Audit(arguments) => return audit::run(&arguments),
+        Command::Release(Release::Answers(arguments)) => return arguments.run(),
         Command::Release(Release::Documents(arguments)) => return arguments.run(),
+        Command::Release(Release::Lines(arguments)) => return arguments.run(),
         Command::Release(Release::Words(arguments)) => return arguments.run(),
         Command::Release(Release::RecreateLedger(arguments)) => arguments.run(),
         Command::Count(arguments) => arguments.run(),

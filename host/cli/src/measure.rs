@@ -105,18 +105,18 @@ impl Arguments {
                 "{unknown} of {documents} documents have no label that is a candidate of the pack"
             );
         }
+        let of_one_sentence = judges[1].of_one_sentence();
         let [cut, by_length] = judges.map(|judge| judge.quality());
         if self.json {
-            return print_json(&json!({
-                "cut": quality::numbers(&cut),
-                "by_length": quality::numbers(&by_length),
-            }));
+            let mut lengths = quality::numbers(&by_length);
+            lengths["drawn_sentence"] = json!(of_one_sentence);
+            return print_json(&json!({ "cut": quality::numbers(&cut), "by_length": lengths }));
         }
         print(&format!(
             "documents as they are, or cut to so many sentences:\n{}\n\
              documents of at least so many sentences, up to the next column:\n{}",
-            rows(&cut),
-            rows(&by_length)
+            rows(&cut, None),
+            rows(&by_length, Some(&of_one_sentence))
         ))
     }
 }

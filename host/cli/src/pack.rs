@@ -14,7 +14,8 @@ use undertone::pack::{self, Contest, Directions, Fit, Inputs, Options, Selector,
 use undertone_core::pack::Pack;
 
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept, whole};
-use crate::files::read_pack;
+use crate::files::{print_json, read_pack};
+use crate::inspect;
 use crate::paths::Paths;
 use crate::progress::Rate;
 use crate::quality;
@@ -73,6 +74,9 @@ pub(crate) struct Arguments {
     /// The pack; its candidates are written to NAME.candidates.safetensors.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
+    /// Print what `inspect --json` prints of the pack.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -241,13 +245,14 @@ impl Arguments {
             built.candidates_are,
             built.documents_read
         );
-        if let Some(quality) = Pack::parse(&built.pack)
-            .ok()
-            .and_then(|pack| pack.quality())
-        {
+        let pack = Pack::parse(&built.pack)?;
+        if let Some(quality) = pack.quality() {
             note!("{}", quality::table(&quality).trim_end());
         }
         rate.report("packed");
+        if self.json {
+            print_json(&inspect::description(&pack))?;
+        }
         Ok(())
     }
 

@@ -30,26 +30,31 @@ pub(crate) fn numbers(quality: &QualityData) -> Value {
 
 /// The table that a pack carries.
 pub(crate) fn table(quality: &Quality<'_>) -> String {
-    rows(&QualityData::from_view(quality))
+    rows(&QualityData::from_view(quality), None)
 }
 
 /// The percentages of releases that name the right candidate, for people who choose the privacy
-/// unit.
-pub(crate) fn rows(quality: &QualityData) -> String {
+/// unit. `of_one_sentence`: `[epsilons][lengths]`, the shares for releases of a drawn sentence.
+pub(crate) fn rows(quality: &QualityData, of_one_sentence: Option<&[Vec<Option<f64>>]>) -> String {
     let percent = |accuracy: Option<f64>| match accuracy {
         Some(share) => format!("{:5.1}", 100.0 * share),
         None => "    –".to_owned(),
     };
     let mut text =
-        "right releases in per cent, by the sentence rule | by the whole-text rule\nepsilon"
-            .to_owned();
+        "right releases in per cent, by the sentence rule | by the whole-text rule".to_owned();
+    let mut width = 13;
+    if of_one_sentence.is_some() {
+        text += " | by one drawn sentence";
+        width += 8;
+    }
+    text += "\nepsilon";
     for sentences in &quality.lengths {
         let name = match sentences {
             0 => "as they are".to_owned(),
             1 => "1 sentence".to_owned(),
             more => format!("{more} sentences"),
         };
-        text += &format!("  {name:>13}");
+        text += &format!("  {name:>width$}");
     }
     text += "  more often right as they are\n";
     for (row, epsilon) in quality.epsilons.iter().enumerate() {
@@ -59,6 +64,9 @@ pub(crate) fn rows(quality: &QualityData) -> String {
             let [sentence, whole] =
                 [Unit::Sentence, Unit::WholeText].map(|unit| percent(of(unit, column)));
             text += &format!("  {sentence} | {whole}");
+            if let Some(shares) = of_one_sentence {
+                text += &format!(" | {}", percent(shares[row][column]));
+            }
         }
         text += if of(Unit::WholeText, 0) > of(Unit::Sentence, 0) {
             "  whole text\n"
@@ -68,7 +76,7 @@ pub(crate) fn rows(quality: &QualityData) -> String {
     }
     text += "   none";
     for noiseless in &quality.noiseless {
-        text += &format!("  {:>13}", percent(*noiseless));
+        text += &format!("  {:>width$}", percent(*noiseless));
     }
     text + "\n"
 }

@@ -1,29 +1,36 @@
-//! Private documents and lines of releases, for `release documents` and `release words`.
+//! Private documents, lines of releases and the runs of `release`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::SystemTime;
 
 use clap::Args;
-use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
+use rayon::prelude::*;
+use serde::Deserialize;
+use undertone::corpus::{Corpus, CorpusDocument, FieldNames, batches};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
 use undertone::files::resume::{PartialLines, Run};
+use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
-use undertone::release::ledger::LedgerFile;
+use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::{Cost, LedgerError};
+use undertone_core::ledger::{Cost, Grant, LedgerError};
+use undertone_core::release::Release;
 use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
-use crate::args::{TextArgs, no_such_field};
+use crate::args::{TextArgs, bodies, no_such_field};
 use crate::files::nameless;
 use crate::paths::{Paths, is_stream};
+use crate::progress::Rate;
 
 /// Private documents.
 #[derive(Args)]
@@ -38,38 +45,62 @@ pub(crate) struct PrivateArgs {
     /// Release only the first N documents.
     #[arg(short, long, value_name = "N", value_parser = crate::args::whole::<usize>)]
     pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    pub(crate) texts: TextArgs,
+}
+
+/// Private documents and their fields.
+pub(crate) struct Private<'a> {
+    pub(crate) arguments: &'a PrivateArgs,
+    pub(crate) names: FieldNames,
+    /// Whether texts are cut to the bodies of messages.
+    pub(crate) messages: bool,
 }
 
 impl PrivateArgs {
+    /// The texts of documents.
+    pub(crate) fn texts(&self, texts: &TextArgs) -> Private<'_> {
+        Private {
+            arguments: self,
+            names: texts.fields.names(),
+            messages: texts.messages,
+        }
+    }
+
     pub(crate) fn paths(&self, out: &Path) -> Paths {
         let paths = Paths::default().held_input("--in", &self.input);
         paths.stream_output("--out", out)
+    }
+}
+
+impl Private<'_> {
+    fn input(&self) -> &Path {
+        &self.arguments.input
     }
 
     /// The identity of a run of `command` with these documents, which does not depend on --limit.
     /// Each run with standard input is different, because its documents may be.
     pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
-        let names = self.texts.fields.names();
         let run = Run::of(command)
-            .with([u8::from(self.texts.messages)])
-            .with(&names.text)
-            .with(&names.id);
-        if !is_stream(&self.input) {
-            return run.with_file(&self.input);
+            .with([u8::from(self.messages)])
+            .with(&self.names.text)
+            .with(&self.names.id);
+        if !is_stream(self.input()) {
+            return run.with_file(self.input());
         }
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let run = run.with(process::id().to_le_bytes());
         Ok(run.with(now.as_nanos().to_le_bytes()))
     }
 
-    /// Refuses fields that would disclose the text or have no effect. `keep` are copied beside
-    /// releases.
+    /// Refuses fields that would disclose what is private or have no effect, and a table without a
+    /// field that was named. `keep` are copied beside releases.
     pub(crate) fn check_fields(&self, keep: &[String]) -> Result<()> {
-        let FieldNames { text, id, .. } = self.texts.fields.names();
-        // The text itself, what it is in, or what is in it.
-        let private = |field: &str| is_inside(&text, field) || is_inside(field, &text);
+        let FieldNames { text, id, .. } = &self.names;
+        // The private value itself, what it is in, or what is in it.
+        let private = |field: &str| {
+            let mut all = self.names.private().into_iter();
+            all.any(|own| is_inside(own, field) || is_inside(field, own))
+        };
+        let is_text = self.names.answers.is_none();
         let refused = |option, field: &str, problem| {
             Err(Error::from(Cause::Field {
                 option,
@@ -77,15 +108,19 @@ impl PrivateArgs {
                 problem,
             }))
         };
-        if private(&id) {
-            let problem =
-                "the text is what is private, and ids are written as they are; name another field";
-            return refused("--id-field", &id, problem);
+        if private(id) {
+            let problem = if is_text {
+                "the text is what is private, and ids are written as they are; name another field"
+            } else {
+                "answers are what is private, and ids are written as they are; name another field"
+            };
+            return refused("--id-field", id, problem);
         }
         for (place, field) in keep.iter().enumerate() {
             let problem = match field.as_str() {
-                field if private(field) => "the text is what is private",
-                "text" => "the text is what is private",
+                field if private(field) && is_text => "the text is what is private",
+                field if private(field) => "answers are what is private",
+                "text" if is_text => "the text is what is private",
                 "release" => "the release has this name",
                 "id" => "the id is kept anyway",
                 _ if keep[..place].contains(field) => "it is named twice; leave one out",
@@ -93,14 +128,14 @@ impl PrivateArgs {
             };
             return refused("--keep", field, problem);
         }
-        if is_stream(&self.input) {
+        if is_stream(self.input()) {
             return Ok(());
         }
         let defaults = FieldNames::default();
-        if Form::of(&self.input) == Some(Form::Tsv) {
+        if is_text && Form::of(self.input()) == Some(Form::Tsv) {
             for (option, field, default) in [
-                ("--text-field", &text, &defaults.text),
-                ("--id-field", &id, &defaults.id),
+                ("--text-field", text, &defaults.text),
+                ("--id-field", id, &defaults.id),
             ] {
                 if field != default {
                     let problem = "a .tsv file has no fields with names, only a label and the text; leave it out";
@@ -112,47 +147,71 @@ impl PrivateArgs {
                 return refused("--keep", field, problem);
             }
         }
-        if let Some(columns) = undertone_tables::names(&self.input)? {
+        let columns = if is_text {
+            undertone_tables::names(self.input())
+        } else {
+            undertone_tables::names_of_answers(self.input())
+        }?;
+        if let Some(columns) = columns {
             let is_there = |field: &String| columns.contains(field);
-            let own = (id != defaults.id).then_some(("--id-field", &id));
+            let own = (*id != defaults.id).then_some(("--id-field", id));
             let kept = keep.iter().map(|field| ("--keep", field));
             if let Some((option, field)) = own.into_iter().chain(kept).find(|(_, f)| !is_there(f)) {
-                return Err(no_such_field(option, field, Some(&self.input)));
+                return Err(no_such_field(option, field, Some(self.input())));
             }
+            self.check_attributes(&columns)?;
         }
         Ok(())
+    }
+
+    /// Refuses a table without a column for each attribute: all its answers would be "no answer".
+    fn check_attributes(&self, columns: &[String]) -> Result<()> {
+        let Some(answers) = &self.names.answers else {
+            return Ok(());
+        };
+        match answers
+            .attributes()
+            .find(|name| !columns.iter().any(|own| own == name))
+        {
+            None => Ok(()),
+            Some(name) => Err(Error::from(Cause::Form {
+                problem: format!(
+                    "`{}` has no column for its attribute \"{name}\"; add one, which may be empty",
+                    self.input().display()
+                ),
+            })),
+        }
     }
 
     /// Reads all documents once, so that a broken last line costs no budget of the documents before
     /// it.
     pub(crate) fn check<'a>(&'a self, keep: &'a [String]) -> Result<Checked<'a>> {
         let mut checked = Checked {
-            arguments: self,
+            private: self,
             keep,
             total: 0,
             held: None,
         };
         let mut absent = Absent {
             kept: keep.iter().collect(),
-            id: self.texts.fields.names().id != FieldNames::default().id,
+            id: self.names.id != FieldNames::default().id,
         };
-        if is_stream(&self.input) {
+        if is_stream(self.input()) {
             let corpus = Corpus::json_lines(Path::new("standard input"), io::stdin())?;
-            let corpus = corpus.fields(self.texts.fields.names()).keep(keep);
+            let corpus = corpus.fields(self.names.clone()).keep(keep);
             let held: Vec<_> = checked.documents(corpus).collect::<Result<_>>()?;
             held.iter().for_each(|document| absent.look_at(document));
             checked.total = held.len();
             checked.held = Some(held);
         } else {
-            let names = self.texts.fields.names();
-            let corpus = undertone_tables::corpus_watched(&self.input, &names, Some(keep))?;
+            let corpus = undertone_tables::corpus_watched(self.input(), &self.names, Some(keep))?;
             for document in checked.documents(corpus) {
                 absent.look_at(&document?);
                 checked.total += 1;
             }
         }
         if checked.total > 0 {
-            absent.check(&self.texts.fields.names(), &self.input)?;
+            absent.check(&self.names, self.input())?;
         }
         Ok(checked)
     }
@@ -266,7 +325,7 @@ fn is_used_up(error: &Error) -> bool {
 
 /// Private documents that were all read once.
 pub(crate) struct Checked<'a> {
-    arguments: &'a PrivateArgs,
+    private: &'a Private<'a>,
     keep: &'a [String],
     total: usize,
     /// The documents of standard input.
@@ -275,8 +334,8 @@ pub(crate) struct Checked<'a> {
 
 impl<'a> Checked<'a> {
     fn documents(&self, corpus: Corpus) -> impl Iterator<Item = Result<CorpusDocument>> + use<> {
-        let most = self.arguments.limit.unwrap_or(usize::MAX);
-        self.arguments.texts.of(corpus.take(most))
+        let most = self.private.arguments.limit.unwrap_or(usize::MAX);
+        bodies(corpus.take(most), self.private.messages)
     }
 
     /// The number of documents.
@@ -293,12 +352,176 @@ impl<'a> Checked<'a> {
             Some(held) => Box::new(held.into_iter().map(Ok).skip(first)),
             None => {
                 // Not watched: another bar is there.
-                let names = self.arguments.texts.fields.names();
+                let Private { names, .. } = self.private;
                 let corpus =
-                    undertone_tables::corpus(&self.arguments.input, &names, Some(self.keep))?;
+                    undertone_tables::corpus(self.private.input(), names, Some(self.keep))?;
                 Box::new(self.documents(corpus).skip(first))
             }
         })
+    }
+}
+
+/// Draws the releases of a run, on all cores.
+pub(crate) trait Releaser: Sync {
+    /// The scratch state of a thread, filled anew for each document.
+    type State;
+
+    fn unit(&self) -> Unit;
+
+    fn epsilon(&self) -> Epsilon;
+
+    fn start(&self) -> Result<Self::State>;
+
+    fn release(
+        &self,
+        state: &mut Self::State,
+        source: &CorpusDocument,
+        grant: Grant,
+    ) -> Result<Release>;
+}
+
+/// A run that makes one release of each document.
+pub(crate) struct ReleaseRun<'a, R> {
+    pub(crate) input: &'a Private<'a>,
+    pub(crate) keep: &'a [String],
+    pub(crate) out: &'a Path,
+    /// The identity of the run, and its ledger.
+    pub(crate) run: (Run, Option<LedgerFile>),
+    pub(crate) releaser: R,
+}
+
+/// The only field of a line that a resumed run checks.
+#[derive(Deserialize)]
+struct ReleaseLine {
+    #[serde(rename = "release")]
+    _release: String,
+}
+
+impl<R: Releaser> ReleaseRun<'_, R> {
+    /// Releases all documents, after `promise` is printed.
+    pub(crate) fn release(self, promise: &str) -> Result<ExitCode> {
+        let (run, ledger) = self.run;
+        let checked = self.input.check(self.keep)?;
+        let total = checked.total();
+        let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
+        let kinds = [("release", Kind::Release)];
+        let lines =
+            ReleaseLines::resume(self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
+        let kept = lines.kept();
+        let mut releasing = Releasing {
+            releaser: self.releaser,
+            ledger,
+            written: Written {
+                lines,
+                released: kept,
+                rate: Rate::start(),
+            },
+        };
+        let progress = Progress::new("releasing documents", (total - kept) as u64);
+        note!("{promise}");
+        let done = releasing.all(checked.after(kept)?, &progress);
+        drop(progress);
+        let Written {
+            lines,
+            released,
+            rate,
+        } = releasing.written;
+        let status = lines.end(done, released, total, self.out)?;
+        if status == ExitCode::SUCCESS {
+            rate.report("released");
+        }
+        Ok(status)
+    }
+}
+
+/// Batches that are read while others are released.
+const AHEAD: usize = 2;
+
+/// Parts of a batch for each thread, so that none waits long for another.
+const PARTS: usize = 4;
+
+struct Releasing<R> {
+    releaser: R,
+    ledger: Option<LedgerFile>,
+    written: Written,
+}
+
+impl<R: Releaser> Releasing<R> {
+    fn all(
+        &mut self,
+        documents: impl Iterator<Item = Result<CorpusDocument>> + Send,
+        progress: &Progress,
+    ) -> Result<()> {
+        thread::scope(|scope| {
+            let (read, batches_read) = sync_channel(AHEAD);
+            // Ends early where releasing has failed, and nobody takes what is read.
+            scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
+            for batch in batches_read {
+                self.batch(&batch?, progress)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn batch(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
+        let Some(ledger) = &mut self.ledger else {
+            let releases = self.unrecorded(batch)?;
+            for (source, release) in batch.iter().zip(releases) {
+                self.written.push(source, release, progress)?;
+            }
+            return Ok(());
+        };
+        let mut state = self.releaser.start()?;
+        for source in batch {
+            let grant = ledger.spend(self.releaser.epsilon(), utc_day())?;
+            let release = self.releaser.release(&mut state, source, grant)?;
+            self.written.push(source, release, progress)?;
+            // A killed process must not lose what was paid for.
+            self.written.lines.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Releases that no ledger pays for, made on all cores.
+    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<Release>> {
+        let releaser = &self.releaser;
+        let part = |part: &[CorpusDocument]| {
+            let mut state = releaser.start()?;
+            let release = |source| {
+                let grant = Grant::unrecorded(releaser.unit(), releaser.epsilon());
+                releaser.release(&mut state, source, grant)
+            };
+            part.iter().map(release).collect::<Result<Vec<Release>>>()
+        };
+        let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
+        let parts = batch.par_chunks(size.max(1)).map(part);
+        Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+    }
+}
+
+/// The output of a run.
+struct Written {
+    lines: ReleaseLines,
+    /// By this run and those before.
+    released: usize,
+    rate: Rate,
+}
+
+impl Written {
+    fn push(
+        &mut self,
+        source: &CorpusDocument,
+        release: Release,
+        progress: &Progress,
+    ) -> Result<()> {
+        let release = hex::encode(release.to_bytes());
+        self.lines
+            .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
+        self.released += 1;
+        progress.advance(1);
+        // The number of sentences is private.
+        self.rate.count(1, 0);
+        Ok(())
     }
 }
 

@@ -5,18 +5,17 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use chrono::NaiveDate;
+use clap::Args;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::release::document::Method;
-use undertone::release::window::Window;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::statement::{Settings, Statement};
 
 use crate::devices::devices;
 use crate::files::read_pack;
 use crate::paths::Paths;
-use crate::window::{SlotArgs, number};
+use crate::window::{RuleArg, ScheduleArgs};
 
 /// In two lines, because one is wider than a terminal.
 const USAGE: &str = "undertone plan statement [OPTIONS] --pack <FILE> --epsilon <E> --devices <N>
@@ -35,10 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "whole-text")]
     rule: RuleArg,
     #[command(flatten)]
-    slots: SlotArgs,
-    /// The slots in which a device releases.
-    #[arg(long, default_value_t = 1, value_name = "C", value_parser = number())]
-    appointments: u16,
+    schedule: ScheduleArgs,
     /// The number of devices.
     #[arg(long, value_name = "N", value_parser = devices)]
     devices: u64,
@@ -50,36 +46,23 @@ pub(crate) struct Arguments {
     curator: String,
     /// The day of the first publication, as YYYY-MM-DD.
     #[arg(long, value_name = "DATE", value_parser = date)]
-    from: String,
-    /// The folder for users.html, review.md and registry.yaml.
+    from: NaiveDate,
+    /// The folder for users.html, review.md, registry.yaml and terms.json.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum RuleArg {
-    WholeText,
-    Projective,
-}
-
-fn date(text: &str) -> std::result::Result<String, String> {
-    let problem = || "expected a day as YYYY-MM-DD, such as 2027-01-31".to_owned();
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts[..] else {
-        return Err(problem());
-    };
-    let is_number = |text: &str, digits: usize, most: u16| {
-        let all = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-        all && text.parse().is_ok_and(|own: u16| (1..=most).contains(&own))
-    };
-    let fits = is_number(year, 4, 9999) && is_number(month, 2, 12) && is_number(day, 2, 31);
-    fits.then(|| text.to_owned()).ok_or_else(problem)
+/// Parses a day of the calendar.
+pub(crate) fn date(text: &str) -> std::result::Result<NaiveDate, String> {
+    let date = text.parse::<NaiveDate>().ok();
+    date.filter(|date| date.to_string() == text)
+        .ok_or_else(|| "expected a day as YYYY-MM-DD, such as 2027-01-31".to_owned())
 }
 
 impl Arguments {
     /// The files, by name.
-    fn files(&self) -> [PathBuf; 3] {
-        ["users.html", "review.md", "registry.yaml"].map(|name| self.out.join(name))
+    fn files(&self) -> [PathBuf; 4] {
+        ["users.html", "review.md", "registry.yaml", "terms.json"].map(|name| self.out.join(name))
     }
 
     fn paths(&self) -> Paths {
@@ -94,19 +77,21 @@ impl Arguments {
         let settings = Settings {
             name: self.name.clone(),
             curator: self.curator.clone(),
-            from: self.from.clone(),
+            from: self.from.to_string(),
             epsilon: self.epsilon,
-            method: match self.rule {
-                RuleArg::WholeText => Method::WholeText,
-                RuleArg::Projective => Method::Projective,
-            },
-            window: Window::new(self.slots.slots, self.appointments, self.slots.lines)?,
+            method: self.rule.into(),
+            window: self.schedule.window()?,
             devices: self.devices,
         };
         let statement = Statement::new(&settings, &pack)?;
         let folder: &Path = &self.out;
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let texts = [&statement.users, &statement.review, &statement.registry];
+        let texts = [
+            &statement.users,
+            &statement.review,
+            &statement.registry,
+            &statement.terms,
+        ];
         let mut settled = Vec::new();
         for (path, text) in self.files().iter().zip(texts) {
             settled.push(AtomicFile::settled(path, text.as_bytes())?);

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
+use undertone::release::document::Method;
 use undertone::release::window::Window;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::planning::window::{Asked, Plan};
@@ -44,10 +45,45 @@ pub(crate) struct Arguments {
 pub(crate) struct SlotArgs {
     /// The slots of the window, such as the weeks of a year.
     #[arg(long, default_value_t = 52, value_name = "T", value_parser = number())]
-    pub(crate) slots: u16,
+    slots: u16,
     /// The lines of a slot of which a device draws one. Choose fewer than most people type.
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = number())]
-    pub(crate) lines: u16,
+    lines: u16,
+}
+
+/// The whole schedule of a device.
+#[derive(Args)]
+pub(crate) struct ScheduleArgs {
+    #[command(flatten)]
+    slots: SlotArgs,
+    /// The slots of the window in which a device releases.
+    #[arg(long, default_value_t = 1, value_name = "C", value_parser = number())]
+    appointments: u16,
+}
+
+impl ScheduleArgs {
+    pub(crate) fn window(&self) -> Result<Window> {
+        Window::new(self.slots.slots, self.appointments, self.slots.lines)
+    }
+}
+
+/// The rules for whole texts.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum RuleArg {
+    /// Draws the best candidate or any other.
+    WholeText,
+    /// Draws a point that the best candidate prefers, or any other. With many candidates,
+    /// estimates err less than by whole-text.
+    Projective,
+}
+
+impl From<RuleArg> for Method {
+    fn from(rule: RuleArg) -> Self {
+        match rule {
+            RuleArg::WholeText => Self::WholeText,
+            RuleArg::Projective => Self::Projective,
+        }
+    }
 }
 
 /// A number of slots, appointments or lines.

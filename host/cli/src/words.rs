@@ -23,7 +23,7 @@ use undertone_core::unit::Unit;
 use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
 use undertone_tables::Kind;
 
-use crate::args::{RuleArg, StopArgs};
+use crate::args::{RuleArg, StopArgs, TextArgs};
 use crate::files::{json, print, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
@@ -71,6 +71,8 @@ pub(crate) struct Arguments {
     spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
+    #[command(flatten)]
+    texts: TextArgs,
     /// The releases: a JSON object a line, or a .parquet or .csv table; `-` is standard output.
     ///
     /// "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and "words", the
@@ -147,7 +149,7 @@ impl Arguments {
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
         self.paths().check()?;
-        self.input.check_fields(&[])?;
+        self.input.texts(&self.texts).check_fields(&[])?;
         self.spending.check(&self.input, &self.out, self.cost())?;
         quietly(|| self.release_all())
     }
@@ -161,8 +163,8 @@ impl Arguments {
             })
         })?;
         let filter = self.filter(&vocabulary)?;
-        let run = self
-            .input
+        let input = self.input.texts(&self.texts);
+        let run = input
             .run_of("obfuscate")?
             .with(pack.digest())
             .with(self.epsilon.micro().to_le_bytes())
@@ -177,7 +179,7 @@ impl Arguments {
             AtomicFile::check(&self.out)?;
         }
         let (run, mut ledger) = self.spending.open(Unit::Word, run)?;
-        let checked = self.input.check(&[])?;
+        let checked = input.check(&[])?;
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
         let kinds = [("release", Kind::Text), ("words", Kind::Texts)];

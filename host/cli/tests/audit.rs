@@ -95,7 +95,14 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     common::check_page(&page);
 
     // A second run repeats all checks exactly, because the seed determines every draw.
-    assert_eq!(audit(folder.path(), &arguments).status.code(), Some(0));
+    let again = audit(folder.path(), &[&arguments[..], &["--json"]].concat());
+    assert_eq!(again.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(report["passed"], true);
+    assert_eq!(
+        report["checks"].as_array().unwrap().len(),
+        csv.lines().count() - 1
+    );
     assert_eq!(fs::read_to_string(out.join("checks.csv")).unwrap(), csv);
 }
 
@@ -234,7 +241,7 @@ done"#,
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}{errors}");
     assert!(
-        text.contains("FAILED  vectors, Laplace") && text.contains("checks FAILED"),
+        text.contains("FAILED  vectors, Laplace") && text.contains("\nFAILED: "),
         "{text}"
     );
     let csv = fs::read_to_string(here.join("out/checks.csv")).unwrap();

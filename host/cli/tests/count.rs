@@ -157,7 +157,15 @@ fn every_form_gives_the_same_counts() {
     assert!(output.status.success(), "JSON lines by default");
     // Counts can be counted again, in either form.
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
-    succeed(folder, &["count", "--in", "c.parquet", "--out", "c.csv"]);
+    let printed = succeed(
+        folder,
+        &["count", "--json", "--in", "c.parquet", "--out", "c.csv"],
+    );
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let kinds = printed["kinds"].as_array().unwrap();
+    let totals = kinds.iter().map(|kind| kind["releases"].as_u64().unwrap());
+    assert_eq!(printed["releases"], totals.sum::<u64>());
+    assert_eq!(printed["rejected"], 0);
     assert!(fs::read_to_string(folder.join("c.csv")).unwrap() == all);
     succeed(folder, &["count", "--in", "c.csv", "--out", "d.parquet"]);
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
@@ -464,8 +472,8 @@ fn only_releases_of_named_packs_and_epsilons() {
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         for part in [
             "5 rejected",
-            "3: names a candidate that its pack does not have; it is damaged or forged; the first is number 4",
-            "1: made under a pack whose candidates were not given; the first is number 8 of `a.raw`, pack 617061636b000000",
+            "3: names nothing that its pack or form has; it is damaged or forged; the first is number 4",
+            "1: made under a pack or form that was not given; the first is number 8 of `a.raw`, pack 617061636b000000",
             "1: made with another epsilon than expected; the first is number 7",
         ] {
             assert!(said.contains(part), "no {part:?} in {said}");

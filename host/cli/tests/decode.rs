@@ -134,8 +134,8 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         "1: no field \"release\" that is a string; the first on line 8",
         "1: the release is not hexadecimal",
         "1: not the bytes of a release",
-        "1: names a candidate that its pack does not have; it is damaged or forged; the first on line 18",
-        "1: made under a pack whose candidates were not given; the first on line 14, pack ",
+        "1: names nothing that its pack or form has; it is damaged or forged; the first on line 18",
+        "1: made under a pack or form that was not given; the first on line 14, pack ",
     ] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
@@ -528,7 +528,7 @@ fn lines_of_many_batches_stay_in_order() {
         "1: longer than 1048576 bytes; the first on line 3001".to_owned(),
         "60: not a release in JSON; the first on line 61".to_owned(),
         format!(
-            "60: made under a pack whose candidates were not given; the first on line 51, pack {pack}"
+            "60: made under a pack or form that was not given; the first on line 51, pack {pack}"
         ),
     ] {
         assert!(said.contains(&part), "no {part:?} in {said}");

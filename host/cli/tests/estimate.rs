@@ -99,6 +99,7 @@ impl World {
         let (rule, order) = match mechanism {
             Mechanism::Projective => (2, Geometry::best(4, epsilon).unwrap().order()),
             Mechanism::WholeText => (2, 0),
+            Mechanism::Drawn => (2, 3),
             _ => (1, 0),
         };
         Kind::from_fields(
@@ -552,6 +553,36 @@ fn no_intervals_where_they_would_be_wrong() {
     let none = share(&json["labels"][0], "medicine");
     assert_eq!(none["low"].as_f64(), Some(0.0));
     near(&none["share"], 0.0, 0.03);
+}
+
+/// Shares of drawn sentences are not added to shares of texts, and give no shares of labels.
+#[test]
+fn drawn_sentences_have_a_table_of_their_own() {
+    let world = World::new();
+    let [whole, drawn] = [Mechanism::WholeText, Mechanism::Drawn].map(|own| world.kind(own, "1"));
+    let groups = [(whole, [0.7, 0.3, 0.0]), (drawn, [0.3, 0.7, 0.0])]
+        .map(|(kind, shares)| ("1", kind, world.released(kind, shares, 90_000.0)));
+    world.count("both.csv", &groups);
+    let (text, json) = world.estimate("both.csv", &[]);
+    let tables = json["candidates"].as_array().unwrap();
+    let tables: Vec<&Value> = tables.iter().filter(|own| own["slice"].is_null()).collect();
+    let places: Vec<&Value> = tables.iter().map(|own| &own["places"]).collect();
+    assert_eq!(places, [&Value::Null, &json!(3)]);
+    for table in tables {
+        assert_eq!(table["releases"], 90_000);
+        assert_eq!(table["possible"], true);
+    }
+    assert!(text.contains("one drawn from 3 places"), "{text}");
+    assert!(text.contains("labels belong to whole texts"), "{text}");
+    assert_eq!(json["labels"][0]["releases"], 90_000);
+    // The counts protect a text by at most ln(1 + 3·(e − 1)), which is more than 1.
+    let published = &json["kinds"][1]["published"];
+    assert!(published["epsilon"].as_f64().unwrap() < 1.816_3);
+    // Without texts there are no labels.
+    world.count("drawn.csv", &groups[1..]);
+    let (_, json) = world.estimate("drawn.csv", &[]);
+    assert_eq!(json["labels"], json!([]));
+    assert_eq!(json["candidates"][0]["places"], 3);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use snapbox::{Data, assert_data_eq};
 use crate::common::{succeed, undertone};
 
 /// All subcommands.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "",
     "audit",
     "count",
@@ -33,7 +33,9 @@ const COMMANDS: [&str; 24] = [
     "plan statement",
     "plan window",
     "release",
+    "release answers",
     "release documents",
+    "release lines",
     "release recreate-ledger",
     "release words",
 ];

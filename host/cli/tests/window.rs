@@ -5,10 +5,12 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::statement::Terms;
 
-use crate::common::{refuse, succeed};
+use crate::common::{refuse, succeed, undertone};
 
 const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs");
 
@@ -127,7 +129,7 @@ fn a_pack_states_a_year() {
 }
 
 #[test]
-fn a_statement_has_three_files() {
+fn a_statement_has_four_files() {
     let folder = TempDir::new().unwrap();
     let pack = pack();
     let common = [
@@ -153,6 +155,7 @@ fn a_statement_has_three_files() {
     let read = |name: &str| fs::read_to_string(folder.path().join("statement").join(name)).unwrap();
     assert!(read("users.html").contains("0.175 (one of 100 lines of a slot)"));
     assert!(read("review.md").contains("A person"));
+    assert!(read("terms.json").contains("\"places\": 100"));
     let entry = read("registry.yaml");
     assert!(entry.contains("\n      epsilon: 3\n"), "{entry}");
     assert!(
@@ -169,4 +172,69 @@ fn a_statement_has_three_files() {
         let arguments = [&common[..], &["--from", wrong]].concat();
         refuse(folder.path(), &arguments, &["YYYY-MM-DD"]);
     }
+}
+
+/// The audit reads what the statement writes, and finds a larger ε and a second release of a slot.
+#[test]
+fn devices_are_compared_with_the_statement() {
+    let folder = TempDir::new().unwrap();
+    let pack = pack();
+    let statement = [
+        "plan",
+        "statement",
+        "--pack",
+        &pack,
+        "--epsilon",
+        "3",
+        "--appointments",
+        "2",
+        "--devices",
+        "1000",
+        "--name",
+        "Requests",
+        "--curator",
+        "Example Ltd",
+        "--from",
+        "2027-01-31",
+        "--out",
+        "statement",
+    ];
+    succeed(folder.path(), &statement);
+    let terms = fs::read_to_string(folder.path().join("statement/terms.json")).unwrap();
+    let id = hex::decode(Terms::parse(&terms).unwrap().pack).unwrap();
+    let line = |slot: u64, epsilon: &str| {
+        let epsilon = epsilon.parse().unwrap();
+        let kind = Kind::from_fields(id[..].try_into().unwrap(), 7, 2, epsilon, 0).unwrap();
+        let release = hex::encode(kind.to_bytes(0));
+        json!({ "device": "a", "slot": slot, "line": null, "release": release }).to_string()
+    };
+    let arguments = [
+        "audit",
+        &pack,
+        "--statement",
+        "statement/terms.json",
+        "--observed",
+        "observed.jsonl",
+    ];
+    let audit = |lines: &[String]| {
+        fs::write(folder.path().join("observed.jsonl"), lines.join("\n")).unwrap();
+        let output = undertone(folder.path(), &arguments);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let failed = text.lines().filter(|line| line.starts_with("FAILED"));
+        (output.status.code(), failed.map(str::to_owned).collect())
+    };
+    let (code, failed): (_, Vec<String>) = audit(&[line(3, "3"), line(9, "3"), line(60, "2.9")]);
+    assert_eq!((code, failed.len()), (Some(0), 0));
+    let (code, failed) = audit(&[line(3, "3"), line(9, "3.1")]);
+    assert_eq!((code, failed.len()), (Some(3), 1));
+    assert!(failed[0].contains("largest epsilon"), "{failed:?}");
+    let (code, failed) = audit(&[line(3, "3"), line(3, "3")]);
+    assert_eq!((code, failed.len()), (Some(3), 1));
+    assert!(failed[0].contains("in a slot"), "{failed:?}");
+    audit(&["{}".to_owned()]);
+    refuse(
+        folder.path(),
+        &arguments,
+        &["line 1 of --observed", "missing field"],
+    );
 }

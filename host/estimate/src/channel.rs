@@ -1,17 +1,20 @@
-//! Law of a release with whole-text privacy, given the text's best candidate: the server's side of
-//! [`whole_text`](undertone_core::whole_text) and [`projective`](undertone_core::projective).
+//! Law of a release, given the best candidate of a text or of its drawn sentence: the server's side
+//! of [`whole_text`](undertone_core::whole_text), [`projective`](undertone_core::projective) and
+//! [`reservoir`](undertone_core::reservoir).
 
 use std::collections::BTreeMap;
 
 use undertone::error::Result;
 use undertone_core::projective::Geometry;
 use undertone_core::release::Mechanism;
+use undertone_core::reservoir::drawn_ratio;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::counts::Kind;
 use crate::refused;
 
-/// The channel between the best candidate of a text, or "nothing known", and its release.
+/// The channel between the best candidate of a text or of its drawn sentence, or "nothing known",
+/// and its release.
 ///
 /// Each of the m + 1 answers *prefers* some outcomes. A release is an outcome that the text's
 /// answer prefers with the probability `own`, and one that a given other answer prefers with the
@@ -28,8 +31,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The channel of a kind of releases under a pack of `candidates`; `None` for sentence
-    /// releases, whose law depends on the text.
+    /// The channel of a kind of releases under a pack of `candidates`; `None` for releases by depth
+    /// or scores, whose law depends on the text.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack of this
@@ -39,8 +42,12 @@ impl Channel {
         // The weights by which devices draw; the numbers of outcomes, of preferred and of shared
         // ones.
         let (first, rest, sizes, geometry) = match kind.mechanism() {
-            Mechanism::WholeText => {
-                let weights = Ratio::per_unit(kind.epsilon(), 1).weights(Rule::Exponential);
+            Mechanism::WholeText | Mechanism::Drawn => {
+                let ratio = match kind.places() {
+                    Some(places) => drawn_ratio(kind.epsilon(), places),
+                    None => Ratio::per_unit(kind.epsilon(), 1),
+                };
+                let weights = ratio.weights(Rule::Exponential);
                 let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
                 (weights[0], weights[1], [answers, 1, 0], None)
             }

@@ -1,4 +1,4 @@
-//! Shares of answers to the questions of a form, from releases of answers.
+//! Answers to the questions of a form: their law, their shares, and what one release says.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,96 @@ use undertone_core::form::{Answer, Form, POINT_BITS, Question};
 use undertone_core::projective::Geometry;
 use undertone_core::release::Mechanism;
 
-use crate::counts::Kind;
+use crate::channel::Channel;
+use crate::counts::{Kind, Outcomes};
+use crate::refused;
 use crate::shares::{Confidence, Shares, pooled};
+
+/// The law of the answers to one question.
+#[derive(Clone, Debug)]
+pub struct Law {
+    /// The question.
+    pub question: Question,
+    /// The share of releases that answer it.
+    pub drawn: f64,
+    /// The kind of its releases.
+    pub kind: Kind,
+    /// The channel from its outcome to the release.
+    pub channel: Channel,
+}
+
+impl Law {
+    /// The standard error of an estimated share near 0, times the square root of the number of
+    /// devices; infinite for a question that is never drawn.
+    pub fn error(&self) -> f64 {
+        self.channel.deviation(0.0, self.drawn)
+    }
+}
+
+/// The laws of all questions at this ε.
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) cannot occur with a parsed form.
+pub fn laws(form: &Form<'_>, epsilon: Epsilon) -> Result<Vec<Law>> {
+    let total: f64 = form.questions().map(|own| f64::from(own.weight)).sum();
+    let of = |question: Question| {
+        let law = Geometry::best_for_answer(question.outcomes, epsilon).and_then(|geometry| {
+            let (mechanism, order) = (Mechanism::Answer as u8, geometry.order());
+            Kind::from_fields(form.id(), mechanism, 2, epsilon, order).ok()
+        });
+        let kind = law.ok_or_else(|| {
+            refused(format!(
+                "no law of answers has {} outcomes; ask for fewer categories",
+                question.outcomes
+            ))
+        })?;
+        let channel = Channel::new(kind, question.outcomes - 1)?;
+        Ok(Law {
+            question,
+            drawn: f64::from(question.weight) / total,
+            kind,
+            channel: channel.expect("an answer is about all answers of a form"),
+        })
+    };
+    form.questions().map(of).collect()
+}
+
+/// The names of a question's attributes: one, or the two of a pair.
+pub fn attributes(form: &Form<'_>, question: &Question) -> Vec<String> {
+    let name = |index: u16| {
+        let name = form.attribute_name(index.into());
+        name.unwrap_or_default().to_owned()
+    };
+    let indices = [Some(question.first), question.second];
+    indices.into_iter().flatten().map(name).collect()
+}
+
+/// The names of a question as one text: those of a pair with × between them.
+pub fn title(attributes: &[String]) -> String {
+    attributes.join(TIMES)
+}
+
+/// Between the names of a pair.
+const TIMES: &str = " × ";
+
+/// The name of the last outcome of an attribute.
+pub const NO_ANSWER: &str = "no answer";
+
+/// The names of a question's outcomes. For a pair they are those of the combinations, in the order
+/// of the outcomes: all of the second attribute's for each of the first one's.
+pub fn outcomes(form: &Form<'_>, question: &Question) -> Vec<String> {
+    let of = |index: u16| -> Vec<&str> {
+        let names = form.category_names(index.into());
+        names.chain([NO_ANSWER]).collect()
+    };
+    let first = of(question.first).into_iter();
+    match question.second.map(of) {
+        None => first.map(str::to_owned).collect(),
+        Some(second) => first
+            .flat_map(|one| second.iter().map(move |two| format!("{one}{TIMES}{two}")))
+            .collect(),
+    }
+}
 
 /// The estimate for one question.
 #[derive(Clone, Debug)]
@@ -48,15 +136,11 @@ pub fn estimate<'a>(
     let of_form =
         |kind: &Kind| kind.mechanism() == Mechanism::Answer && kind.pack_id() == form.id();
     for (kind, outcomes) in samples.into_iter().filter(|(kind, _)| of_form(kind)) {
+        let known = Outcomes::of_questions(&kind, &questions);
         for (outcome, count) in outcomes {
-            let index = (outcome >> POINT_BITS) as usize;
-            let point = outcome & ((1 << POINT_BITS) - 1);
-            let question = questions.get(index);
-            let known = question.is_some_and(|question| {
-                question.weight > 0 && u64::from(point) < kind.outcomes(question.outcomes - 1)
-            });
-            if known {
-                *parts[index]
+            if known.contains(*outcome) {
+                let point = outcome & ((1 << POINT_BITS) - 1);
+                *parts[(outcome >> POINT_BITS) as usize]
                     .entry(kind)
                     .or_default()
                     .entry(point)

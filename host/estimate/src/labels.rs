@@ -406,6 +406,11 @@ impl<'a> Laws<'a> {
     pub fn new(kind: Kind, calibration: &'a Calibration) -> Result<Self> {
         let candidates = calibration.candidates as u32;
         let channel = Channel::new(kind, candidates)?;
+        if kind.places().is_some() {
+            return Err(refused(format!(
+                "labels belong to whole texts, and {kind} is about one sentence of each; estimate the shares of candidates"
+            )));
+        }
         if channel.is_none() && kind.mechanism() != calibration.mechanism {
             return Err(refused(format!(
                 "{kind} was not released by the pack of the calibration, which selects by {}",

@@ -271,7 +271,7 @@ fn check_releases(releases: f64) -> Result<()> {
     Ok(())
 }
 
-fn rounded_up(releases: f64) -> u64 {
+pub(crate) fn rounded_up(releases: f64) -> u64 {
     let unit = 10f64.powf((releases.log10().floor() - 1.0).max(0.0));
     ((releases / unit - 1e-9).ceil() * unit) as u64
 }

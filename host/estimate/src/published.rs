@@ -381,8 +381,25 @@ struct Losses {
     masses: Vec<f64>,
 }
 
+/// The part of an outcome's probability that goes to the upper of its two grid points, so that the
+/// sums of both laws remain. `own` and `other` are its probabilities, `grid` has e^(-loss) of the
+/// two points.
+fn upper_part(own: f64, other: f64, [low, high]: [f64; 2]) -> f64 {
+    ((low * own - other) / (low - high)).clamp(0.0, own)
+}
+
 impl Losses {
     fn new(halves: &Halves, messages: &[Group], tail: f64) -> Self {
+        Self::split_by(halves, messages, tail, upper_part)
+    }
+
+    /// The law, with outcomes split by `upper`.
+    fn split_by(
+        halves: &Halves,
+        messages: &[Group],
+        tail: f64,
+        upper: fn(f64, f64, [f64; 2]) -> f64,
+    ) -> Self {
         let blocks: Vec<Block> = messages
             .iter()
             .flat_map(|group| {
@@ -412,8 +429,7 @@ impl Losses {
                 while point + 2 < grid.len() && grid[point + 1] * own >= other {
                     point += 1;
                 }
-                let [low, high] = [grid[point], grid[point + 1]];
-                let up = ((low * own - other) / (low - high)).clamp(0.0, own);
+                let up = upper(own, other, [grid[point], grid[point + 1]]);
                 masses[point] += own - up;
                 masses[point + 1] += up;
             });
@@ -695,6 +711,40 @@ mod tests {
             }
         }
         assert!(met > 150, "{met}");
+    }
+
+    /// The planted mistake of rounding losses down gives a δ below the enumerated one, which the
+    /// test above would find.
+    #[test]
+    fn losses_that_are_rounded_down_are_found() {
+        let channel = channel(2, "3", 0);
+        let (laws, halves) = (laws(&channel), Halves::new(&channel));
+        let epsilons = [0.05, 0.3, 1.0, 2.0];
+        let below_the_law = |upper: fn(f64, f64, [f64; 2]) -> f64| {
+            let mut found = 0;
+            for (devices, slots) in [(3, 1), (5, 2), (7, 3)] {
+                let others = devices as u64 - 1;
+                let groups: Vec<Group> = (0..=others)
+                    .map(|blanket| Group {
+                        mass: binomial(others, halves.blanket, blanket),
+                        least: blanket + 1,
+                    })
+                    .collect();
+                let losses = Losses::split_by(&halves, &groups, 30.0, upper);
+                let sum = losses.composed(slots, 16.0);
+                for (place, epsilon) in epsilons.into_iter().enumerate() {
+                    let stated = sum.delta(epsilon) + (-16f64).exp();
+                    let all = multisets(2, devices - 1).into_iter();
+                    let worst = all.map(|own| exact(&laws, &own, slots.into(), &epsilons)[place]);
+                    let worst = worst.fold(0.0, f64::max);
+                    found += usize::from(worst > stated + 1e-12);
+                }
+            }
+            found
+        };
+        assert_eq!(below_the_law(upper_part), 0);
+        let found = below_the_law(|_, _, _| 0.0);
+        assert!(found > 0, "{found}");
     }
 
     /// The reported ε of some hundred devices, with its approximations, holds for the exact law.

@@ -22,6 +22,7 @@
 //! Kiefer and Wolfowitz 1956; Jiang and Zhang 2009. Shares with sum one: Wang et al. 2020.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use undertone::error::Result;
@@ -136,8 +137,8 @@ pub fn shares(
     pooled(&[(kind, outcomes)], candidates, confidence)
 }
 
-/// The shares that releases of several kinds under one pack give together; sentence releases are
-/// left out. `None` if there are no others.
+/// The shares that releases of several kinds under one pack give together; releases by depth or
+/// scores are left out. `None` if there are no others. The kinds must have one [`Population`].
 ///
 /// Each kind is weighted by its number of releases, so the shares are those of all these texts,
 /// whichever texts have which kind. Intervals of several kinds are combined by the method of
@@ -180,7 +181,10 @@ pub fn pooled(
     }
     let off = |(channel, own, _): &Part| channel.deviation(0.0, *own as f64);
     let Some(least) = parts.iter().map(off).min_by(f64::total_cmp) else {
-        return if samples.iter().any(|(kind, _)| is_whole_text(*kind)) {
+        return if samples
+            .iter()
+            .any(|(kind, _)| Population::of(*kind).is_some())
+        {
             Err(refused("there are no releases".to_owned()))
         } else {
             Ok(None)
@@ -336,6 +340,24 @@ impl Small {
 
 /// Kinds of releases with a larger standard deviation are uninformative.
 const HALF: f64 = 0.5;
+
+/// The population that estimated shares are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Population {
+    /// Texts.
+    Texts,
+    /// Sentences drawn from k places: of a text of m sentences each counts with 1/max(k, m), and
+    /// "nothing known" counts with the rest.
+    Sentences(NonZero<u16>),
+}
+
+impl Population {
+    /// The population of releases of this kind; `None` for releases by depth or scores.
+    pub fn of(kind: Kind) -> Option<Self> {
+        let texts = is_whole_text(kind).then_some(Self::Texts);
+        kind.places().map(Self::Sentences).or(texts)
+    }
+}
 
 /// Whether the guarantee of these releases covers the whole text.
 pub fn is_whole_text(kind: Kind) -> bool {

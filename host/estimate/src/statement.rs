@@ -3,6 +3,7 @@
 //!
 //! Each number is stated with the theorem that it follows from.
 
+use serde::{Deserialize, Serialize};
 use undertone::error::{Error, Result};
 use undertone::release::budget::number;
 use undertone::release::document::{self, Method};
@@ -16,6 +17,7 @@ use undertone_report::{Page, escape};
 use crate::channel::Channel;
 use crate::plan::whole_text_kind;
 use crate::published::{self, DELTA};
+use crate::refused;
 
 /// Where the proofs are.
 const OF_A_RELEASE: &str = "core/README.md, \"What is promised\"; core/proofs/WholeText.v";
@@ -58,6 +60,51 @@ pub struct Statement {
     /// An entry for the registry of deployments of OpenDP (`opendp/deployments-registry-data`),
     /// in YAML.
     pub registry: String,
+    /// The [`Terms`] as JSON, against which an audit compares devices.
+    pub terms: String,
+}
+
+/// The stated settings of a device, for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// Always [`Terms::VERSION`].
+    pub version: u32,
+    /// The identifier of the pack, in hexadecimal.
+    pub pack: String,
+    /// The number of the mechanism in a release.
+    pub mechanism: u8,
+    /// ε of one release, in micro-units.
+    pub epsilon_micro: u32,
+    /// The slots of a window.
+    pub slots: u16,
+    /// The slots in which a device releases.
+    pub appointments: u16,
+    /// The places of a slot's reservoir.
+    pub places: u16,
+}
+
+impl Terms {
+    /// The version of the JSON form.
+    pub const VERSION: u32 = 1;
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for other JSON or another version.
+    pub fn parse(json: &str) -> Result<Self> {
+        let terms: Self = serde_json::from_str(json)
+            .map_err(|problem| refused(format!("not the terms of a statement: {problem}")))?;
+        if terms.version == Self::VERSION {
+            Ok(terms)
+        } else {
+            Err(refused(format!(
+                "terms of version {}, but this program reads version {}; write the statement anew",
+                terms.version,
+                Self::VERSION
+            )))
+        }
+    }
 }
 
 /// A question of a review, its answer, and what the answer follows from.
@@ -98,6 +145,15 @@ impl Statement {
         )?;
         let kind = whole_text_kind(pack.id(), candidates, method, epsilon)?;
         let channel = Channel::new(kind, candidates)?;
+        let terms = Terms {
+            version: Terms::VERSION,
+            pack: hex::encode(pack.id()),
+            mechanism: kind.mechanism() as u8,
+            epsilon_micro: epsilon.micro(),
+            slots: settings.window.slots(),
+            appointments: settings.window.appointments(),
+            places: settings.window.places(),
+        };
         let promise = Promise {
             settings,
             pack,
@@ -111,6 +167,8 @@ impl Statement {
             users: promise.users(),
             review: promise.review(),
             registry: promise.registry(),
+            terms: serde_json::to_string_pretty(&terms).expect("strings and numbers are JSON")
+                + "\n",
         })
     }
 }
@@ -562,6 +620,27 @@ deployment.administrative.notes
             }
         }
         assert!(found.is_empty(), "unknown fields: {found:?}");
+    }
+
+    #[test]
+    fn terms_are_read_back() {
+        let built = undertone::demo::build(1).unwrap();
+        let pack = Pack::parse(&built.pack).unwrap();
+        let json = Statement::new(&settings(), &pack).unwrap().terms;
+        let terms = Terms::parse(&json).unwrap();
+        assert_eq!(terms.pack, hex::encode(pack.id()));
+        assert_eq!(
+            (terms.mechanism, terms.epsilon_micro, terms.places),
+            (7, 3_000_000, 100)
+        );
+        for (old, new, problem) in [
+            ("\"version\": 1", "\"version\": 2", "terms of version 2"),
+            ("\"slots\"", "\"weeks\"", "unknown field"),
+            ("52", "-1", "not the terms"),
+        ] {
+            let error = Terms::parse(&json.replace(old, new)).unwrap_err();
+            assert!(error.to_string().contains(problem), "{error}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::shares::{Confidence, Share, Shares, difference, pooled, shares};
+use undertone_estimate::shares::{
+    Confidence, Population, Share, Shares, difference, pooled, shares,
+};
 
 fn kind(epsilon: &str) -> Kind {
     Kind::from_fields(*b"packpack", 7, 2, epsilon.parse().unwrap(), 0).unwrap()
@@ -100,6 +102,35 @@ fn one_device_says_nothing_and_none_is_refused() {
         pooled(&[(sentence, &outcomes)], 3, Confidence::default()).unwrap(),
         None
     );
+}
+
+/// Releases of a drawn sentence have the law of the whole text at ln(1 + k·(e^ε − 1)), and are
+/// about other texts than those that a whole text is about.
+#[test]
+fn drawn_sentences_have_the_loss_that_their_places_give() {
+    let drawn = |epsilon: &str, places: u16| {
+        Kind::from_fields(*b"packpack", 9, 2, epsilon.parse().unwrap(), places).unwrap()
+    };
+    for (epsilon, places) in [("1", 1), ("1", 3), ("3", 3), ("3", 5), ("0.1", 100)] {
+        let kind = drawn(epsilon, places);
+        let (likely, unlikely) = Channel::new(kind, 3).unwrap().unwrap().of_outcome();
+        let grown = epsilon.parse::<f64>().unwrap().exp_m1();
+        let promised = (f64::from(places) * grown).ln_1p();
+        let loss = (likely / unlikely).ln();
+        assert!((loss - promised).abs() < 1e-9, "{epsilon} {places}: {loss}");
+        let sentences = Population::Sentences(places.try_into().unwrap());
+        assert_eq!(Population::of(kind), Some(sentences));
+        let outcomes = expected(kind, [0.5, 0.3, 0.0, 0.2], 1e6);
+        let own = shares(kind, &outcomes, 3, Confidence::default()).unwrap();
+        let own = own.expect("drawn sentences have a channel");
+        assert!(own.possible);
+        for (found, truth) in own.unbiased.iter().zip([0.5, 0.3, 0.0, 0.2]) {
+            assert!((found - truth).abs() < 1e-3, "{found} {truth}");
+        }
+    }
+    assert_eq!(Population::of(kind("1")), Some(Population::Texts));
+    let scores = Kind::from_fields(*b"packpack", 2, 1, kind("1").epsilon(), 0).unwrap();
+    assert_eq!(Population::of(scores), None);
 }
 
 #[test]

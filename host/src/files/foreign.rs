@@ -29,8 +29,12 @@ const ZIP: Foreign = Foreign(
     "a zip archive, as spreadsheets (.xlsx) and PyTorch files are; unpack it or export its content",
 );
 
+const UTF_16: Foreign = Foreign("text in UTF-16; save it as UTF-8");
+const UTF_32: Foreign = Foreign("text in UTF-32; save it as UTF-8");
+const TAR: Foreign = Foreign("a tar archive; unpack it first");
+
 /// First bytes of files, compared without regard to case, because web pages differ in it.
-const SIGNATURES: [(&[u8], Foreign); 23] = [
+const SIGNATURES: [(&[u8], Foreign); 24] = [
     (
         b"version https://git-lfs.github.com/spec/",
         Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`"),
@@ -44,8 +48,9 @@ const SIGNATURES: [(&[u8], Foreign); 23] = [
     ),
     (b"PK\x03\x04", ZIP),
     (b"PK\x05\x06", ZIP),
-    (UTF_16, Foreign("text in UTF-16; save it as UTF-8")),
-    (b"\xfe\xff", Foreign("text in UTF-16; save it as UTF-8")),
+    (LOW_BYTE_FIRST, UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (b"\0\0\xfe\xff", UTF_32),
     (&GZIP, Foreign("compressed with gzip; unpack it first")),
     (
         b"\xfd7zXZ\0",
@@ -87,9 +92,12 @@ const SIGNATURES: [(&[u8], Foreign); 23] = [
     ),
 ];
 
-/// A byte order mark in UTF-16, the low byte first. The length at the start of a safetensors file
-/// may be the same two bytes, and then six zeros.
-const UTF_16: &[u8] = b"\xff\xfe";
+/// A byte order mark in UTF-16 or UTF-32. The length at the start of a safetensors file may be the
+/// same two bytes, and then six zeros.
+const LOW_BYTE_FIRST: &[u8] = b"\xff\xfe";
+
+/// The name of the format in the header of a tar archive, and its offset.
+const USTAR: (usize, &[u8]) = (257, b"ustar");
 
 /// The two byte sequences that may follow `BZh` and the digit of the block size.
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
@@ -97,26 +105,58 @@ const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The largest number of bytes that are examined.
-const MOST: usize = 64;
+/// The largest number of bytes that are examined: a header of a tar archive.
+const MOST: usize = 512;
 
 impl Foreign {
     /// Recognises a file by its first bytes.
     pub fn of(start: &[u8]) -> Option<Self> {
+        if is_tar(start) {
+            return Some(TAR);
+        }
+        if let Some(unit) = unit_of_ascii(start) {
+            return Some(if unit == 2 { UTF_16 } else { UTF_32 });
+        }
         let start = significant(start);
         let (signature, kind) = SIGNATURES
             .iter()
             .find(|(signature, _)| begins(start, signature))?;
-        let is_kind = match *signature {
+        match *signature {
             // "BZh" alone may be a text.
-            b"BZh" => start
-                .get(4..)
-                .is_some_and(|rest| BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block))),
-            UTF_16 => !start[2..].starts_with(b"\0\0"),
-            _ => true,
-        };
-        is_kind.then_some(*kind)
+            b"BZh" => {
+                let block = start.get(4..)?;
+                BZIP2_BLOCKS
+                    .iter()
+                    .any(|known| block.starts_with(known))
+                    .then_some(*kind)
+            }
+            LOW_BYTE_FIRST if start[2..].starts_with(&[0; 6]) => None,
+            LOW_BYTE_FIRST if start[2..].starts_with(&[0; 2]) => Some(UTF_32),
+            _ => Some(*kind),
+        }
     }
+}
+
+/// Returns whether this is a header of a tar archive. A text may have the name of the format at its
+/// offset, but no checksum, whose field has octal digits, spaces and zeros.
+fn is_tar(start: &[u8]) -> bool {
+    let checksum = start.get(148..156).unwrap_or_default();
+    let name = start.get(USTAR.0..).unwrap_or_default();
+    let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7' | b' ' | 0);
+    name.starts_with(USTAR.1) && checksum.iter().all(is_octal)
+}
+
+/// The bytes of a code unit if the file begins with ASCII characters of 2 or 4 bytes each. Read as
+/// the length at the start of a safetensors file, these 8 bytes are more than any file has.
+fn unit_of_ascii(start: &[u8]) -> Option<usize> {
+    let start = start.first_chunk::<8>()?;
+    [2, 4].into_iter().find(|unit| {
+        let place = |at: usize| start[at] != 0;
+        let is_ascii = start.iter().all(u8::is_ascii);
+        let low_first = (0..8).all(|at| place(at) == (at % unit == 0));
+        let high_first = (0..8).all(|at| place(at) == (at % unit == unit - 1));
+        is_ascii && (low_first || high_first)
+    })
 }
 
 /// Skips a byte order mark and leading white space, which web pages may have.
@@ -128,36 +168,17 @@ fn significant(start: &[u8]) -> &[u8] {
 fn begins(start: &[u8], with: &[u8]) -> bool {
     start
         .get(..with.len())
-        .is_some_and(|own| own.eq_ignore_ascii_case(with))
-}
-
-/// Returns whether more bytes could still complete a signature.
-fn is_undecided(start: &[u8]) -> bool {
-    if MARK.starts_with(start) {
-        return true;
-    }
-    let read = start.len();
-    let start = significant(start);
-    let longest = |signature: &[u8]| match signature {
-        b"BZh" => 10,
-        UTF_16 => 4,
-        _ => signature.len(),
-    };
-    read < MOST
-        && SIGNATURES.iter().any(|(signature, _)| {
-            let common = start.len().min(signature.len());
-            start.len() < longest(signature) && begins(start, &signature[..common])
-        })
+        .is_some_and(|first| first.eq_ignore_ascii_case(with))
 }
 
 /// A stream that yields its examined first bytes again.
 pub type FromStart<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// Reads the first bytes of a stream, no more than decide its kind, and returns the whole stream.
+/// Reads the first line that is not blank, at most [`MOST`] bytes, and returns the whole stream. A
+/// pipe may not have more yet.
 fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, FromStart<R>)> {
     let mut start = Vec::new();
-    // One byte at a time, because a pipe may not have more yet.
-    while is_undecided(&start) {
+    while start.len() < MOST && (!start.ends_with(b"\n") || significant(&start).is_empty()) {
         if (&mut source).take(1).read_to_end(&mut start)? == 0 {
             break;
         }
@@ -261,6 +282,13 @@ mod tests {
             (b"\xff\xfe{\0\"\0", "UTF-16"),
             (b"\xff\xfe", "UTF-16"),
             (b"\xfe\xff\0{\0\"", "UTF-16"),
+            (b"{\0\"\0t\0e\0", "UTF-16"),
+            (b"\0i\0d\0,\0t", "UTF-16"),
+            (b"\xff\xfe\0\0{\0\0\0", "UTF-32"),
+            (b"\0\0\xfe\xff\0\0\0{", "UTF-32"),
+            (b"{\0\0\0\"\0\0\0", "UTF-32"),
+            (&tar(b"ustar\x0000"), "tar archive"),
+            (&tar(b"ustar  \0"), "tar archive"),
         ] {
             let path = Path::new("x");
             let error = Error::io("read", path)(text(start).err().unwrap()).to_string();
@@ -275,6 +303,9 @@ mod tests {
             b"P",
             b"\n\n\n",
             b"\xff\xfe\0\0\0\0\0\0{",
+            b"{\0\0\0\0\0\0\0{\"a\":",
+            b"UT\0\x01\0\0\0\0",
+            ("a".repeat(USTAR.0) + "ustar").as_bytes(),
         ] {
             let (mut whole, is_gzipped) = text(start).unwrap();
             let mut read = Vec::new();
@@ -283,10 +314,18 @@ mod tests {
         }
     }
 
-    /// A pipe may block, so no byte is read that decides nothing.
+    fn tar(format: &[u8]) -> Vec<u8> {
+        let mut header = b"data.jsonl".to_vec();
+        header.resize(USTAR.0, 0);
+        header.extend_from_slice(format);
+        header.resize(MOST, 0);
+        header
+    }
+
+    /// A pipe may block, so nothing is read after the first line.
     #[test]
     fn no_more_is_read_than_needed() {
-        for (start, most) in [(&b"{\"text\""[..], 1), (b"PACK", 2), (b"\x1f\x8b\x08", 2)] {
+        for (start, most) in [(&b"{}\n{}"[..], 3), (b"\n \nab\ncd", 6), (&[1; 600], MOST)] {
             let mut rest = start;
             peeked(&mut rest).unwrap();
             assert_eq!(start.len() - rest.len(), most, "{start:?}");

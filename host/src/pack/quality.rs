@@ -1,8 +1,12 @@
 //! The accuracy of releases: the table that a pack contains.
 
-use undertone_core::epsilon::Epsilon;
+use std::cmp;
+use std::num::NonZero;
+
+use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
+use undertone_core::reservoir::all_lines_epsilon;
 use undertone_core::rng::PublicRng;
 use undertone_core::scores::LEVELS;
 use undertone_core::select::{Rule, SliceLevels};
@@ -64,6 +68,17 @@ impl Column {
         }
     }
 
+    /// The number of places from which a sentence is drawn: the middle of the column's numbers of
+    /// sentences, rounded up. `None` if they have no end.
+    fn places(self) -> Option<NonZero<u16>> {
+        let places = match self {
+            Self::All | Self::Between(_, u32::MAX) => None,
+            Self::Cut(cut) => Some(cut),
+            Self::Between(least, most) => Some(least.midpoint(most + 1)),
+        };
+        NonZero::new(u16::try_from(places?).ok()?)
+    }
+
     /// The length in the format of packs.
     fn length(self) -> u32 {
         match self {
@@ -79,8 +94,9 @@ impl Column {
 pub struct Judge {
     columns: &'static [Column],
     draws: usize,
-    /// Whether releases by whole text are drawn as well, rather than computed.
-    draws_whole_texts: bool,
+    /// Whether releases by whole text are drawn as well, rather than computed, and releases of one
+    /// drawn sentence are computed.
+    measures_all: bool,
     rng: PublicRng,
     /// `[columns]`.
     tallies: Vec<Tally>,
@@ -94,11 +110,14 @@ struct Tally {
     best: usize,
     /// `[epsilons][units]`: the sum of the shares of right releases.
     drawn: [[f64; 2]; EPSILONS.len()],
+    /// `[epsilons]`: the same, computed, for the release of one drawn sentence.
+    one_sentence: [f64; EPSILONS.len()],
 }
 
-/// The probability that the whole-text rule names a given candidate, which is the best one or not.
-fn chance(epsilon: Epsilon, candidates: usize, is_best: bool) -> f64 {
-    let weight = (-epsilon_f64(epsilon)).exp();
+/// The probability that the whole-text rule at `epsilon` names a given candidate, which is the best
+/// one or not.
+fn chance(epsilon: f64, candidates: usize, is_best: bool) -> f64 {
+    let weight = (-epsilon).exp();
     let share = 1.0 / (1.0 + candidates as f64 * weight);
     if is_best { share } else { share * weight }
 }
@@ -121,7 +140,7 @@ impl Judge {
     pub fn new(columns: &'static [Column], documents: usize, seed: u64) -> Self {
         Self {
             draws: DRAWS.div_ceil(documents.max(1)),
-            draws_whole_texts: true,
+            measures_all: true,
             ..Self::quick(columns, documents, seed)
         }
     }
@@ -132,7 +151,7 @@ impl Judge {
         Self {
             columns,
             draws: FEW_DRAWS.div_ceil(documents.max(1)),
-            draws_whole_texts: false,
+            measures_all: false,
             rng: PublicRng::new(seed),
             tallies: vec![Tally::default(); columns.len()],
         }
@@ -154,14 +173,25 @@ impl Judge {
         rows: &[f32],
     ) -> Result<()> {
         let mut document = document::empty(pack)?;
+        // The number of sentences so far whose own best candidate is the right one.
+        let mut right = 0;
         let rows = rows.chunks_exact(pack.dimension());
         for (length, (sentence, row)) in (1..).zip(sentences.iter().zip(rows)) {
             document
                 .push_encoded(sentence.as_bytes(), row)
                 .map_err(Error::from)?;
+            if self.measures_all {
+                let mut alone = document::empty(pack)?;
+                alone
+                    .push_encoded(sentence.as_bytes(), row)
+                    .map_err(Error::from)?;
+                let best = hazmat::best(&alone).map_err(Error::from)?;
+                right += u32::from(best == class);
+            }
             for index in 0..self.columns.len() {
                 if self.columns[index].counts(length, sentences.len() as u32) {
                     self.count(index, &document, class)?;
+                    self.count_one_sentence(index, right, length, pack);
                 }
             }
         }
@@ -186,15 +216,47 @@ impl Judge {
                 hazmat::select::<LEVELS, _>(&levels, Rule::PermuteAndFlip, ratio, rng) == Ok(class)
             });
             drawn[0] += by_sentence.count() as f64 / draws as f64;
-            drawn[1] += if self.draws_whole_texts {
+            drawn[1] += if self.measures_all {
                 let drawn =
                     |_: &usize| hazmat::draw_whole_text(document, epsilon, rng) == Ok(class);
                 (0..draws).filter(drawn).count() as f64 / draws as f64
             } else {
-                chance(epsilon, levels.levels.len(), best == class)
+                chance(epsilon_f64(epsilon), levels.levels.len(), best == class)
             };
         }
         Ok(())
+    }
+
+    /// Adds a document of `length` sentences, of which `right` have the right best candidate.
+    fn count_one_sentence(&mut self, column: usize, right: u32, length: u32, pack: &Pack<'_>) {
+        let Some(places) = self.columns[column].places() else {
+            return;
+        };
+        let kept = f64::from(right) / f64::from(cmp::max(length, places.get().into()));
+        let candidates = pack.candidate_count() as usize;
+        let tally = &mut self.tallies[column];
+        for (sum, epsilon) in tally.one_sentence.iter_mut().zip(EPSILONS.map(valid)) {
+            let all = all_lines_epsilon(epsilon, places).0 as f64 / f64::from(MICRO);
+            *sum += kept * chance(all, candidates, true)
+                + (1.0 - kept) * chance(all, candidates, false);
+        }
+    }
+
+    /// The share of right releases by the drawn sentence: `[epsilons][columns]`, `None` where
+    /// nothing was measured.
+    pub fn of_one_sentence(&self) -> Vec<Vec<Option<f64>>> {
+        let share = |row: usize, column: usize| {
+            let tally = &self.tallies[column];
+            let measured = tally.documents >= FEWEST && self.measures_all;
+            let measured = measured && self.columns[column].places().is_some();
+            measured.then(|| tally.one_sentence[row] / tally.documents as f64)
+        };
+        let row = |row| {
+            (0..self.columns.len())
+                .map(|column| share(row, column))
+                .collect()
+        };
+        (0..EPSILONS.len()).map(row).collect()
     }
 
     /// A single score: the mean over ε of the better rule, in the first column.
@@ -225,4 +287,62 @@ impl Judge {
 
 fn valid(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("the constants are valid")
+}
+
+#[cfg(test)]
+mod tests {
+    use undertone_core::ledger::Grant;
+    use undertone_core::reservoir::Reservoir;
+    use undertone_core::unit::Unit;
+
+    use super::*;
+    use crate::demo;
+    use crate::encoder::{Encoder, LexiconEncoder};
+    use crate::release::document::OsEntropy;
+
+    // Chance: false alarm 10⁻¹¹, miss none. The tolerance is seven standard errors.
+    /// The computed accuracy of a drawn sentence is that of releases.
+    #[test]
+    fn a_drawn_sentence_is_right_as_often_as_computed() {
+        const RELEASES: u32 = 4000;
+        let built = demo::build(1).unwrap();
+        let pack = Pack::parse(&built.pack).unwrap();
+        let encoder = LexiconEncoder::new(&pack).unwrap();
+        let sentences = ["My dentist moved the appointment.", "The match was long."];
+        let mut rows = vec![0.0; sentences.len() * pack.dimension()];
+        for (sentence, row) in sentences
+            .iter()
+            .zip(rows.chunks_exact_mut(pack.dimension()))
+        {
+            encoder.encode(sentence, row).unwrap();
+        }
+        let class = {
+            let mut document = document::empty(&pack).unwrap();
+            let row = &rows[..pack.dimension()];
+            document.push_encoded(sentences[0].as_bytes(), row).unwrap();
+            hazmat::best(&document).unwrap()
+        };
+        let mut judge = Judge::new(&[Column::Between(2, 3)], FEWEST, 1);
+        for _ in 0..FEWEST {
+            judge.add(&pack, class, &sentences, &rows).unwrap();
+        }
+        let epsilon = valid(EPSILONS[2]);
+        let computed = judge.of_one_sentence()[2][0].unwrap();
+        let places = NonZero::new(3).unwrap();
+        let mut document = document::empty(&pack).unwrap();
+        let right = (0..RELEASES).filter(|_| {
+            let mut reservoir = Reservoir::new(&document, 0, places, &mut OsEntropy).unwrap();
+            for (sentence, row) in sentences.iter().zip(rows.chunks_exact(pack.dimension())) {
+                document.push_encoded(sentence.as_bytes(), row).unwrap();
+                reservoir.add(&mut document, &mut OsEntropy).unwrap();
+            }
+            let grant = Grant::unrecorded(Unit::Sentence, epsilon);
+            let release = reservoir.release_drawn(grant, &mut OsEntropy).unwrap();
+            release.number() == class
+        });
+        let found = right.count() as f64 / f64::from(RELEASES);
+        let error = (computed * (1.0 - computed) / f64::from(RELEASES)).sqrt();
+        assert!((found - computed).abs() < 7.0 * error, "{found} {computed}");
+        assert!(judge.of_one_sentence()[0][0] < Some(computed));
+    }
 }

@@ -58,11 +58,11 @@ pub enum BadLine {
     /// The bytes are not a release.
     #[error("not the bytes of a release; it is damaged, cut off or of another kind")]
     NotARelease,
-    /// The candidates of its pack were not given.
-    #[error("made under a pack whose candidates were not given")]
+    /// Its form, or the candidates of its pack, were not given.
+    #[error("made under a pack or form that was not given")]
     OtherPack,
-    /// Its pack has no such candidate.
-    #[error("names a candidate that its pack does not have; it is damaged or forged")]
+    /// Its pack or form has no such outcome.
+    #[error("names nothing that its pack or form has; it is damaged or forged")]
     NoSuchCandidate,
     /// A release by projective geometry response.
     #[error(

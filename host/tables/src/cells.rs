@@ -1,4 +1,4 @@
-//! CSV as lines of JSON.
+//! CSV, and TSV with a header line, as lines of JSON.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Chain, Cursor, Read};
@@ -18,7 +18,7 @@ use crate::{Source, Stream, other_case, push_text};
 /// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
 
-/// The records of a CSV file.
+/// The records of a file.
 struct Cells {
     reader: Reader<Limited>,
     read: Arc<Seen>,
@@ -37,6 +37,7 @@ struct Cells {
 struct Limited {
     source: Box<dyn BufRead + Send>,
     read: Arc<Seen>,
+    separator: u8,
     at: At,
     /// Whether the last byte was a carriage return, which may belong to a line end.
     held: bool,
@@ -57,11 +58,11 @@ enum At {
 }
 
 impl At {
-    fn after(self, byte: u8) -> Self {
+    fn after(self, byte: u8, separator: u8) -> Self {
         match (self, byte) {
             (Self::Quoted, b'"') => Self::Mark,
             (Self::Quoted, _) | (Self::Start | Self::Mark, b'"') => Self::Quoted,
-            (_, b',' | b'\n') => Self::Start,
+            (_, byte) if byte == separator || byte == b'\n' => Self::Start,
             _ => Self::Plain,
         }
     }
@@ -101,7 +102,7 @@ impl Read for Limited {
             }
             for &byte in &input[..taken] {
                 if std::mem::take(&mut self.held) && byte != b'\n' {
-                    self.at = self.at.after(b'\r');
+                    self.at = self.at.after(b'\r', self.separator);
                     buffer[length] = b'\r';
                     length += 1;
                 }
@@ -112,7 +113,7 @@ impl Read for Limited {
                         self.opened = self.line;
                     }
                     self.line += u64::from(byte == b'\n');
-                    self.at = self.at.after(byte);
+                    self.at = self.at.after(byte, self.separator);
                     buffer[length] = byte;
                     length += 1;
                 }
@@ -128,15 +129,16 @@ impl Read for Limited {
     }
 }
 
-/// Opens the records of a corpus, gzipped or not, with the text in column `text`. The first bad
-/// record is an error that ends them.
+/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts.
+/// The first bad record is an error that ends them.
 pub(crate) fn corpus(
     path: &Path,
     source: Box<dyn Read + Send>,
-    text: &str,
+    separator: u8,
+    text: Option<&str>,
 ) -> Result<impl BufRead + Send + use<>> {
-    let mut cells = Cells::open(path, source)?;
-    cells.text = Some(cells.place(path, text)?);
+    let mut cells = Cells::open(path, source, separator)?;
+    cells.text = text.map(|text| cells.place(path, text)).transpose()?;
     cells.stops = true;
     Ok(Stream::lines(cells))
 }
@@ -145,17 +147,22 @@ pub(crate) fn corpus(
 pub(crate) fn open(
     path: &Path,
     source: Box<dyn Read + Send>,
+    separator: u8,
     needed: Option<&str>,
 ) -> Result<impl BufRead + Send + use<>> {
-    let cells = Cells::open(path, source)?;
+    let cells = Cells::open(path, source, separator)?;
     if let Some(needed) = needed {
         cells.place(path, needed)?;
     }
     Ok(Stream::lines(cells))
 }
 
-pub(crate) fn names(path: &Path, source: Box<dyn Read + Send>) -> Result<Vec<String>> {
-    Ok(Cells::open(path, source)?.names)
+pub(crate) fn names(
+    path: &Path,
+    source: Box<dyn Read + Send>,
+    separator: u8,
+) -> Result<Vec<String>> {
+    Ok(Cells::open(path, source, separator)?.names)
 }
 
 /// Skips a byte order mark at the start of a stream. Spreadsheets write one; it does not belong to
@@ -176,13 +183,14 @@ pub fn without_mark<R: Read>(mut source: R) -> io::Result<Chain<Cursor<Vec<u8>>,
 }
 
 impl Cells {
-    fn open(path: &Path, source: Box<dyn Read + Send>) -> Result<Self> {
+    fn open(path: &Path, source: Box<dyn Read + Send>, separator: u8) -> Result<Self> {
         let refused = |problem: String| unusable(path, &problem);
         let read = Arc::new(Seen::default());
         let source = unzipped(source).and_then(without_mark);
         let source = Limited {
             source: Box::new(source.map_err(Error::io("read", path))?),
             read: read.clone(),
+            separator,
             at: At::Start,
             held: false,
             line: 1,
@@ -191,6 +199,7 @@ impl Cells {
         // Records with too few or too many fields are handled here, not by the reader.
         let mut reader = ReaderBuilder::new()
             .flexible(true)
+            .delimiter(separator)
             .terminator(Terminator::Any(b'\n'))
             .from_reader(source);
         let names = reader

@@ -55,28 +55,23 @@ pub fn corpus_watched(path: &Path, names: &FieldNames, keep: Option<&[String]>) 
 }
 
 fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool) -> Result<Corpus> {
-    let corpus = match Form::of(path) {
+    // Answers may be missing in any row, so their columns are not required here.
+    let text = names.answers.is_none().then_some(names.text.as_str());
+    let form = Form::of(path);
+    let corpus = match form {
         Some(Form::Parquet) => {
             // Private documents need no label.
             let label = keep.is_none().then_some(&names.label);
-            let own = [
-                Some(&names.text),
-                label,
-                Some(&names.id),
-                names.source.as_ref(),
-            ];
-            let wanted: Vec<&str> = own
-                .into_iter()
-                .flatten()
-                .chain(keep.unwrap_or_default())
-                .map(String::as_str)
-                .collect();
-            let rows = rows::open(path, Some(&wanted), Some(&names.text), watched)?;
+            let own = [label, Some(&names.id), names.source.as_ref()];
+            let own = own.into_iter().flatten().chain(keep.unwrap_or_default());
+            let own = own.map(String::as_str);
+            let wanted: Vec<&str> = names.private().into_iter().chain(own).collect();
+            let rows = rows::open(path, Some(&wanted), text, watched)?;
             Corpus::of_table(path, rows)
         }
-        Some(Form::Csv) => {
+        Some(Form::Csv | Form::Tsv) if form == Some(Form::Csv) || text.is_none() => {
             let source = source(path, watched)?;
-            Corpus::of_table(path, cells::corpus(path, source, &names.text)?)
+            Corpus::of_table(path, cells::corpus(path, source, separator(form), text)?)
         }
         _ if watched => Corpus::open_watched(path)?,
         _ => Corpus::open(path)?,
@@ -86,6 +81,11 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
         Some(keep) => corpus.keep(keep),
         None => corpus,
     })
+}
+
+/// The byte between two cells.
+fn separator(form: Option<Form>) -> u8 {
+    if form == Some(Form::Tsv) { b'\t' } else { b',' }
 }
 
 fn source(path: &Path, watched: bool) -> Result<Box<dyn Read + Send>> {
@@ -141,7 +141,8 @@ fn lines_of(
             Ok(Lines::plain(path, Box::new(rows)))
         }
         Form::Csv => {
-            let records = cells::open(path, source(path, false)?, needed)?;
+            let source = source(path, false)?;
+            let records = cells::open(path, source, separator(Some(form)), needed)?;
             Ok(Lines::plain(path, Box::new(records)))
         }
         Form::JsonLines | Form::Tsv | Form::Raw => Lines::open(path),
@@ -163,8 +164,19 @@ pub fn names(path: &Path) -> Result<Option<Vec<String>>> {
 pub fn names_of(path: &Path, form: Form) -> Result<Option<Vec<String>>> {
     match form {
         Form::Parquet => rows::names(path).map(Some),
-        Form::Csv => cells::names(path, source(path, false)?).map(Some),
+        Form::Csv => cells::names(path, source(path, false)?, b',').map(Some),
         _ => Ok(None),
+    }
+}
+
+/// As [`names`], for a table of answers, which may also be a `.tsv` file: one with a header line.
+///
+/// # Errors
+/// Errors of [`releases`].
+pub fn names_of_answers(path: &Path) -> Result<Option<Vec<String>>> {
+    match Form::of(path) {
+        Some(Form::Tsv) => cells::names(path, source(path, false)?, b'\t').map(Some),
+        _ => names(path),
     }
 }
 

@@ -164,7 +164,7 @@ public final class Document implements Closeable {
      */
     public synchronized Release release(Grant grant, Rule rule) {
         int number = rule.number;
-        return released(grant, (memory, entropy, out) ->
+        return Release.drawn(grant, (memory, entropy, out) ->
                 Native.documentRelease(open(), memory, number, entropy, out));
     }
 
@@ -181,7 +181,7 @@ public final class Document implements Closeable {
      *     grant was spent; the sentences are still there then
      */
     public synchronized Release releaseWholeText(Grant grant) {
-        return released(grant, (memory, entropy, out) ->
+        return Release.drawn(grant, (memory, entropy, out) ->
                 Native.documentReleaseWholeText(open(), memory, false, entropy, out));
     }
 
@@ -198,27 +198,8 @@ public final class Document implements Closeable {
      * @throws UndertoneException as {@link #releaseWholeText}
      */
     public synchronized Release releaseProjective(Grant grant) {
-        return released(grant, (memory, entropy, out) ->
+        return Release.drawn(grant, (memory, entropy, out) ->
                 Native.documentReleaseWholeText(open(), memory, true, entropy, out));
-    }
-
-    /** A native function that draws a release. */
-    interface Draw {
-        int draw(ByteBuffer grant, byte[] entropy, byte[] out);
-    }
-
-    Release released(Grant grant, Draw draw) {
-        open();
-        byte[] entropy = Native.entropy();
-        byte[] release = new byte[Release.BYTES];
-        try {
-            synchronized (grant) {
-                Native.check(draw.draw(grant.memory, entropy, release));
-            }
-        } finally {
-            Arrays.fill(entropy, (byte) 0);
-        }
-        return new Release(release);
     }
 
     /** Wipes the document, which cannot be used afterwards. Closing it again does nothing. */

@@ -195,6 +195,13 @@ final class Native {
     static native int reservoirRelease(
             ByteBuffer reservoir, ByteBuffer document, int mechanism, ByteBuffer grant, byte[] entropy, byte[] out);
 
+    static native int formHandleMemory();
+
+    static native int formInit(ByteBuffer memory, ByteBuffer bytes);
+
+    static native int formRelease(
+            ByteBuffer form, ByteBuffer held, int[] answers, ByteBuffer grant, byte[] entropy, byte[] out);
+
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 
     static native int vectorMechanismHandleMemory();

@@ -1,5 +1,6 @@
 package dev.undertone;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
@@ -24,6 +25,24 @@ public final class Release {
     public Release(byte[] bytes) {
         this.bytes = bytes.clone();
         Native.check(Native.releaseRead(this.bytes, fields, packId));
+    }
+
+    /** A native function that draws a release. */
+    interface Draw {
+        int draw(ByteBuffer grant, byte[] entropy, byte[] out);
+    }
+
+    static Release drawn(Grant grant, Draw draw) {
+        byte[] entropy = Native.entropy();
+        byte[] release = new byte[BYTES];
+        try {
+            synchronized (grant) {
+                Native.check(draw.draw(grant.memory, entropy, release));
+            }
+        } finally {
+            Arrays.fill(entropy, (byte) 0);
+        }
+        return new Release(release);
     }
 
     /** The bytes that are sent. */
@@ -65,9 +84,10 @@ public final class Release {
     }
 
     /**
-     * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link
-     * #candidate} is the number of a point. The number of places of a {@link LineMechanism#DRAWN}
-     * sentence. 0 for all others.
+     * The order of the geometry, if the release is by {@link Document#releaseProjective} or an
+     * answer ({@link Form#release}): {@link #candidate} is the number of a point, and of an answer
+     * 2^24 times the number of the question plus that of the point. The number of places, if the
+     * release is a {@link LineMechanism#DRAWN} sentence. 0 for all others.
      */
     public int order() {
         return (int) fields[4];

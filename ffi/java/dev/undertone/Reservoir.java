@@ -91,7 +91,7 @@ public final class Reservoir {
      */
     public synchronized Release release(Document document, LineMechanism mechanism, Grant grant) {
         synchronized (document) {
-            return document.released(grant, (permission, entropy, out) ->
+            return Release.drawn(grant, (permission, entropy, out) ->
                     Native.reservoirRelease(memory, document.open(), mechanism.number, permission, entropy, out));
         }
     }

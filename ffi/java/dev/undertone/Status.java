@@ -67,9 +67,6 @@ public final class Status {
     /** Unknown unit of privacy, or one that this call does not take. */
     public static final int UNKNOWN_UNIT = 27;
 
-    /** Unknown mechanism, or one that this call does not take; a line of a slot takes 7, 8 or 9. */
-    public static final int UNKNOWN_MECHANISM = 28;
-
     /** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
     public static final int SCHEDULE_OUT_OF_RANGE = 29;
 

@@ -9,6 +9,7 @@ how sure that is. :func:`build_pack` makes a pack from public texts.
 from . import demo
 from ._answers import Counts, Estimate, PlanOf, Question, Share, count, estimate, plan
 from ._errors import ArgumentError, BudgetExhausted, LedgerError, UndertoneError
+from ._forms import Form, Posterior
 from ._packing import Built, build_pack
 from ._releases import Releases, privatize, read_releases, release
 from ._undertone import (
@@ -36,11 +37,13 @@ __all__ = [
     "Document",
     "Encoder",
     "Estimate",
+    "Form",
     "Ledger",
     "LedgerError",
     "Lexicon",
     "Pack",
     "PlanOf",
+    "Posterior",
     "Question",
     "Release",
     "Releases",

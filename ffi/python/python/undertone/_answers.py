@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from os import PathLike
-from typing import Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _undertone
 from ._errors import short
@@ -14,13 +14,23 @@ from ._frames import Framed
 from ._texts import Texts, labels_of, listed, numbers
 from ._undertone import Candidates, Encoder, Pack
 
+if TYPE_CHECKING:
+    from ._forms import Form
+
 Path = Union[str, "PathLike[str]"]
 Number = Union[float, str]
 Progress = Callable[[str, int, int], Any]
 
 
-def several(one_or_more: Any, kind: type) -> list[Any]:
-    return [one_or_more] if isinstance(one_or_more, kind) else list(one_or_more)
+def several(one_or_more: Any) -> list[Any]:
+    return list(one_or_more) if isinstance(one_or_more, Iterable) else [one_or_more]
+
+
+def with_forms(one_or_more: Any) -> tuple[list[Any], list[_undertone.Form]]:
+    """Candidates or packs, and forms."""
+    own = several(one_or_more)
+    forms = [one._own for one in own if isinstance(getattr(one, "_own", None), _undertone.Form)]
+    return [one for one in own if not isinstance(getattr(one, "_own", None), _undertone.Form)], forms
 
 
 class Question:
@@ -60,6 +70,14 @@ class Share(NamedTuple):
     high: Optional[float]
 
 
+def _shares_of(tables: list[Any], of: str, slice: Union[None, str, Sequence[str]]) -> list[Share]:
+    wanted = None if slice is None else [slice] if isinstance(slice, str) else [str(value) for value in slice]
+    for table in tables:
+        if table["slice"] == wanted:
+            return [Share(row["name"], row["share"], row["low"], row["high"]) for row in table["shares"]]
+    raise KeyError(f"no shares of {of} for slice {wanted}; see .data and .unanswered")
+
+
 class Answered(Framed):
     """What is printed, drawn, or taken as numbers."""
 
@@ -97,25 +115,32 @@ class Estimate(Answered):
 
     _answer: _undertone.Answer
 
-    def shares(self, of: Optional[str] = None, slice: Union[None, str, Sequence[str]] = None) -> list[Share]:
-        """The shares of one table, in the order of the pack.
+    def shares(
+        self,
+        of: Optional[str] = None,
+        slice: Union[None, str, Sequence[str]] = None,
+        *,
+        attribute: Union[None, str, Sequence[str]] = None,
+    ) -> list[Share]:
+        """The shares of one table, in the order of the pack or form.
 
         ``of``: ``"labels"`` (what the texts are about) or ``"candidates"`` (what the pack's own
         classifier would have said of them); by default labels where they could be estimated.
         ``slice``: the value of the slice column, or of each of several; ``None`` for all releases.
-        Of several packs, the first.
+        Of several packs, the first. ``attribute``: the shares of answers to this attribute of a
+        form, or to both of a pair.
 
         Raises ``KeyError`` if there is no such table.
         """
+        if attribute is not None:
+            asked = [attribute] if isinstance(attribute, str) else list(attribute)
+            tables = [table for table in self.data["answers"] if table["attributes"] == asked]
+            return _shares_of(tables, f"answers to {short(asked)}", slice)
         if of is None:
             of = "labels" if self.data["labels"] else "candidates"
         if of not in ("labels", "candidates"):
             raise ValueError(f'of = {short(of)!r} is unknown; take "labels" or "candidates"')
-        wanted = None if slice is None else [slice] if isinstance(slice, str) else [str(value) for value in slice]
-        for table in self.data[of]:
-            if table["slice"] == wanted:
-                return [Share(row["name"], row["share"], row["low"], row["high"]) for row in table["shares"]]
-        raise KeyError(f"no shares of {of} for slice {wanted}; see .data and .unanswered")
+        return _shares_of(self.data[of], of, slice)
 
     @property
     def unanswered(self) -> list[str]:
@@ -123,19 +148,19 @@ class Estimate(Answered):
         return list(self.data["unanswered"])
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A row for each share of each table: ``of``, ``pack`` (identifiers, joined by blanks), a
-        column for each slice (``None`` for all), ``name``, ``share``, ``low``, ``high``,
-        ``unbiased``."""
+        """A row for each share of each table: ``of`` (the names of a form's attributes, joined by ×,
+        for answers), ``pack`` (identifiers, joined by blanks, or the form's), a column for each
+        slice (``None`` for all), ``name``, ``share``, ``low``, ``high``, ``unbiased``."""
         slices: list[str] = self.data["slices"]
         columns: dict[str, list[Any]] = {
             name: [] for name in ["of", "pack", *slices, "name", "share", "low", "high", "unbiased"]
         }
-        for of in ("candidates", "labels"):
+        for of in ("candidates", "answers", "labels"):
             for table in self.data[of]:
                 values = table["slice"] or [None] * len(slices)
-                packs = " ".join(table["packs"]) if "packs" in table else table["pack"]
+                packs = " ".join(table["packs"]) if "packs" in table else table.get("pack") or table["form"]
                 for row in table["shares"]:
-                    columns["of"].append(of)
+                    columns["of"].append(" × ".join(table["attributes"]) if of == "answers" else of)
                     columns["pack"].append(packs)
                     for name, value in zip(slices, values):
                         columns[name].append(value)
@@ -164,7 +189,13 @@ class PlanOf(Answered):
     def to_dict(self) -> dict[str, list[Any]]:
         """A row for each way: ``epsilon``, ``shares_of``, ``sentences`` (released of each text;
         ``None``: any number), ``mechanism``, ``rule``, ``order``, ``devices`` (``None``: no number
-        is enough) and ``limit``, the precision of any number of devices."""
+        is enough) and ``limit``, the precision of any number of devices. Of a form, a row for each
+        question and epsilon, with ``error_times_root``: the standard error of a small share times
+        the square root of the number of devices."""
+        if "questions" in self.data:
+            rows = [{**row, "attributes": " × ".join(row["attributes"])} for row in self.data["questions"]]
+            # Those that a table has a column for.
+            return {name: [row[name] for row in rows] for name in rows[0] if name != "precision"}
         names = ["epsilon", "shares_of", "sentences", "mechanism", "rule", "order", "devices", "limit"]
         columns: dict[str, list[Any]] = {name: [way[name] for way in self.data["ways"]] for name in names}
         columns["rule"] = [_undertone.RULES[numbers] for numbers in zip(columns["mechanism"], columns["rule"])]
@@ -180,7 +211,7 @@ class PlanOf(Answered):
         return self._answer.html()
 
     def __repr__(self) -> str:
-        return f"PlanOf({len(self.data['ways'])} ways)"
+        return f"PlanOf({len(self.data.get('ways') or self.data['questions'])} ways)"
 
 
 class Counts(Framed):
@@ -226,7 +257,7 @@ class Counts(Framed):
 
     def estimate(
         self,
-        candidates: Union[Candidates, Sequence[Candidates]],
+        candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]],
         *,
         level: float = 0.95,
         at_once: bool = False,
@@ -235,11 +266,12 @@ class Counts(Framed):
         alike: bool = False,
         progress: Optional[Progress] = None,
     ) -> Estimate:
-        """What the counts say of the packs with these candidates. The arguments are those of
-        :func:`estimate`."""
+        """What the counts say of the packs with these candidates, and of forms. The arguments are
+        those of :func:`estimate`."""
         compare: Optional[str] = difference or None if isinstance(difference, str) else ("" if difference else None)
         asked = None if question is None else question._own
-        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, asked, alike, progress)
+        packs, forms = with_forms(candidates)
+        own = self._own.estimate(packs, forms, level, at_once, compare, asked, alike, progress)
         return Estimate(own)
 
     def __repr__(self) -> str:
@@ -250,8 +282,8 @@ def count(
     paths: Union[Path, Sequence[Path]],
     *,
     by: Union[str, Sequence[str]] = (),
-    packs: Union[Pack, Sequence[Pack]] = (),
-    candidates: Union[Candidates, Sequence[Candidates]] = (),
+    packs: Union[Pack, Form, Sequence[Union[Pack, Form]]] = (),
+    candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]] = (),
     epsilon: Union[Number, Iterable[Number]] = (),
     format: Optional[str] = None,
     progress: Optional[Progress] = None,
@@ -262,8 +294,8 @@ def count(
     same in a column), ``.raw`` or ``.bin`` (24 bytes each), all gzipped or not; ``.parquet`` with a
     column ``release``; files of counts, which are added. ``format`` (``"jsonl"``, ``"csv"``,
     ``"raw"``, ``"parquet"``, ``"counts"``) says what they are, whatever their endings. ``by``:
-    public fields to slice by. ``packs``, ``candidates``, ``epsilon``: which releases to expect; all
-    others are rejected. Name them: any client can send anything.
+    public fields to slice by. ``packs``, ``candidates``, both also with forms, and ``epsilon``:
+    which releases to expect; all others are rejected. Name them: any client can send anything.
 
     What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called
     with what is done, how many steps are done, and how many there are (0: unknown). Raises
@@ -271,15 +303,15 @@ def count(
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     by = [by] if isinstance(by, str) else list(by)
-    own = _undertone.count_files(
-        paths, format, by, several(packs, Pack), several(candidates, Candidates), numbers(epsilon), progress
-    )
+    packs, forms = with_forms(packs)
+    candidates, more = with_forms(candidates)
+    own = _undertone.count_files(paths, format, by, packs, candidates, forms + more, numbers(epsilon), progress)
     return Counts(own)
 
 
 def estimate(
     paths: Union[Path, Sequence[Path]],
-    candidates: Union[Candidates, Sequence[Candidates]],
+    candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]],
     *,
     by: Union[str, Sequence[str]] = (),
     epsilon: Union[Number, Iterable[Number]] = (),
@@ -294,7 +326,7 @@ def estimate(
     """What files of releases say, as ``undertone estimate`` does. :func:`count` describes
     ``paths``, ``by`` and ``epsilon``.
 
-    ``candidates``: those of every pack of the fleet; releases of other packs are rejected.
+    ``candidates``: those of every pack of the fleet, and its forms; other releases are rejected.
     ``level``: how often intervals are right, 0.5 to below 1. ``at_once``: all intervals hold
     together, and not each alone. ``difference``: ``True`` compares each slice with the first,
     ``"country=SE,NO"`` the second with the first of these. ``question``: the labels to estimate, in
@@ -303,7 +335,7 @@ def estimate(
 
     Raises ``UndertoneError`` if nothing can be said, and why.
     """
-    candidates = several(candidates, Candidates)
+    candidates = several(candidates)
     counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
     return counted.estimate(
         candidates,
@@ -317,7 +349,7 @@ def estimate(
 
 
 def plan(
-    candidates: Candidates,
+    candidates: Union[Candidates, Form],
     epsilon: Union[Number, Iterable[Number]],
     *,
     within: float = 0.03,
@@ -333,10 +365,15 @@ def plan(
     the truth, 0.000001 to 0.5; 0.03 is 3 percentage points. ``devices``: numbers of devices whose
     precision to say. ``shares``: guesses by name; all others share the rest equally. ``delta``: for
     what releases cost a user, the probability with which the promise with delta may fail, between 0
-    and 1. ``question``: the labels to plan for, in the place of those of the pack.
+    and 1. ``question``: the labels to plan for, in the place of those of the pack. Of a form it
+    plans each question, and ``shares``, ``delta`` and ``question`` have no effect.
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
     """
+    own: Any = candidates
+    form = getattr(own, "_own", None)
+    if isinstance(form, _undertone.Form):
+        return PlanOf(_undertone.plan_form(form, numbers(epsilon), within, numbers(devices)))
     guesses = [f"{name}={share}" for name, share in (shares or {}).items()]
     asked = None if question is None else question._own
-    return PlanOf(_undertone.plan(candidates, numbers(epsilon), within, numbers(devices), guesses, delta, asked, progress))
+    return PlanOf(_undertone.plan(own, numbers(epsilon), within, numbers(devices), guesses, delta, asked, progress))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _undertone
-from ._answers import Counts, Estimate, Number, Path, Progress, Question, several
+from ._answers import Counts, Estimate, Number, Path, Progress, Question, several, with_forms
 from ._errors import short
 from ._files import whole
 from ._frames import Framed, library
@@ -25,6 +25,8 @@ from ._undertone import Candidates, Encoder, Ledger, Pack, Release
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from ._forms import Form
 
 #: Texts between two checks for signals and calls of ``progress``: without an encoder, and with one.
 BLOCK = 2048
@@ -213,8 +215,8 @@ class Releases(Framed):
         self,
         by: Union[str, Sequence[str]] = (),
         *,
-        packs: Union[Pack, Sequence[Pack]] = (),
-        candidates: Union[Candidates, Sequence[Candidates]] = (),
+        packs: Union[Pack, Form, Sequence[Union[Pack, Form]]] = (),
+        candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]] = (),
         epsilon: Union[Number, Iterable[Number]] = (),
         progress: Optional[Progress] = None,
     ) -> Counts:
@@ -225,14 +227,14 @@ class Releases(Framed):
         if missing:
             raise ValueError(f"there is no column {short(missing[0])!r}; there are {short(list(self.columns))}")
         columns = [[_value(name, place, value) for place, value in enumerate(self.columns[name])] for name in by]
-        own = _undertone.count_records(
-            self._data, by, columns, several(packs, Pack), several(candidates, Candidates), numbers(epsilon), progress
-        )
+        packs, forms = with_forms(packs)
+        candidates, more = with_forms(candidates)
+        own = _undertone.count_records(self._data, by, columns, packs, candidates, forms + more, numbers(epsilon), progress)
         return Counts(own)
 
     def estimate(
         self,
-        candidates: Union[Candidates, Sequence[Candidates]],
+        candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]],
         *,
         by: Union[str, Sequence[str]] = (),
         epsilon: Union[Number, Iterable[Number]] = (),
@@ -245,7 +247,7 @@ class Releases(Framed):
     ) -> Estimate:
         """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by``
         names columns."""
-        candidates = several(candidates, Candidates)
+        candidates = several(candidates)
         counted = self.count(by, candidates=candidates, epsilon=epsilon, progress=progress)
         return counted.estimate(
             candidates,
@@ -315,11 +317,11 @@ def release(
         ledger._release(releaser, [text], 0, paid)
         return Release(bytes(paid))
     except BaseException as problem:
-        _keep(problem, paid)
+        keep_paid(problem, paid)
         raise
 
 
-def _keep(problem: BaseException, paid: bytearray) -> None:
+def keep_paid(problem: BaseException, paid: bytearray) -> None:
     """Whatever ends a call takes along what was paid for. Some exceptions are frozen."""
     object.__setattr__(problem, "releases", Releases(bytes(paid)))
 
@@ -375,7 +377,7 @@ def privatize(
         return Releases(bytes(drawn))
     except BaseException as problem:
         if ledger is not None:
-            _keep(problem, drawn)
+            keep_paid(problem, drawn)
         raise
 
 

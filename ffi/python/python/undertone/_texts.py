@@ -88,7 +88,7 @@ def is_column(values: Any) -> bool:
     return any(hasattr(values, name) for name in ("to_pylist", "iloc", "dtype")) or (hasattr(values, "to_list") and hasattr(values, "slice"))
 
 
-def _arrow_inside(values: Any) -> Any:
+def arrow_inside(values: Any) -> Any:
     """The Arrow array of a Series, an index or an array of pandas, which holds strings so by
     default; else the values themselves."""
     array = getattr(values, "array", values)
@@ -98,7 +98,7 @@ def _arrow_inside(values: Any) -> Any:
 
 
 def _converted(values: Any, size: int) -> Iterator[list[Any]]:
-    values = _arrow_inside(values)
+    values = arrow_inside(values)
     if hasattr(values, "to_pylist"):  # PyArrow
         for start in range(0, len(values), size):
             yield of_arrow(values.slice(start, size))

@@ -15,9 +15,12 @@ __all__ = [
     "Counts",
     "Document",
     "Encoder",
+    "Form",
+    "FormReleaser",
     "Ledger",
     "Lexicon",
     "MECHANISMS",
+    "NO_ANSWER",
     "Obfuscator",
     "Pack",
     "PlanAnswer",
@@ -37,12 +40,14 @@ __all__ = [
     "demo_corpus",
     "format_of",
     "plan",
+    "plan_form",
     "read_file",
     "save_built",
 ]
 
 __version__: Final[str]
 MECHANISMS: Final[dict[int, str]]
+NO_ANSWER: Final[int]
 RELEASE_BYTES: Final[int]
 RULES: Final[dict[tuple[int, int], str]]
 SPARK_SQL: Final[str]
@@ -168,6 +173,9 @@ class Ledger:
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: object) -> None: ...
     def _release(self, releaser: Releaser, texts: list[str], first: int, paid: bytearray) -> None: ...
+    def _release_answers(
+        self, releaser: FormReleaser, columns: Sequence[npt.NDArray[np.uint32]], start: int, end: int, paid: bytearray
+    ) -> None: ...
 
 @final
 class Candidates:
@@ -227,6 +235,25 @@ class Releaser:
     def release(self, texts: list[str], first: int) -> bytes: ...
 
 @final
+class Form:
+    def __new__(cls, data: bytes) -> Form: ...
+    @staticmethod
+    def open(path: _Path) -> Form: ...
+    def save(self, path: _Path) -> None: ...
+    def __bytes__(self) -> bytes: ...
+    def __getnewargs__(self) -> tuple[bytes]: ...
+    @property
+    def id(self) -> str: ...
+    def json(self) -> str: ...
+    def codes(self, attribute: int, values: list[Any]) -> npt.NDArray[np.uint32]: ...
+    def posterior(self, release: Release, shares: Sequence[float] | None) -> tuple[list[str], list[str], list[float]]: ...
+
+@final
+class FormReleaser:
+    def __new__(cls, form: Form, epsilon: _Number, threads: int | None) -> FormReleaser: ...
+    def release(self, columns: Sequence[npt.NDArray[np.uint32]], start: int, end: int) -> bytes: ...
+
+@final
 class Obfuscator:
     def __new__(
         cls,
@@ -260,6 +287,7 @@ class Counts:
     def estimate(
         self,
         candidates: Sequence[Candidates],
+        forms: Sequence[Form],
         level: float,
         at_once: bool,
         difference: str | None,
@@ -298,6 +326,7 @@ def count_files(
     by: list[str],
     packs: Sequence[Pack],
     candidates: Sequence[Candidates],
+    forms: Sequence[Form],
     epsilon: Sequence[_Number],
     progress: Callable[[str, int, int], Any] | None,
 ) -> Counts: ...
@@ -307,6 +336,7 @@ def count_records(
     columns: list[list[str]],
     packs: Sequence[Pack],
     candidates: Sequence[Candidates],
+    forms: Sequence[Form],
     epsilon: Sequence[_Number],
     progress: Callable[[str, int, int], Any] | None,
 ) -> Counts: ...
@@ -320,6 +350,7 @@ def plan(
     question: Question | None,
     progress: Callable[[str, int, int], Any] | None,
 ) -> PlanAnswer: ...
+def plan_form(form: Form, epsilon: Sequence[_Number], within: float, devices: list[int]) -> PlanAnswer: ...
 def build_pack(
     texts: list[str],
     labels: Sequence[str | None],

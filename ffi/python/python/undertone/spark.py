@@ -90,6 +90,7 @@ from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, Decim
 from . import _answers, _releases, _undertone
 from ._answers import Counts, Number
 from ._errors import ArgumentError, UndertoneError, short
+from ._forms import Form
 from ._frames import library
 from ._undertone import RELEASE_BYTES, Candidates, Pack
 
@@ -571,8 +572,8 @@ class _Collected(Counts):
 def collect(
     counts: DataFrame,
     *,
-    packs: Union[Pack, Sequence[Pack]] = (),
-    candidates: Union[Candidates, Sequence[Candidates]] = (),
+    packs: Union[Pack, Form, Sequence[Union[Pack, Form]]] = (),
+    candidates: Union[Candidates, Form, Sequence[Union[Candidates, Form]]] = (),
     epsilon: Sequence[Number] = (),
 ) -> Counts:
     """Brings what :func:`count` counts to this process, as :class:`undertone.Counts`, for
@@ -591,8 +592,11 @@ def collect(
     values = [_value(_column(counts, name)).alias(name) for name in slices]
     table = counts.select(*_OF_COUNTS, *values).toArrow()
     mechanisms, orders = (table[name].to_numpy() for name in ("mechanism", "order"))
-    forged = [order for order in np.unique(orders[mechanisms == _PROJECTIVE]) if not _is_order(order)]
-    are_forged = (mechanisms == _PROJECTIVE) & np.isin(orders, forged)
+    are_forged = np.zeros(len(orders), bool)
+    for mechanism in _WITH_ORDER:
+        own = mechanisms == mechanism
+        forged = [order for order in np.unique(orders[own]) if not _is_order(mechanism, order)]
+        are_forged |= own & np.isin(orders, forged)
     numbers = table["count"].to_numpy()
     left_out = Counter({_NOT_A_RELEASE: int(numbers[are_forged].sum())})
     seen = _SEEN.get(counts)
@@ -611,14 +615,14 @@ def collect(
     return _Collected(counted._own, +left_out)
 
 
-#: The mechanism that has an order.
-_PROJECTIVE = 8
+#: The mechanisms that have an order: projective releases, and answers.
+_WITH_ORDER = (8, 10)
 
 
-def _is_order(order: int) -> bool:
+def _is_order(mechanism: int, order: int) -> bool:
     """Whether there are releases of this order, which SQL does not look at."""
     try:
-        _undertone.Release(struct.pack("<4sBBHII8x", b"UTR\x01", _PROJECTIVE, 2, order, 1, 0))
+        _undertone.Release(struct.pack("<4sBBHII8x", b"UTR\x01", mechanism, 2, order, 1, 0))
     except UndertoneError:
         return False
     return True

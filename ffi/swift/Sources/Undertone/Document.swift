@@ -9,7 +9,8 @@ public struct Release: Equatable, Sendable {
     public let rule: Rule
     public let unit: PrivacyUnit
     /// The order of the geometry of a release by `releaseProjective`: then `candidate` is the
-    /// number of a point. The places of a drawn sentence. 0 for others.
+    /// number of a point. The same for an answer to a form, where `candidate` is 2^24 times the
+    /// number of the question plus that of the point. The places of a drawn sentence. 0 for others.
     public let order: UInt32
     /// The identifier of the pack.
     public let packID: [UInt8]
@@ -114,18 +115,18 @@ public final class Document: Sendable {
 
     /// Draws a release that protects each sentence, for long texts, and forgets all sentences.
     public func release(_ grant: Grant, rule: Rule = .permuteAndFlip) throws -> Release {
-        try draw(grant) { undertone_document_release($0, $1, rule.rawValue, entropy, nil, $2, $3, $4) }
+        try handle.draw(grant) { undertone_document_release($0, $1, rule.rawValue, entropy, nil, $2, $3, $4) }
     }
 
     /// Draws a release that protects the whole text, for short ones, and forgets all sentences.
     /// Choose between the two without looking at the text, nor at its length.
     public func releaseWholeText(_ grant: Grant) throws -> Release {
-        try draw(grant) { undertone_document_release_whole_text($0, $1, entropy, nil, $2, $3, $4) }
+        try handle.draw(grant) { undertone_document_release_whole_text($0, $1, entropy, nil, $2, $3, $4) }
     }
 
     /// Draws a release that promises what `releaseWholeText` promises, and is made for counting.
     public func releaseProjective(_ grant: Grant) throws -> Release {
-        try draw(grant) { undertone_document_release_projective($0, $1, entropy, nil, $2, $3, $4) }
+        try handle.draw(grant) { undertone_document_release_projective($0, $1, entropy, nil, $2, $3, $4) }
     }
 
     /// Forgets all sentences.
@@ -133,14 +134,17 @@ public final class Document: Sendable {
 
     /// Forgets all sentences, for good. A second time does nothing.
     public func close() { handle.close() }
+}
 
+extension Handle {
+    /// Draws a release by a grant.
     func draw(
         _ grant: Grant,
         _ by: (OpaquePointer, OpaquePointer, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>) -> Int32
     ) throws -> Release {
-        let bytes = try handle.use { document in
+        let bytes = try use { handle in
             try grant.handle.use { grant in
-                try array(Int(UNDERTONE_RELEASE_BYTES), of: UInt8(0)) { by(document, grant, $0, $1, &$2) }
+                try array(Int(UNDERTONE_RELEASE_BYTES), of: UInt8(0)) { by(handle, grant, $0, $1, &$2) }
             }
         }
         return try Release(bytes)

@@ -38,9 +38,12 @@ public final class Reservoir {
     /// Releases the kept outcome, and wipes the reservoir. Release even if nothing was typed, and
     /// wipe what was stored. If it fails, the reservoir is unchanged.
     public func release(_ document: Document, by mechanism: LineMechanism, _ grant: Grant) throws -> Release {
-        try document.draw(grant) {
-            undertone_reservoir_release(&bytes, $0, mechanism.rawValue, $1, entropy, nil, $2, $3, $4)
+        let release = switch mechanism {
+        case .wholeText: undertone_reservoir_release_whole_text
+        case .projective: undertone_reservoir_release_projective
+        case .drawn: undertone_reservoir_release_drawn
         }
+        return try document.handle.draw(grant) { release(&bytes, $0, $1, entropy, nil, $2, $3, $4) }
     }
 
     deinit { for i in bytes.indices { bytes[i] = 0 } }

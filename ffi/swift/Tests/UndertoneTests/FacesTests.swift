@@ -79,6 +79,33 @@ final class FacesTests: XCTestCase {
         }
     }
 
+    func testMisuseOfForms() throws {
+        let bytes = try load(Self.golden.appendingPathComponent("golden.form").path)
+        let scores = try load(Self.golden.appendingPathComponent("golden-scores.pack").path)
+        refused("NOT_A_FORM", "foreign_form") { try Form(scores) }
+        refused("FORM_DAMAGED", "damaged_form") { try Form(bytes.dropLast() + [bytes.last! ^ 1]) }
+        let form = try Form(bytes)
+        let grant = try grant(.wholeText)
+        for answers: [UInt32] in [[0, 0], [0, 0, 0, 0]] {
+            refused("WRONG_ANSWER_COUNT", "wrong_answer_count") { try form.release(answers, grant) }
+        }
+        run("answers_out_of_range") { _ = try form.release([4, 2600, Form.noAnswer], grant) }
+    }
+
+    func testAnswersAreReleased() throws {
+        let form = try Form(contentsOf: Self.golden.appendingPathComponent("golden.form"))
+        let ledger = try Ledger(openingOrCreating: path("answers"), for: .wholeText, budgetMicro: 3_000_000)
+        let release = try form.release([1, Form.noAnswer, 0], spend(ledger, 3, 0))
+        XCTAssertEqual(release.unit, .wholeText)
+        XCTAssertTrue(release.order > 0 && release.candidate >> 24 < 4)
+        XCTAssertThrowsError(try spend(ledger, 1, 0)) {
+            XCTAssertEqual($0 as? UndertoneError, .refused(Self.statuses["LEDGER_EXHAUSTED"]!))
+        }
+        XCTAssertThrowsError(try form.release([0, 0, 0], grant(.sentence))) {
+            XCTAssertEqual($0 as? UndertoneError, .refused(Self.statuses["GRANT_WRONG_UNIT"]!))
+        }
+    }
+
     func testMisuseOfDocuments() throws {
         let document = try document()
         run("empty_text") {

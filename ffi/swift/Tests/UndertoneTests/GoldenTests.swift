@@ -103,29 +103,39 @@ final class GoldenTests: XCTestCase {
         return drawn.bytes
     }
 
+    private func answers(_ form: Form, _ test: Case) throws -> [UInt8] {
+        let answers = try test.text("answers").split(separator: " ").map { try XCTUnwrap(UInt32($0)) }
+        let drawn = try form.release(answers, test.grant(.wholeText))
+        XCTAssertEqual(drawn.unit, .wholeText)
+        XCTAssertEqual(drawn.epsilon, try test.epsilon())
+        return drawn.bytes
+    }
+
     /// Runs a case; one without a release has the vector of a sentence.
     private func run(_ pack: Pack, _ test: Case) throws {
-        guard let release = test.fields["release"] else {
+        if test.fields["release"] == nil {
             XCTAssertEqual(try pack.embed(sentence: text(test.text("sentence"))), floats(try test.text("vector")))
-            return
+        } else if test.fields["noise"] != nil {
+            try agrees(test) { try vector(pack, test) }
+        } else if test.fields["mechanism"] != nil {
+            try agrees(test) { try bag(pack, test) }
+        } else {
+            try agrees(test) { try document(pack, test) }
         }
+    }
+
+    /// Checks that a release agrees with its case.
+    private func agrees(_ test: Case, _ release: () throws -> [UInt8]) throws {
         let replay = try XCTUnwrap(Self.replay, "nothing answers in the place of the system: run ffi/swift/test.sh")
         // SystemRandomNumberGenerator draws eight bytes for one, and keeps the low one.
         let draws: [UInt8] = try bytes(test.text("entropy")).flatMap { [$0] + [UInt8](repeating: 0, count: 7) }
         XCTAssertEqual(replay(draws, draws.count, 8), 0)
-        let drawn: [UInt8]
-        if test.fields["noise"] != nil {
-            drawn = try vector(pack, test)
-        } else if test.fields["mechanism"] != nil {
-            drawn = try bag(pack, test)
-        } else {
-            drawn = try document(pack, test)
-        }
+        let drawn = try release()
         XCTAssertEqual(replay([], 0, 0), 0, "bytes that were not drawn")
-        XCTAssertEqual(drawn, bytes(release), test.fields["case"] ?? "")
+        XCTAssertEqual(drawn, bytes(try test.text("release")), test.fields["case"] ?? "")
     }
 
-    private func runAll(_ pack: Pack, _ file: String) throws -> Int {
+    private func runAll(_ file: String, _ run: (Case) throws -> Void) throws -> Int {
         var cases = 0
         var test = Case()
         for line in try String(contentsOf: Self.golden.appendingPathComponent(file), encoding: .ascii).components(separatedBy: "\n") {
@@ -137,7 +147,7 @@ final class GoldenTests: XCTestCase {
             test.fields[parts[0]] = value
             // The last line of a case. That of a sentence's vector has no name.
             if parts[0] == "release" || (parts[0] == "vector" && test.fields["case"] == nil) {
-                try run(pack, test)
+                try run(test)
                 cases += 1
             }
         }
@@ -148,10 +158,14 @@ final class GoldenTests: XCTestCase {
         let list = try String(contentsOf: Self.golden.appendingPathComponent("list.txt"), encoding: .utf8)
         for line in list.split(separator: "\n") {
             let names = line.split(separator: " ").map(String.init)
-            let (pack, file) = (names[0], names[1])
-            let cases = try runAll(Pack(contentsOf: Self.golden.appendingPathComponent(pack)), file)
+            let (name, file) = (names[0], names[1])
+            let pack = try Pack(contentsOf: Self.golden.appendingPathComponent(name))
+            let cases = try runAll(file) { try run(pack, $0) }
             // test.sh compares it with the number in the file.
             print("\(file): \(cases) golden vectors agree")
         }
+        let form = try Form(contentsOf: Self.golden.appendingPathComponent("golden.form"))
+        let cases = try runAll("answers.txt") { test in try agrees(test) { try answers(form, test) } }
+        print("answers.txt: \(cases) golden vectors agree")
     }
 }

@@ -7,20 +7,25 @@ pub(crate) use text::likely;
 pub use text::{OF_PUBLISHED, OF_QUESTION};
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::str::FromStr;
 
 use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
+use undertone_core::epsilon::MICRO;
+use undertone_core::form::Form;
 use undertone_core::release::Mechanism;
+use undertone_core::reservoir::all_lines_epsilon;
 
 use crate::channel::Channel;
 use crate::counts::{Counted, Expected, Kind, MOST};
+use crate::forms::{self, Estimates};
 use crate::labels::{self, Assumption, Labels, Laws, Sample};
 use crate::published::{self, DELTA};
 use crate::refused;
-use crate::shares::{self, Confidence, Share, Shares, is_whole_text};
+use crate::shares::{self, Confidence, Population, Share, Shares};
 
 /// Most slices of an answer. More are a mistake and would take hours.
 const MOST_SLICES: usize = 500;
@@ -45,12 +50,15 @@ impl From<Candidates> for Source {
     }
 }
 
-/// Restricts counting to releases of these packs.
-pub fn expected(sources: &[Source]) -> Expected {
+/// Restricts counting to releases of these packs and answers to these forms.
+pub fn expected(sources: &[Source], forms: &[Form<'_>]) -> Expected {
     let mut expected = Expected::default();
     for source in sources {
         let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
         expected.pack(source.id, candidates);
+    }
+    for form in forms {
+        expected.form(form);
     }
     expected
 }
@@ -102,6 +110,7 @@ pub struct Answer {
     /// Whether labels are those of a question.
     pub(crate) question: bool,
     pub(crate) candidates: Vec<OfCandidates>,
+    pub(crate) answers: Vec<OfAnswers>,
     pub(crate) labels: Vec<OfLabels>,
     /// Shares of labels if private texts were exactly like public ones, if requested.
     pub(crate) labels_alike: Vec<OfLabels>,
@@ -133,7 +142,7 @@ pub(crate) struct KindOf {
     pub(crate) epsilon: f64,
     order: u16,
     pub(crate) releases: u64,
-    /// Privacy of the published counts; none for sentence releases.
+    /// Privacy of the published counts; none for sentence releases and answers.
     pub(crate) published: Option<Published>,
 }
 
@@ -153,13 +162,49 @@ pub(crate) type Slice = Option<Vec<String>>;
 #[derive(Serialize)]
 pub(crate) struct OfCandidates {
     pub(crate) pack: String,
+    /// The number of places, if these are shares of drawn sentences; none for shares of texts.
+    pub(crate) places: Option<NonZero<u16>>,
+    /// In the order of the pack; "nothing known" is last.
+    #[serde(flatten)]
+    pub(crate) estimated: Estimated,
+}
+
+#[derive(Serialize)]
+pub(crate) struct OfAnswers {
+    pub(crate) form: String,
+    /// The name of an attribute, or of the two of a pair.
+    pub(crate) attributes: Vec<String>,
+    /// In the order of the form; "no answer" is last.
+    #[serde(flatten)]
+    pub(crate) estimated: Estimated,
+}
+
+/// Shares that hold whatever people wrote or answered.
+#[derive(Serialize)]
+pub(crate) struct Estimated {
     pub(crate) slice: Slice,
     pub(crate) releases: u64,
     pub(crate) one_forged_release_moves: f64,
     /// Whether honest devices can release like this.
     pub(crate) possible: bool,
-    /// In the order of the pack; "nothing known" is last.
     pub(crate) shares: Vec<Row>,
+}
+
+impl Estimated {
+    fn new(slice: &Slice, own: &Shares, name: impl Fn(usize) -> String) -> Self {
+        let rows = own.shares.iter().zip(&own.unbiased).enumerate();
+        Self {
+            slice: slice.clone(),
+            releases: own.releases,
+            one_forged_release_moves: own.moved,
+            possible: own.possible,
+            shares: rows
+                .map(|(answer, (share, unbiased))| {
+                    row(name(answer), *share, Some(*unbiased), own.possible)
+                })
+                .collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -207,7 +252,11 @@ pub(crate) struct Row {
 #[derive(Serialize)]
 pub(crate) struct Difference {
     pub(crate) of: &'static str,
+    /// The packs, or the form.
     pub(crate) packs: Vec<String>,
+    /// The name of an attribute, or of the two of a pair.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attributes: Vec<String>,
     pub(crate) first: Slice,
     pub(crate) second: Slice,
     /// The second less the first.
@@ -242,15 +291,16 @@ struct Group<'a> {
 }
 
 impl Answer {
-    /// Estimates from these counts for the packs of `sources`. `question`: their public texts are
-    /// those of a question. `alike`: also estimates the shares of labels for texts exactly like the
-    /// public ones.
+    /// Estimates from these counts for the packs of `sources` and for `forms`. `question`: the
+    /// public texts of the packs are those of a question. `alike`: also estimates the shares of
+    /// labels for texts exactly like the public ones.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be estimated.
     pub fn new(
         counted: &Counted,
         sources: &[Source],
+        forms: &[Form<'_>],
         confidence: Confidence,
         compare: Option<&Compare>,
         question: bool,
@@ -261,7 +311,7 @@ impl Answer {
                 "there are more than {MOST} releases, which nobody has; look for counts that are wrong"
             )));
         }
-        let (views, left_out) = views(counted, sources)?;
+        let (views, left_out) = views(counted, sources, forms)?;
         let all = &views[0];
         let rejected = counted.rejected.reasons();
         let mut answer = Self {
@@ -284,6 +334,7 @@ impl Answer {
                 .collect::<Result<_>>()?,
             question,
             candidates: Vec::new(),
+            answers: Vec::new(),
             labels: Vec::new(),
             labels_alike: Vec::new(),
             differences: Vec::new(),
@@ -303,12 +354,14 @@ impl Answer {
         let groups = answer.groups(sources, all);
         let pairs = pairs(compare, &views, counted.counts.slices())?;
         answer.of_candidates(sources, &views, confidence)?;
+        answer.of_answers(forms, &views, confidence)?;
         answer.labels = answer.of_labels(&groups, &views, confidence, Assumption::OtherSources);
         if alike {
             answer.labels_alike = answer.of_labels(&groups, &views, confidence, Assumption::Alike);
         }
-        answer.differences(sources, &groups, &views, &pairs, confidence.level)?;
-        if answer.candidates.is_empty() && answer.labels.is_empty() {
+        answer.differences((sources, forms), &groups, &views, &pairs, confidence.level)?;
+        let is_empty = answer.candidates.is_empty() && answer.answers.is_empty();
+        if is_empty && answer.labels.is_empty() {
             return Err(refused(format!(
                 "nothing can be said of these releases:{}",
                 listed(answer.unanswered.iter().cloned())
@@ -345,10 +398,17 @@ impl Answer {
                 .filter(|kind| kind.pack_id() == source.id)
                 .copied()
                 .collect();
+            let (drawn, kinds): (Vec<Kind>, Vec<Kind>) =
+                kinds.into_iter().partition(|kind| kind.places().is_some());
+            let pack = hex::encode(source.id);
+            if !drawn.is_empty() {
+                self.unanswered.push(format!(
+                    "shares of labels from drawn sentences of pack {pack}: labels belong to whole texts; release by another rule for them"
+                ));
+            }
             if kinds.is_empty() {
                 continue;
             }
-            let pack = hex::encode(source.id);
             let Some(calibration) = &source.calibration else {
                 self.unanswered.push(if self.question {
                     format!("the question is about another pack than {pack}; ask it of that pack in a run of its own")
@@ -392,26 +452,60 @@ impl Answer {
         views: &[View],
         confidence: Confidence,
     ) -> Result<()> {
-        let tables = |source: &Source| views.iter().filter(|view| has_whole(view, source)).count();
-        let confidence = confidence.among(sources.iter().map(tables).sum());
+        let mut tables = Vec::new();
         for source in sources {
-            for view in views {
-                let Some(own) = pooled(source, view, confidence)? else {
-                    continue;
-                };
-                let rows = own.shares.iter().zip(&own.unbiased).enumerate();
+            for population in populations(&views[0], source) {
+                let holds = |view: &&View| populations(view, source).contains(&population);
+                let views = views.iter().filter(holds);
+                tables.extend(views.map(|view| (source, population, view)));
+            }
+        }
+        let confidence = confidence.among(tables.len());
+        for (source, population, view) in tables {
+            if let Some(own) = pooled(source, view, population, confidence)? {
                 self.candidates.push(OfCandidates {
                     pack: hex::encode(source.id),
-                    slice: view.slice.clone(),
-                    releases: own.releases,
-                    one_forged_release_moves: own.moved,
-                    possible: own.possible,
-                    shares: rows
-                        .map(|(answer, (share, unbiased))| {
-                            row(name(source, answer), *share, Some(*unbiased), own.possible)
-                        })
-                        .collect(),
+                    places: match population {
+                        Population::Texts => None,
+                        Population::Sentences(places) => Some(places),
+                    },
+                    estimated: Estimated::new(&view.slice, &own, |answer| name(source, answer)),
                 });
+            }
+        }
+        Ok(())
+    }
+
+    fn of_answers(
+        &mut self,
+        forms: &[Form<'_>],
+        views: &[View],
+        confidence: Confidence,
+    ) -> Result<()> {
+        let confidence = confidence.among(forms.len() * views.len());
+        for form in forms {
+            for view in views {
+                let estimates = answered(form, view, confidence)?;
+                if view.slice.is_none() && estimates.forged > 0 {
+                    self.left_out.push(LeftOut {
+                        kind: format!("form {}, answer", hex::encode(form.id())),
+                        releases: estimates.forged,
+                        reason: "no device with the form makes them".to_owned(),
+                    });
+                }
+                for own in &estimates.questions {
+                    let Some(shares) = &own.shares else {
+                        continue;
+                    };
+                    let names = forms::outcomes(form, &own.question);
+                    self.answers.push(OfAnswers {
+                        form: hex::encode(form.id()),
+                        attributes: forms::attributes(form, &own.question),
+                        estimated: Estimated::new(&view.slice, shares, |answer| {
+                            names[answer].clone()
+                        }),
+                    });
+                }
             }
         }
         Ok(())
@@ -446,26 +540,24 @@ impl Answer {
 
     fn differences(
         &mut self,
-        sources: &[Source],
+        (sources, forms): (&[Source], &[Form<'_>]),
         groups: &[Group<'_>],
         views: &[View],
         pairs: &[(usize, usize)],
         level: f64,
     ) -> Result<()> {
-        let whole = sources
-            .iter()
-            .filter(|own| has_whole(&views[0], own))
-            .count();
+        let whole = |source: &&Source| populations(&views[0], source).contains(&Population::Texts);
+        let whole = sources.iter().filter(whole).count();
         let confidence = Confidence {
             level,
             at_once: true,
         };
-        let confidence = confidence.among(pairs.len() * (whole + groups.len()));
+        let confidence = confidence.among(pairs.len() * (whole + groups.len() + forms.len()));
         for &(first, second) in pairs {
             let views = [&views[first], &views[second]];
             let [first, second] = views.map(|view| view.slice.clone());
             for source in sources {
-                let [a, b] = views.map(|view| pooled(source, view, confidence));
+                let [a, b] = views.map(|view| pooled(source, view, Population::Texts, confidence));
                 let (Some(a), Some(b)) = (a?, b?) else {
                     continue;
                 };
@@ -474,12 +566,34 @@ impl Answer {
                 self.differences.push(Difference {
                     of: "candidates",
                     packs: vec![hex::encode(source.id)],
+                    attributes: Vec::new(),
                     first: first.clone(),
                     second: second.clone(),
                     shares: shares
                         .map(|(answer, share)| row(name(source, answer), share, None, sound))
                         .collect(),
                 });
+            }
+            for form in forms {
+                let [a, b] = views.map(|view| answered(form, view, confidence));
+                for (a, b) in a?.questions.iter().zip(&b?.questions) {
+                    let (Some(first_shares), Some(second_shares)) = (&a.shares, &b.shares) else {
+                        continue;
+                    };
+                    let sound = first_shares.possible && second_shares.possible;
+                    let shares = shares::difference(first_shares, second_shares)?.into_iter();
+                    self.differences.push(Difference {
+                        of: "answers",
+                        packs: vec![hex::encode(form.id())],
+                        attributes: forms::attributes(form, &a.question),
+                        first: first.clone(),
+                        second: second.clone(),
+                        shares: shares
+                            .zip(forms::outcomes(form, &a.question))
+                            .map(|(share, name)| row(name, share, None, sound))
+                            .collect(),
+                    });
+                }
             }
             for group in groups {
                 let assumption = Assumption::OtherSources;
@@ -492,6 +606,7 @@ impl Answer {
                 self.differences.push(Difference {
                     of: "labels",
                     packs: group.packs.clone(),
+                    attributes: Vec::new(),
                     first: first.clone(),
                     second: second.clone(),
                     shares: shares
@@ -547,6 +662,10 @@ fn name(source: &Source, answer: usize) -> String {
 
 /// The counts of the smallest slice reveal most.
 fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Published>> {
+    // Nothing is proved of the counts of a form.
+    if kind.mechanism() == Mechanism::Answer {
+        return Ok(None);
+    }
     let source = sources.iter().find(|own| own.id == kind.pack_id());
     let candidates = source.map_or(0, |own| own.names.len()) as u32;
     let Some(channel) = Channel::new(kind, candidates)? else {
@@ -554,7 +673,10 @@ fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Pu
     };
     let totals = views.iter().map(|view| view.total(|own| own == kind));
     let releases = totals.filter(|total| *total > 0).min().unwrap_or(0);
-    let one = undertone::release::document::epsilon_f64(kind.epsilon());
+    let one = match kind.places() {
+        Some(places) => all_lines_epsilon(kind.epsilon(), places).0 as f64 / f64::from(MICRO),
+        None => undertone::release::document::epsilon_f64(kind.epsilon()),
+    };
     let epsilon = published::epsilon(&channel, releases, DELTA)?;
     Ok(Some(Published {
         releases,
@@ -577,18 +699,32 @@ fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> Res
     })
 }
 
-fn has_whole(view: &View, source: &Source) -> bool {
-    view.total(|kind| kind.pack_id() == source.id && is_whole_text(kind)) > 0
+/// The populations of a pack's releases.
+fn populations(view: &View, source: &Source) -> BTreeSet<Population> {
+    let own = view.kinds.iter().filter(|(kind, outcomes)| {
+        kind.pack_id() == source.id && outcomes.values().any(|count| *count > 0)
+    });
+    own.filter_map(|(kind, _)| Population::of(*kind)).collect()
 }
 
-fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option<Shares>> {
-    if !has_whole(view, source) {
+/// The shares of all questions of a form.
+fn answered(form: &Form<'_>, view: &View, confidence: Confidence) -> Result<Estimates> {
+    let samples = view.kinds.iter().map(|(kind, outcomes)| (*kind, outcomes));
+    forms::estimate(form, samples, confidence)
+}
+
+fn pooled(
+    source: &Source,
+    view: &View,
+    population: Population,
+    confidence: Confidence,
+) -> Result<Option<Shares>> {
+    if !populations(view, source).contains(&population) {
         return Ok(None);
     }
-    let own = view
-        .kinds
-        .iter()
-        .filter(|(kind, _)| kind.pack_id() == source.id);
+    let own = view.kinds.iter().filter(|(kind, _)| {
+        kind.pack_id() == source.id && Population::of(**kind) == Some(population)
+    });
     let own: Vec<(Kind, &Outcomes)> = own.map(|(kind, outcomes)| (*kind, outcomes)).collect();
     shares::pooled(&own, source.names.len() as u32, confidence)
 }
@@ -636,7 +772,11 @@ fn of_labels(group: &Group<'_>, view: &View, own: &Labels) -> OfLabels {
 }
 
 /// All releases, then those of each slice; and the kinds that no device makes.
-fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOut>)> {
+fn views(
+    counted: &Counted,
+    sources: &[Source],
+    forms: &[Form<'_>],
+) -> Result<(Vec<View>, Vec<LeftOut>)> {
     let mut views = vec![View::default()];
     let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let mut left_out: BTreeMap<Kind, (u64, String)> = BTreeMap::new();
@@ -658,7 +798,7 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
         }
     }
     for group in counted.counts.groups() {
-        if let Some(reason) = unmade(group.kind, sources) {
+        if let Some(reason) = unmade(group.kind, sources, forms) {
             left_out.entry(group.kind).or_insert((0, reason)).0 += group.total();
             continue;
         }
@@ -681,15 +821,23 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
     Ok((views, left_out.collect()))
 }
 
-/// Why no device with the pack makes releases of this kind. They are left out and are no error,
-/// because anybody can send them.
-fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
+/// The reason why no device with the pack or form makes releases of this kind. They are left out
+/// without an error, because anybody can send them.
+fn unmade(kind: Kind, sources: &[Source], forms: &[Form<'_>]) -> Option<String> {
+    let is_answer = kind.mechanism() == Mechanism::Answer;
+    let of_form = forms.iter().any(|form| form.id() == kind.pack_id());
+    if of_form && !is_answer {
+        return Some("the form has answers only".to_owned());
+    }
+    if is_answer {
+        return (!of_form).then(|| "the form is not given".to_owned());
+    }
     let source = sources.iter().find(|own| own.id == kind.pack_id())?;
     let by_scores = source
         .calibration
         .as_ref()
         .is_none_or(|own| own.mechanism == Mechanism::Scores);
-    if is_whole_text(kind) {
+    if Population::of(kind).is_some() {
         let problem = "the pack has no scores, so it knows no best candidate";
         return (!by_scores).then(|| problem.to_owned());
     }

@@ -7,10 +7,12 @@ use undertone_report::{
 };
 
 use super::text::{
-    OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit,
-    forged, honest, interval, most, privacy, published, share, slice, sources, sure, together,
+    OF_ANSWERS, OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY,
+    answered, compared, fit, forged, honest, interval, most, of_candidates, privacy, published,
+    share, slice, sources, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
+use crate::forms;
 
 /// Most lines over time; more are illegible.
 const LINES: usize = 8;
@@ -19,9 +21,14 @@ const LINES: usize = 8;
 const PLOTTED: usize = 40;
 
 pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
-    let mut page = Page::new("What the texts are about");
+    let is_of_texts = answer.answers.is_empty();
+    let mut page = Page::new(if is_of_texts {
+        "What the texts are about"
+    } else {
+        "What the releases say"
+    });
     page.paragraph(&format!(
-        "<strong>{} releases were counted.</strong> {} Together they say how frequent a subject is. A point is the best \
+        "<strong>{} releases were counted.</strong> {} Together they say how frequent a subject or an answer is. A point is the best \
          guess; the bar is where the share lies. {}",
         count(answer.releases),
         escape(&privacy(answer)),
@@ -32,16 +39,28 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         page.heading(2, "What the pack's classifier would have said");
         page.paragraph(&escape(OF_CANDIDATES));
         let tables = answer.candidates.iter().map(|own| Shown {
-            slice: &own.slice,
+            slice: &own.estimated.slice,
             title: format!(
                 "{}: {} releases of pack {}",
-                slice(&answer.slices, &own.slice),
-                count(own.releases),
+                slice(&answer.slices, &own.estimated.slice),
+                count(own.estimated.releases),
                 own.pack
             ),
-            said: honest(own),
-            rows: &own.shares,
+            said: of_candidates(own),
+            rows: &own.estimated.shares,
             group: own.pack.clone(),
+        });
+        chapter(&mut page, answer, tables.collect(), top, true)?;
+    }
+    if !answer.answers.is_empty() {
+        page.heading(2, "What people answered");
+        page.paragraph(&escape(OF_ANSWERS));
+        let tables = answer.answers.iter().map(|own| Shown {
+            slice: &own.estimated.slice,
+            title: answered(answer, own),
+            said: honest(&own.estimated),
+            rows: &own.estimated.shares,
+            group: format!("{} {}", own.form, forms::title(&own.attributes)),
         });
         chapter(&mut page, answer, tables.collect(), top, true)?;
     }
@@ -146,8 +165,12 @@ fn chapter(
     top: usize,
     last: bool,
 ) -> Result<(), DrawError> {
-    let mut groups: Vec<&str> = tables.iter().map(|own| own.group.as_str()).collect();
-    groups.dedup();
+    let mut groups: Vec<&str> = Vec::new();
+    for own in &tables {
+        if !groups.contains(&own.group.as_str()) {
+            groups.push(&own.group);
+        }
+    }
     for group in groups {
         over_time(page, answer, &tables, group, last)?;
     }
@@ -286,7 +309,7 @@ fn day(text: &str) -> Option<i64> {
 fn difference(page: &mut Page, answer: &Answer, own: &Difference, top: usize) {
     let title = compared(answer, own);
     page.heading(3, &title);
-    let (rows, others) = most(&own.shares, top, own.of == "candidates");
+    let (rows, others) = most(&own.shares, top, own.of != "labels");
     if rows.iter().any(|row| row.low.is_none()) {
         page.paragraph(
             "There are no intervals: what they assume does not hold in one of the slices.",

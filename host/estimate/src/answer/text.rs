@@ -5,13 +5,18 @@ use undertone_core::unit::Unit;
 use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
+use crate::forms;
 use crate::labels::FEWEST_TO_TEST;
 
-use super::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
+use super::{Answer, Difference, Estimated, OfAnswers, OfCandidates, OfLabels, Row, Slice};
 
 /// Meaning and assumption of statement (a).
 pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
      that devices are honest. It is not the truth about them: a classifier errs.";
+
+/// Meaning and assumption of shares of answers.
+pub(crate) const OF_ANSWERS: &str = "What people answered; \"no answer\" is also what was none of the categories. This assumes nothing about the \
+     answers, only that devices are honest.";
 
 /// Meaning and assumption of statement (b).
 pub(crate) const OF_LABELS: &str = "What the texts are about, if the texts with a label on the devices differ from the public ones as much as \
@@ -79,8 +84,20 @@ pub(crate) fn fit(own: &OfLabels) -> String {
 const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever their texts: some of these releases are forged, or were made with \
      another epsilon or pack than they say. The guesses below say nothing, and there are no intervals.";
 
+/// The meaning of the shares of a pack, in words.
+pub(crate) fn of_candidates(own: &OfCandidates) -> String {
+    let honest = honest(&own.estimated);
+    match own.places {
+        None => honest,
+        Some(places) => format!(
+            "These are shares of sentences, one drawn from {places} places of each text: a text of fewer sentences \
+             counts as \"nothing known\" for the rest. {honest}"
+        ),
+    }
+}
+
 /// Whether devices can be honest, in words.
-pub(crate) fn honest(own: &OfCandidates) -> String {
+pub(crate) fn honest(own: &Estimated) -> String {
     let forged = forged(own.one_forged_release_moves);
     if own.possible {
         forged
@@ -118,17 +135,19 @@ pub(crate) fn likely(epsilon: f64) -> f64 {
 
 /// Privacy of one release, in words: for each unit, at the largest ε of its kinds.
 pub(crate) fn privacy(answer: &Answer) -> String {
-    let largest = |whole_text: bool| {
-        let is_whole = |mechanism: u8| {
-            Mechanism::from_number(mechanism).is_some_and(|own| own.unit() == Unit::WholeText)
-        };
+    let largest = |of: fn(Mechanism) -> bool| {
         let kinds = answer.kinds.iter();
-        let kinds = kinds.filter(|kind| is_whole(kind.mechanism) == whole_text);
+        let kinds = kinds.filter(|kind| Mechanism::from_number(kind.mechanism).is_some_and(of));
         kinds.map(|kind| kind.epsilon).reduce(f64::max)
     };
+    let is_whole = |own: Mechanism| own.unit() == Unit::WholeText;
     let units = [
-        ("whole texts", largest(true)),
-        ("sentences", largest(false)),
+        (
+            "whole texts",
+            largest(|own| own.unit() == Unit::WholeText && own != Mechanism::Answer),
+        ),
+        ("lists of answers", largest(|own| own == Mechanism::Answer)),
+        ("sentences", largest(|own| own.unit() != Unit::WholeText)),
     ];
     let sentences = units.into_iter().filter_map(|(unit, epsilon)| {
         let epsilon = epsilon?;
@@ -138,7 +157,7 @@ pub(crate) fn privacy(answer: &Answer) -> String {
         ))
     });
     let mut sentences: Vec<String> = sentences.collect();
-    if let Some(epsilon) = largest(true) {
+    if let Some(epsilon) = largest(is_whole) {
         sentences.push(format!(
             "A person costs epsilon {epsilon} for each release of the device; a line the same, or less if the device drew it among several \
              lines; for a reader of counts see the published counts."
@@ -240,12 +259,24 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
     for own in &answer.candidates {
         text += &format!(
             "\n  {}: {} releases of pack {}. {}\n",
-            slice(&answer.slices, &own.slice),
-            count(own.releases),
+            slice(&answer.slices, &own.estimated.slice),
+            count(own.estimated.releases),
             own.pack,
-            honest(own)
+            of_candidates(own)
         );
-        let (rows, others) = most(&own.shares, top, true);
+        let (rows, others) = most(&own.estimated.shares, top, true);
+        text += &table(&rows, others);
+    }
+    if !answer.answers.is_empty() {
+        text += &format!("\nSHARES OF ANSWERS. {OF_ANSWERS}\n");
+    }
+    for own in &answer.answers {
+        text += &format!(
+            "\n  {}. {}\n",
+            answered(answer, own),
+            honest(&own.estimated)
+        );
+        let (rows, others) = most(&own.estimated.shares, top, true);
         text += &table(&rows, others);
     }
     let chapters = [
@@ -287,7 +318,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
     }
     for own in &answer.differences {
         text += &format!("\n  {}\n", compared(answer, own));
-        let (rows, others) = most(&own.shares, top, own.of == "candidates");
+        let (rows, others) = most(&own.shares, top, own.of != "labels");
         text += &table(&rows, others).replace(" %   ", "   ");
     }
     let published = published(answer);
@@ -315,7 +346,7 @@ pub(crate) fn together(answer: &Answer) -> String {
 pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
      sent what. Replacing the text by any other changes the probability of the counts by at most a factor e^epsilon, but for delta. The other \
      devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
-     allows. For sentence releases nothing of the kind holds.";
+     allows. For releases by the sentence rule nothing of the kind holds.";
 
 /// Privacy of published counts, for each kind of whole-text releases.
 pub(crate) fn published(answer: &Answer) -> Vec<String> {
@@ -345,7 +376,23 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
 /// The slices that are compared, in words.
 pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
     let [first, second] = [&own.first, &own.second].map(|own| slice(&answer.slices, own));
-    format!("shares of {}: {second}, less {first}", own.of)
+    let of = if own.attributes.is_empty() {
+        own.of.to_owned()
+    } else {
+        visible(&forms::title(&own.attributes))
+    };
+    format!("shares of {of}: {second}, less {first}")
+}
+
+/// The question of a table, its slice and its releases, in words.
+pub(crate) fn answered(answer: &Answer, own: &OfAnswers) -> String {
+    format!(
+        "{}, {}: {} releases of form {}",
+        visible(&forms::title(&own.attributes)),
+        slice(&answer.slices, &own.estimated.slice),
+        count(own.estimated.releases),
+        own.form
+    )
 }
 
 #[cfg(test)]

@@ -325,14 +325,14 @@ impl Counter {
             let outcomes = self.expected.outcomes(&group.kind);
             for (&outcome, &count) in group.outcomes {
                 number += 1;
-                let reason = match outcomes {
-                    Ok(outcomes) if u64::from(outcome) < outcomes => {
+                let reason = match &outcomes {
+                    Ok(outcomes) if outcomes.contains(outcome) => {
                         let slice = group.slice.to_vec();
                         self.counts.add(group.kind, slice, outcome, count)?;
                         continue;
                     }
                     Ok(_) => Reason::Line(BadLine::NoSuchCandidate),
-                    Err(reason) => reason,
+                    Err(reason) => *reason,
                 };
                 let other = reason == Reason::Line(BadLine::OtherPack);
                 let pack = other.then(|| group.kind.pack_id());

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZero;
 
 use undertone::release::document::Method;
 use undertone_core::epsilon::Epsilon;
@@ -154,9 +155,14 @@ impl Kind {
         u16::from_le_bytes([low, high])
     }
 
-    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of so
-    /// many categories. Larger outcomes are forged or damaged. 0 if no geometry of this order has
-    /// enough points.
+    /// The number of places, if the releases are about one drawn sentence of a text.
+    pub fn places(&self) -> Option<NonZero<u16>> {
+        NonZero::new(self.order()).filter(|_| self.mechanism == Mechanism::Drawn)
+    }
+
+    /// The number of outcomes of this kind under a pack of `candidates`, or for a question of
+    /// `candidates` categories. Larger outcomes are forged or damaged. 0 if no geometry of this
+    /// order has enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
         match self.mechanism {
             Mechanism::Projective | Mechanism::Answer => self
@@ -169,7 +175,7 @@ impl Kind {
     }
 
     /// The geometry whose points these releases hold, under a pack of `candidates` or for a
-    /// question of so many categories.
+    /// question of `candidates` categories.
     pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
         let outcomes = candidates.saturating_add(1);
         match self.mechanism {

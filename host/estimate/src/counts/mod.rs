@@ -39,7 +39,7 @@ mod tally;
 mod turns;
 
 pub use counter::{Counted, Counter, Format};
-pub use expected::Expected;
+pub use expected::{Expected, Outcomes};
 pub use kind::Kind;
 pub use rejected::{Reason, Rejected, Seen};
 

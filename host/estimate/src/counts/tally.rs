@@ -6,6 +6,7 @@ use undertone::error::Result;
 use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
 
+use super::expected::Outcomes;
 use super::kind::Head;
 use super::{
     Counts, Expected, Kind, MOST_KINDS, MOST_ROWS, MOST_SLICES, Reason, too_many_kinds,
@@ -42,8 +43,8 @@ pub(crate) struct Tally<'a> {
 struct Table {
     kind: Kind,
     slice: usize,
-    /// Outcomes from here on are rejected.
-    outcomes: u64,
+    /// Other outcomes are rejected.
+    outcomes: Outcomes,
     dense: Vec<u64>,
     sparse: HashMap<u32, u64>,
 }
@@ -134,13 +135,13 @@ impl<'a> Tally<'a> {
         };
         self.recent[head.slot(RECENT)] = (head, slice, place);
         let table = &mut self.tables[place];
-        if u64::from(outcome) >= table.outcomes {
+        if !table.outcomes.contains(outcome) {
             return Err(no_such_outcome());
         }
         let index = outcome as usize;
         if index >= table.dense.len() && outcome < DENSE {
             let wanted = (index + 1).next_power_of_two().max(16);
-            let most = usize::try_from(table.outcomes).unwrap_or(wanted);
+            let most = usize::try_from(table.outcomes.first()).unwrap_or(wanted);
             let wanted = wanted.min(most.max(index + 1));
             let more = wanted - table.dense.len();
             if self.arrays + more <= ARRAYS {
@@ -195,12 +196,12 @@ impl<'a> Tally<'a> {
         Ok(place)
     }
 
-    /// The kind of a record and its number of outcomes, if it is valid and expected.
-    pub(crate) fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, u64), Refused> {
+    /// The kind of a record and the outcomes of the kind, if it is valid and expected.
+    pub(crate) fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, Outcomes), Refused> {
         let (kind, outcome) = Kind::of_bytes(record)
             .map_err(|_| Refused::Reject(Reason::Line(BadLine::NotARelease), None))?;
         match self.expected.outcomes(&kind) {
-            Ok(outcomes) if u64::from(outcome) < outcomes => Ok((kind, outcomes)),
+            Ok(outcomes) if outcomes.contains(outcome) => Ok((kind, outcomes)),
             Ok(_) => Err(no_such_outcome()),
             Err(reason) => {
                 let other = reason == Reason::Line(BadLine::OtherPack);

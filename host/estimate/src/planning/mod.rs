@@ -1,5 +1,6 @@
 //! Plans of a collection, as JSON, text and HTML.
 
+pub mod form;
 mod page;
 mod text;
 pub mod window;

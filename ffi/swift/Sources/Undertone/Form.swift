@@ -1,0 +1,33 @@
+import CUndertone
+import Foundation
+
+/// A form: a public file of attributes, each with categories, for answers that the app has. It
+/// holds nothing private.
+public final class Form: Sendable {
+    /// An answer that is no category of any attribute.
+    public static let noAnswer = UInt32.max
+
+    private let handle: Handle
+
+    /// Checks a form, and keeps a copy of its bytes.
+    public init(_ bytes: some Collection<UInt8>) throws {
+        let bytes = Bytes(bytes)
+        handle = try Handle(size: undertone_form_handle_size(), bytes: bytes) { memory, size, out in
+            undertone_form_init(memory, size, bytes.buffer.baseAddress, bytes.buffer.count, out)
+        }
+    }
+
+    /// Reads a file.
+    public convenience init(contentsOf file: URL) throws { try self.init(Data(contentsOf: file)) }
+
+    /// Releases the answer to one question of the form, which is drawn without looking at any
+    /// answer.
+    ///
+    /// Any two lists of answers give every release with probabilities within a factor of e^epsilon
+    /// of each other, so epsilon is for all answers of the form together. The grant is for
+    /// `.wholeText`. `answers`: for each attribute the number of a category, from 0. Any other
+    /// number is no answer, such as `noAnswer`; no error depends on an answer.
+    public func release(_ answers: [UInt32], _ grant: Grant) throws -> Release {
+        try handle.draw(grant) { undertone_form_release($0, answers, answers.count, $1, entropy, nil, $2, $3, $4) }
+    }
+}

@@ -1,0 +1,156 @@
+//! `undertone release answers`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use undertone::corpus::{CorpusDocument, FieldNames};
+use undertone::error::{Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::files::resume::Run;
+use undertone::form::{Answers, geometries};
+use undertone::release::document::OsEntropy;
+use undertone::release::ledger::LedgerFile;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::form::Form;
+use undertone_core::ledger::{Cost, Grant};
+use undertone_core::projective::Geometry;
+use undertone_core::release::Release;
+use undertone_core::unit::Unit;
+
+use crate::files::read_form;
+use crate::paths::{Paths, is_stream};
+use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, quietly};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The form, or its description in JSON: attributes with the names of their categories.
+    ///
+    /// The fields of a document are named like the attributes. A value is the name of a category
+    /// or, unless the name of a category is a number, its number from 0. A missing value and any
+    /// other is "no answer", which is released like a category and is no error.
+    #[arg(short, long, value_name = "FILE")]
+    form: PathBuf,
+    /// The privacy parameter of all answers of a document together, 0.000001 to 1000.
+    #[arg(short, long, allow_hyphen_values = true)]
+    epsilon: Epsilon,
+    #[command(flatten)]
+    spending: LedgerArgs,
+    #[command(flatten)]
+    input: PrivateArgs,
+    /// The field or column of the id.
+    #[arg(long, value_name = "FIELD", default_value = "id")]
+    id_field: String,
+    /// Copy this field of each document, as it is written, beside its release. May be repeated. A
+    /// path with dots, such as app.country, leads into a field.
+    ///
+    /// Attributes of the form are refused. Without it only the id is copied, because any field of a
+    /// private document can be private.
+    #[arg(short, long, value_name = "FIELD")]
+    keep: Vec<String>,
+    /// The releases: a JSON object a line, or a .parquet or .csv table; `-` is standard output.
+    ///
+    /// "id" (as it is written, or "line-N"), the fields of --keep, and "release" in hexadecimal
+    /// digits, in Parquet 24 bytes.
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    out: PathBuf,
+}
+
+impl Arguments {
+    fn paths(&self) -> Paths {
+        let paths = self.input.paths(&self.out).input("--form", &self.form);
+        self.spending.paths(paths)
+    }
+
+    /// The documents, with the attributes of the form as private fields.
+    fn private(&self, form: &Form<'_>) -> Private<'_> {
+        Private {
+            arguments: &self.input,
+            names: FieldNames {
+                id: self.id_field.clone(),
+                answers: Some(Arc::new(Answers::new(form))),
+                ..FieldNames::default()
+            },
+            messages: false,
+        }
+    }
+
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.paths().check()?;
+        let form = read_form(&self.form)?;
+        self.private(&form).check_fields(&self.keep)?;
+        self.spending
+            .check(&self.input, &self.out, Cost::from(self.epsilon))?;
+        quietly(|| self.release(&form))
+    }
+
+    fn release(&self, form: &Form<'_>) -> Result<ExitCode> {
+        if !is_stream(&self.out) {
+            AtomicFile::check(&self.out)?;
+        }
+        let input = self.private(form);
+        let run = ReleaseRun {
+            input: &input,
+            keep: &self.keep,
+            out: &self.out,
+            run: self.run_with(form, &input)?,
+            releaser: AnswersOf {
+                form: *form,
+                geometries: geometries(form, self.epsilon),
+                epsilon: self.epsilon,
+            },
+        };
+        run.release(&format!(
+            "one answer of {}, drawn without looking at any. Promised: {} for all answers of a document exchanged for any others",
+            form.question_count(),
+            self.epsilon
+        ))
+    }
+
+    /// The identity of this run, and its ledger.
+    fn run_with(&self, form: &Form<'_>, input: &Private<'_>) -> Result<(Run, Option<LedgerFile>)> {
+        let mut run = input
+            .run_of("answers")?
+            .with(form.digest())
+            .with(self.epsilon.micro().to_le_bytes());
+        for field in &self.keep {
+            run = run.with("keep").with(field);
+        }
+        self.spending.open(Unit::WholeText, run)
+    }
+}
+
+/// The form of all releases, and the geometry of each question.
+struct AnswersOf<'a> {
+    form: Form<'a>,
+    geometries: Vec<Geometry>,
+    epsilon: Epsilon,
+}
+
+impl Releaser for AnswersOf<'_> {
+    type State = OsEntropy;
+
+    fn unit(&self) -> Unit {
+        Unit::WholeText
+    }
+
+    fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    fn start(&self) -> Result<OsEntropy> {
+        Ok(OsEntropy)
+    }
+
+    fn release(
+        &self,
+        entropy: &mut OsEntropy,
+        source: &CorpusDocument,
+        grant: Grant,
+    ) -> Result<Release> {
+        self.form
+            .release_by(&self.geometries, &source.answers, grant, entropy)
+            .map_err(Error::from)
+    }
+}
