@@ -302,6 +302,7 @@ fn public(
         classes: classes.centres.len(),
         ids_of_documents,
         sample: OnceCell::new(),
+        directions: OnceCell::new(),
         starts: RefCell::default(),
         centre: classes.centre.clone(),
         encoder: encoder.identity().clone(),

@@ -20,7 +20,7 @@ use super::quality::{Column, Judge};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
-use crate::encoder::vectors::DocumentVectors;
+use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
@@ -45,6 +45,8 @@ pub(super) struct Public {
     pub(super) sources: Option<Sources>,
     /// The hashed features of all documents, once a fit needs them.
     pub(super) sample: OnceCell<Sample>,
+    /// The directions of all sentences, once a fit needs them.
+    pub(super) directions: OnceCell<Directions>,
     /// Where the next fit starts, by whether features stand alone.
     pub(super) starts: RefCell<[Option<Start>; 2]>,
     /// The centre of the vectors.
@@ -111,14 +113,15 @@ impl Public {
         }
         let alone = inputs == Inputs::Features;
         let sample = self.sample.get_or_init(|| self.hashed());
+        let none = Directions::default();
         let directions = if alone {
-            Directions::default()
+            &none
         } else {
-            self.directions()
+            self.directions.get_or_init(|| self.scaled_directions())
         };
         let start = &mut self.starts.borrow_mut()[usize::from(alone)];
         let start = start.get_or_insert_with(|| Start::new(sample, self.classes));
-        let Some(fitted) = features::fit(sample, &chosen, &directions, budget, start) else {
+        let Some(fitted) = features::fit(sample, &chosen, directions, budget, start) else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
@@ -182,27 +185,26 @@ impl Public {
         Sample::new(features::KINDS, documents)
     }
 
-    /// Adds up the directions of each document's sentences, scaled like the features.
-    fn directions(&self) -> Directions {
+    /// Returns the directions of sentences, scaled like the features.
+    fn scaled_directions(&self) -> Directions {
         let dimension = self.vectors.dimension();
-        let mut sums = vec![0.0; self.vectors.len() * dimension];
-        let mut lengths = 0.0;
-        for (document, sums) in sums.chunks_exact_mut(dimension).enumerate() {
-            let rows = normalised(self.vectors.document(document), dimension, &self.centre);
-            for row in rows.chunks_exact(dimension) {
-                for (sum, x) in sums.iter_mut().zip(row) {
-                    *sum += x;
-                }
-            }
-            let square: f32 = sums.iter().map(|sum| sum * sum).sum();
-            lengths += (square / self.vectors.range(document).len().max(1) as f32).sqrt();
-        }
+        let mut rows = normalised(self.vectors.rows(), dimension, &self.centre);
+        let length = |document: usize| {
+            let sentences = self.vectors.range(document);
+            let sum = mean(
+                &rows[sentences.start * dimension..sentences.end * dimension],
+                dimension,
+            );
+            let square: f32 = sum.iter().map(|x| x * x).sum();
+            (square * sentences.len() as f32).sqrt()
+        };
+        let lengths: f32 = (0..self.vectors.len()).map(length).sum();
         let scale = self.vectors.len() as f32 / lengths.max(f32::MIN_POSITIVE);
-        sums.iter_mut().for_each(|sum| *sum *= scale);
+        rows.iter_mut().for_each(|x| *x *= scale);
         Directions {
             dimension,
             scale,
-            sums,
+            rows,
         }
     }
 

@@ -22,8 +22,8 @@ pub(super) struct Effort {
     pub(super) passes: usize,
 }
 
-/// The minimum of ½‖w‖² + C·Σ max(0, 1 − y_i·w·x_i)² for one class, through its dual: the minimum
-/// over α ≥ 0 of ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C) − Σ α_i.
+/// The minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)² for one class, v_i the weight of an example,
+/// through its dual: the minimum over α ≥ 0 of ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C·v_i) − Σ α_i.
 struct Solver<'a> {
     design: &'a Design,
     class: u32,
@@ -61,7 +61,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Minimises along one dual variable. Returns the gradient before.
-    fn step(&mut self, example: usize, ridge: f64) -> f64 {
+    fn step(&mut self, example: usize, cost: f64) -> f64 {
+        let ridge = 1.0 / (2.0 * cost * self.design.importance(example));
         let curvature = self.design.square(example) + ridge;
         let sign = self.sign(example);
         let dual = f64::from(self.duals[example]);
@@ -77,7 +78,6 @@ impl<'a> Solver<'a> {
     }
 
     fn run(&mut self, cost: f64, effort: Effort) {
-        let ridge = 1.0 / (2.0 * cost);
         let mut rng = PublicRng::new(SEED);
         let mut active: Vec<usize> = (0..self.duals.len()).collect();
         // A dual variable at 0 is left out while its gradient is above the largest of the pass
@@ -89,7 +89,7 @@ impl<'a> Solver<'a> {
             let is_whole = active.len() == self.duals.len();
             active.retain(|&example| {
                 let was_zero = self.duals[example] == 0.0;
-                let gradient = self.step(example, ridge);
+                let gradient = self.step(example, cost);
                 if was_zero && gradient > bound {
                     return false;
                 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn design(sample: &Sample) -> Design {
-        let documents: Vec<usize> = (0..sample.len()).collect();
+        let documents: Vec<usize> = (0..60).collect();
         let features: Vec<u32> = (0..40).collect();
         let directions = Directions::default();
         Design::new(sample, &documents, &features, &[0.3; 40], &directions)
@@ -187,12 +187,12 @@ mod tests {
         passes: 10_000,
     };
 
-    /// The gradient of ½‖w‖² + C·Σ max(0, 1 − y·w·x)² is zero at its minimum only.
+    /// The gradient of ½‖w‖² + C·Σ v·max(0, 1 − y·w·x)² is zero at its minimum only.
     #[test]
     fn reaches_the_minimum() {
         let design = design(&sample());
         let cost = 0.7;
-        let mut duals = vec![vec![0.0; 60]; 3];
+        let mut duals = vec![vec![0.0; design.classes().len()]; 3];
         let weights = fit(&design, &mut duals, cost, EXACT);
         for (class, weights) in weights.iter().enumerate() {
             let weights: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
@@ -200,6 +200,7 @@ mod tests {
             for (example, of) in design.classes().iter().enumerate() {
                 let sign = if *of == class as u32 { 1.0 } else { -1.0 };
                 let slack = (1.0 - sign * design.product(example, &weights)).max(0.0);
+                let cost = cost * design.importance(example);
                 design.add(example, -2.0 * cost * sign * slack, &mut gradient);
             }
             let largest = gradient.iter().fold(0f64, |most, x| most.max(x.abs()));
@@ -210,9 +211,9 @@ mod tests {
     #[test]
     fn a_start_changes_the_time_only() {
         let design = design(&sample());
-        let mut cold = vec![vec![0.0; 60]; 3];
+        let mut cold = vec![vec![0.0; design.classes().len()]; 3];
         let from_zero = fit(&design, &mut cold, 1.0, EXACT);
-        let mut warm = vec![vec![2.0; 60]; 3];
+        let mut warm = vec![vec![2.0; design.classes().len()]; 3];
         let from_two = fit(&design, &mut warm, 1.0, EXACT);
         for (a, b) in from_zero.iter().flatten().zip(from_two.iter().flatten()) {
             assert!((a - b).abs() < 1e-3, "{a} {b}");
@@ -224,7 +225,7 @@ mod tests {
         let design = design(&sample());
         let fit_on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            let mut duals = vec![vec![0.0; 60]; 3];
+            let mut duals = vec![vec![0.0; design.classes().len()]; 3];
             let fit = || fit(&design, &mut duals, 1.0, EXACT);
             pool.build().expect("threads start").install(fit)
         };

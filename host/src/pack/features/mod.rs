@@ -2,8 +2,8 @@
 //!
 //! One linear classifier per class reads the features of a sentence and, if there is an encoder,
 //! the direction of its vector. It is fitted to the sums of these over the sentences of a document,
-//! because a device adds the values of sentences. The features of least weight are dropped until
-//! the pack is small enough, and the rest is fitted again.
+//! because a device adds the values of sentences, and to the sentences. The features of least
+//! weight are dropped until the pack is small enough, and the rest is fitted again.
 
 mod design;
 mod margin;
@@ -49,7 +49,7 @@ const FEW: usize = 3000;
 const DENSE: (usize, f64) = (16, 0.12);
 
 /// The centre and the width of the margins that scores resolve. Margins of sentences are smaller
-/// than those of documents, to which the heads are fitted. On held-out folds of training texts a
+/// than those of documents, to which the heads are mostly fitted. On held-out folds of training texts a
 /// width of 1 is worse for most at ε = 3; a centre of −0.35 is better for single sentences and worse
 /// for several.
 const MARGINS: (f32, f32) = (-0.25, 0.5);
@@ -123,10 +123,10 @@ impl Chosen {
     }
 }
 
-/// The result of the last fit of each document, from which the next fit starts: fits to mostly the
+/// The result of the last fit of each example, from which the next fit starts: fits to mostly the
 /// same documents are then quick.
 pub struct Start {
-    /// `[classes][documents]`.
+    /// `[classes][examples]`.
     duals: Vec<Duals>,
 }
 
@@ -134,19 +134,19 @@ impl Start {
     /// The start of the first fit.
     pub fn new(sample: &Sample, classes: usize) -> Self {
         Self {
-            duals: vec![vec![0.0; sample.len()]; classes],
+            duals: vec![vec![0.0; sample.examples()]; classes],
         }
     }
 
-    fn duals_of(&self, documents: &[usize]) -> Vec<Duals> {
-        let of_class = |duals: &Duals| documents.iter().map(|index| duals[*index]).collect();
+    fn duals_of(&self, examples: &[usize]) -> Vec<Duals> {
+        let of_class = |duals: &Duals| examples.iter().map(|index| duals[*index]).collect();
         self.duals.iter().map(of_class).collect()
     }
 
-    fn keep(&mut self, documents: &[usize], duals: &[Duals]) {
+    fn keep(&mut self, examples: &[usize], duals: &[Duals]) {
         for (all, duals) in self.duals.iter_mut().zip(duals) {
-            for (document, dual) in documents.iter().zip(duals) {
-                all[*document] = *dual;
+            for (example, dual) in examples.iter().zip(duals) {
+                all[*example] = *dual;
             }
         }
     }
@@ -173,19 +173,20 @@ pub fn fit(
     if goal == 0 || chosen.features.is_empty() {
         return None;
     }
-    let mut duals = start.duals_of(documents);
+    let mut design = chosen.design(sample, documents, directions);
+    let mut duals = start.duals_of(design.indices());
     loop {
-        let design = chosen.design(sample, documents, directions);
         let features = chosen.features.len();
         if features <= goal {
             let weights = margin::fit(&design, &mut duals, COST, FINE);
-            start.keep(documents, &duals);
+            start.keep(design.indices(), &duals);
             let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
             heads.thin(&chosen, budget);
             return Some(heads);
         }
         let weights = margin::fit(&design, &mut duals, COST, ROUGH);
         chosen = chosen.best(&weights, goal.max(features / REMAINING));
+        design = chosen.design(sample, documents, directions);
     }
 }
 
