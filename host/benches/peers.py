@@ -1,12 +1,13 @@
-"""Our k-means, nearest word, training, assignment, noise and neural encoding beside scikit-learn's, faiss's, PyTorch's,
-SciPy's, numpy's and sentence-transformers', in one run.
+"""Our k-means, nearest word, training, assignment, noise, neural encoding and packing beside scikit-learn's, faiss's,
+PyTorch's, SciPy's, numpy's and sentence-transformers', in one run.
 
-    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise] [encode]
+    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise] [encode] [pack]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
 prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, faiss-cpu for the nearest word, torch
 for training, scipy for assignment. Encoding runs only if it is named, and needs sentence-transformers[onnx] and a model
-(UNDERTONE_MODELS); SENTENCES may name a file with one sentence a line. Both sides get as many threads as THREADS says (2
+(UNDERTONE_MODELS); SENTENCES may name a file with one sentence a line. Packing runs only if it is named, and needs
+scikit-learn and the folder of the corpora (UNDERTONE_DATA). Both sides get as many threads as THREADS says (2
 unless set), but one for the nearest word and for assignment. Not a test: nothing fails for being slow.
 """
 
@@ -35,10 +36,15 @@ def need(module, package):
 
 def executable(bench, *features):
     """Builds a bench and gives the path of its program."""
-    command = ["cargo", "bench", "--workspace", "--no-run", "--message-format=json", "--bench", bench, *features]
-    built = subprocess.run(command, cwd=HERE.parent, check=True, stdout=subprocess.PIPE, text=True)
-    messages = [json.loads(line) for line in built.stdout.splitlines()]
-    return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == bench)
+    return built(bench, "bench", "--workspace", "--no-run", "--bench", bench, *features)
+
+
+def built(name, *arguments):
+    """Runs cargo and gives the path of the program of this name."""
+    command = ["cargo", *arguments, "--message-format=json"]
+    done = subprocess.run(command, cwd=HERE.parent, check=True, stdout=subprocess.PIPE, text=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == name)
 
 
 def answering(command):
@@ -368,11 +374,59 @@ def noise():
             report(what, "vectors/s", own, peer, f"numpy {np.__version__} in {width}", "rate ratio")
 
 
+def pack():
+    need("sklearn", "scikit-learn")
+    import gzip
+
+    import sklearn
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline, make_union
+    from sklearn.svm import LinearSVC
+
+    if "UNDERTONE_DATA" not in os.environ:
+        sys.exit("pack needs UNDERTONE_DATA, the folder of the corpora")
+    program = built("undertone", "build", "--release", "--package", "undertone-cli")
+    corpora = (
+        ("short-text/clinc150.train", "domain", []),
+        ("amazon-multidomain/train", "label", []),
+        ("20news-bydate/train", "label", ["--messages"]),
+    )
+    for name, field, options in corpora:
+        path = pathlib.Path(os.environ["UNDERTONE_DATA"]).resolve() / f"{name}.jsonl.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        # Messages without their headers.
+        texts = [row["text"].split("\n\n", 1)[-1] if options else row["text"] for row in rows]
+        labels = [row[field] for row in rows]
+
+        def theirs():
+            begin = time.process_time()
+            words = TfidfVectorizer(ngram_range=(1, 2))
+            letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5))
+            make_pipeline(make_union(words, letters), LinearSVC()).fit(texts, labels)
+            return time.process_time() - begin
+
+        def ours(folder):
+            command = [program, "pack", "--quiet", "--corpus", path, "--label-field", field, *options]
+            child = subprocess.Popen([*command, "--out", os.path.join(folder, "texts.pack")])
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            if child.returncode:
+                sys.exit(f"undertone pack failed on {path}")
+            return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+        with tempfile.TemporaryDirectory() as folder:
+            own, peer = zip(*((ours(folder), theirs()) for _ in range(3)))
+        seconds, memory = zip(*own)
+        what = f"packing {len(texts)} texts of {name}, at most {max(memory):.0f} MiB"
+        report(what, "CPU s", seconds, peer, f"scikit-learn {sklearn.__version__} LinearSVC", "time ratio")
+
+
 if __name__ == "__main__":
     need("numpy", "numpy")
     benches = {"kmeans": kmeans, "nearest": nearest, "train": train, "wmd": wmd, "noise": noise}
     default = list(benches)
-    benches["encode"] = encode
+    benches |= {"encode": encode, "pack": pack}
     for name in sys.argv[1:] or default:
         if name not in benches:
             sys.exit(f"peers.py knows {', '.join(benches)}, not {name}")

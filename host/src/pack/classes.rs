@@ -4,6 +4,7 @@
 //! bytes per document. k-means gets a sample if there are too many documents. Labels are read
 //! before encoding, so that invalid ones are found early.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
@@ -300,6 +301,9 @@ fn public(
         classes_of_documents,
         classes: classes.centres.len(),
         ids_of_documents,
+        sample: OnceCell::new(),
+        directions: OnceCell::new(),
+        starts: RefCell::default(),
         centre: classes.centre.clone(),
         encoder: encoder.identity().clone(),
         lexicon: lexicon.cloned(),

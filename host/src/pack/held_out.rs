@@ -4,6 +4,7 @@
 //! one, by the same code that a device runs.
 
 use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
 use undertone_core::pack::Pack;
@@ -12,14 +13,14 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::scores::LEVELS;
 
 use super::calibration::{BySource, Calibration};
-use super::features::{self, Sample};
+use super::features::{self, Directions, Sample, Start};
 use super::heads;
 use super::kmeans::normalised;
 use super::quality::{Column, Judge};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
-use crate::encoder::vectors::DocumentVectors;
+use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::encoder::{Encoder, EncoderIdentity, NoEncoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
@@ -42,6 +43,12 @@ pub(super) struct Public {
     pub(super) ids_of_documents: Vec<usize>,
     /// The sources, if a field names them.
     pub(super) sources: Option<Sources>,
+    /// The hashed features of all documents, once a fit needs them.
+    pub(super) sample: OnceCell<Sample>,
+    /// The directions of all sentences, once a fit needs them.
+    pub(super) directions: OnceCell<Directions>,
+    /// Where the next fit starts, by whether features stand alone.
+    pub(super) starts: RefCell<[Option<Start>; 2]>,
     /// The centre of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
@@ -105,8 +112,16 @@ impl Public {
             }));
         }
         let alone = inputs == Inputs::Features;
-        let sample = self.sample(&chosen, alone);
-        let Some(fitted) = features::fit(&sample, self.classes, DENSE, budget) else {
+        let sample = self.sample.get_or_init(|| self.hashed());
+        let none = Directions::default();
+        let directions = if alone {
+            &none
+        } else {
+            self.directions.get_or_init(|| self.scaled_directions())
+        };
+        let start = &mut self.starts.borrow_mut()[usize::from(alone)];
+        let start = start.get_or_insert_with(|| Start::new(sample, self.classes));
+        let Some(fitted) = features::fit(sample, &chosen, directions, budget, start) else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
@@ -160,30 +175,37 @@ impl Public {
         Ok(size.checked_sub(rest))
     }
 
-    fn sample(&self, documents: &[usize], alone: bool) -> Sample {
+    /// Hashes the features of all documents.
+    fn hashed(&self) -> Sample {
+        let documents = self.classes_of_documents.iter().enumerate();
+        let documents = documents.map(|(document, class)| {
+            let sentences = &self.sentences[self.vectors.range(document)];
+            (sentences, *class as u32)
+        });
+        Sample::new(features::KINDS, documents)
+    }
+
+    /// Returns the directions of sentences, scaled like the features.
+    fn scaled_directions(&self) -> Directions {
         let dimension = self.vectors.dimension();
-        let mut sample = Sample::new(if alone { 0 } else { dimension });
-        for document in documents {
-            let range = self.vectors.range(*document);
-            let directions = if alone {
-                Vec::new()
-            } else {
-                normalised(self.vectors.document(*document), dimension, &self.centre)
-            };
-            let width = directions.len() / range.len().max(1);
-            for (place, sentence) in self.sentences[range.clone()].iter().enumerate() {
-                let direction = &directions[place * width..(place + 1) * width];
-                let class = self.classes_of_documents[*document];
-                sample.push(
-                    features::KINDS,
-                    sentence,
-                    direction,
-                    class as u32,
-                    range.len(),
-                );
-            }
+        let mut rows = normalised(self.vectors.rows(), dimension, &self.centre);
+        let length = |document: usize| {
+            let sentences = self.vectors.range(document);
+            let sum = mean(
+                &rows[sentences.start * dimension..sentences.end * dimension],
+                dimension,
+            );
+            let square: f32 = sum.iter().map(|x| x * x).sum();
+            (square * sentences.len() as f32).sqrt()
+        };
+        let lengths: f32 = (0..self.vectors.len()).map(length).sum();
+        let scale = self.vectors.len() as f32 / lengths.max(f32::MIN_POSITIVE);
+        rows.iter_mut().for_each(|x| *x *= scale);
+        Directions {
+            dimension,
+            scale,
+            rows,
         }
-        sample
     }
 
     /// Makes a pack of the sections, for judging.
@@ -458,9 +480,6 @@ impl Calibrating {
         self.room.iter().all(|room| *room == 0)
     }
 }
-
-/// The length of a direction relative to the features, whose mean length is 1.
-const DENSE: f32 = 1.0;
 
 /// The improvement that less preferred inputs must reach.
 const MARGIN: f64 = 0.005;
