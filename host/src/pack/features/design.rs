@@ -59,7 +59,8 @@ impl Sample {
         sample
     }
 
-    /// Drops the features of fewer than [`LEAST`] documents, and numbers the others by their hashes.
+    /// Drops the features of fewer than [`LEAST`] documents, and numbers the others in the order of
+    /// their hashes.
     fn drop_rare(&mut self, columns: HashMap<u32, u32>) {
         self.hashes = vec![0; columns.len()];
         for (hash, column) in columns {
