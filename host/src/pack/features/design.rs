@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use undertone_core::features::{FeatureKinds, each_feature};
 
-/// The weight of a sentence of a document that has several; the document weighs 1. On held-out folds
-/// of training texts, 0 is worse for reviews of many sentences, 0.3 for those of a few sentences.
+/// The weight of a sentence of a document that has several; the document weighs 1. On held-out
+/// folds of training texts, 0 is worse for reviews of many sentences, and 0.3 for those of a few.
 const SENTENCE: f64 = 0.1;
 
 /// The fewest documents with a feature. A feature that occurs once does not generalise.
@@ -59,7 +59,8 @@ impl Sample {
         sample
     }
 
-    /// Drops the features of fewer than [`LEAST`] documents, and numbers the others by their hashes.
+    /// Drops the features of fewer than [`LEAST`] documents, and numbers the others in the order of
+    /// their hashes.
     fn drop_rare(&mut self, columns: HashMap<u32, u32>) {
         self.hashes = vec![0; columns.len()];
         for (hash, column) in columns {

@@ -22,8 +22,9 @@ pub(super) struct Effort {
     pub(super) passes: usize,
 }
 
-/// The minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)² for one class, v_i the weight of an example,
-/// through its dual: the minimum over α ≥ 0 of ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C·v_i) − Σ α_i.
+/// The minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)² for one class, where v_i is the weight of
+/// an example, through its dual: the minimum over α ≥ 0 of
+/// ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C·v_i) − Σ α_i.
 struct Solver<'a> {
     design: &'a Design,
     class: u32,

@@ -49,9 +49,9 @@ const FEW: usize = 3000;
 const DENSE: (usize, f64) = (16, 0.12);
 
 /// The centre and the width of the margins that scores resolve. Margins of sentences are smaller
-/// than those of documents, to which the heads are mostly fitted. On held-out folds of training
-/// texts a width of 1 is worse for most at ε = 3; a centre of −0.35 is better for single sentences
-/// and worse for several.
+/// than those of documents, which weigh more in a fit. On held-out folds of training texts a width
+/// of 1 is worse for most at ε = 3; a centre of −0.35 is better for single sentences and worse for
+/// several.
 const MARGINS: (f32, f32) = (-0.25, 0.5);
 
 /// The kinds of features: words, pairs of words, and n-grams of 1 to 4 characters.
