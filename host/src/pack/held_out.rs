@@ -47,7 +47,7 @@ pub(super) struct Public {
     pub(super) sample: OnceCell<Sample>,
     /// The directions of all sentences, once a fit needs them.
     pub(super) directions: OnceCell<Directions>,
-    /// Where the next fit starts, by whether features stand alone.
+    /// The starts of the next fits: of heads on vectors and features, and on features alone.
     pub(super) starts: RefCell<[Option<Start>; 2]>,
     /// The centre of the vectors.
     pub(super) centre: Vec<f32>,

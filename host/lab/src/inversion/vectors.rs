@@ -157,7 +157,7 @@ impl<'a> Release<'a> {
         ])
     }
 
-    /// The attacker that knows the law of the noise at this ε and the prior.
+    /// Runs the strongest attacker, which has the law of the noise at this ε and the prior.
     fn exact(&self, epsilon: Epsilon, words: &[usize], releases: &[f32]) -> Result<Tally> {
         let log_prior = logarithms(&self.words.prior);
         let posterior = Posterior::new(&self.images, &log_prior, self.rate(epsilon)?);
