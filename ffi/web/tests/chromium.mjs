@@ -7,3 +7,6 @@ export const chromium = () =>
         // The sandbox needs what a container may lack, and the pages are ours.
         args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
     });
+
+/** Clicks the element where it is once it no longer moves: what a page shows above may push it out of view. */
+export const click = (page, selector) => page.locator(selector).click();
