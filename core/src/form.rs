@@ -242,7 +242,8 @@ impl<'a> Form<'a> {
             geometry,
             point: release.number & ((1 << POINT_BITS) - 1),
         };
-        (is_drawn && release.pack_id == self.id() && answer.point < geometry.points()).then_some(answer)
+        (is_drawn && release.pack_id == self.id() && answer.point < geometry.points())
+            .then_some(answer)
     }
 
     /// Releases an answer to one question, which is drawn.
