@@ -8,5 +8,8 @@ export const chromium = () =>
         args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
     });
 
-/** Clicks the element where it is once it no longer moves: what a page shows above may push it out of view. */
-export const click = (page, selector) => page.locator(selector).click();
+/** Clicks an element in the middle of the window, once it no longer moves: what a page shows above may push it away. */
+export async function click(page, selector) {
+    await page.$eval(selector, (element) => element.scrollIntoView({ block: "center" }));
+    await page.locator(selector).click();
+}

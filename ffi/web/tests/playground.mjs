@@ -104,6 +104,8 @@ test("chances are those of the law", async () => {
     await setEpsilon(page, 3);
     assert.equal((await chances(page))["health-clinic"], `${((100 * Math.exp(3)) / (Math.exp(3) + 12)).toFixed(1)} %`);
     assert.match(await text(page, "devices"), /626 ± 31 times health-clinic .*: each alone is right at least 95 % .* Of these two, /);
+    // The whole text each day: a name of chance p is ahead of one of chance q in all but a few months.
+    assert.match(await text(page, "month"), /they promise only ε = 90 for the text\. They name health-clinic .* > 99\.999 %/);
     // All but sure, and still numbers.
     await setEpsilon(page, 20);
     assert.match(await text(page, "devices"), /1000 ± 1 times health-clinic and 0 ± 1 times .* more than 99\.999 %/);
@@ -183,6 +185,8 @@ for (const [device, viewport] of Object.entries({ phone: PHONE, desktop: DESKTOP
                 if (state === "compared") {
                     await click(page, "#sentences li:nth-child(3) button");
                     await click(page, "#draw");
+                    // The slider, which stays in view, did not take the clicks.
+                    assert(await page.$("#replacing:not([hidden])") && (await page.$("#release:not([hidden])")));
                 }
                 if (process.env.SHOTS) {
                     const path = `${process.env.SHOTS}/${device}-${scheme}-${state.replace(" ", "-")}.png`;
