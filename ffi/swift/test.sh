@@ -66,10 +66,10 @@ done < <(cat ../../tests/golden/list.txt && echo golden.form answers.txt)
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
 # The package as apps get it; on Linux without the xcframework.
 (cd ../../shipped && swift build)
-# As somebody who has set nothing but UNDERTONE.
+# As somebody who has set nothing but UNDERTONE. The second program links what the first has compiled.
 unset PKG_CONFIG_PATH
 cd ../../first && bash -euo pipefail first.sh
-cd ../answer && bash -euo pipefail answer.sh'
+cd ../answer && SWIFTPM_BUILD_DIR=$UNDERTONE/first/.build bash -euo pipefail answer.sh'
 if command -v swift >/dev/null; then
     cd "$tree"
     bash -euo pipefail -c "$commands"
