@@ -20,10 +20,11 @@
  * Choose between the two without looking at the text or its length. undertone_document_promise
  * computes the epsilon of either release, for one sentence and for the whole text.
  *
- * An app can also spend one epsilon for a whole year: it releases the outcome of one line that is
- * drawn from many. undertone_ledger_is_due returns whether the device releases in a slot, such as a
- * week. In such a slot the app calls undertone_reservoir_init, then undertone_reservoir_push for
- * each line, and undertone_reservoir_release_whole_text when the slot has ended.
+ * An app can also spend one epsilon for a whole year: it draws one line from many (a line is one
+ * text, such as a message) and releases its outcome, which is the candidate that the line is about
+ * or "nothing known". undertone_ledger_is_due returns whether the device releases in a slot, such
+ * as a week. In such a slot the app calls undertone_reservoir_init, then undertone_reservoir_push
+ * for each line, and undertone_reservoir_release_whole_text when the slot has ended.
  *
  * Vectors (undertone_vector_mechanism_init, undertone_vector_mechanism_release) and words
  * (undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release) have
@@ -98,8 +99,8 @@
  * better rule can split a text itself and push one sentence after another. core/src/sentences.rs
  * has the rule in full.
  *
- * The bytes of a release of a document or an answer, numbers little-endian. undertone_release_read
- * reads those of a document:
+ * The bytes of a release of a document or of an answer to a form, which undertone_release_read
+ * reads. Numbers are little-endian:
  *
  *     0   3   "UTR"
  *     3   1   version of the layout, 1
@@ -109,8 +110,8 @@
  *     5   1   rule, a UNDERTONE_RULE_ number
  *     6   2   order of the geometry of mechanisms 8 and 10; places of mechanism 9; otherwise 0
  *     8   4   epsilon in micro-units
- *     12  4   number of the candidate; of a point, a set of candidates, if the mechanism is 8;
- *             2^24 times the index of the question, plus the point, if it is 10
+ *     12  4   number of the candidate. For mechanism 8, number of a point, which stands for a set
+ *             of candidates. For mechanism 10, 2^24 times the index of the question, plus the point
  *     16  8   identifier of the pack (undertone_pack_id), or of the form
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
@@ -204,7 +205,9 @@
 /** Unknown unit of privacy, or one that this call does not take. */
 #define UNDERTONE_STATUS_UNKNOWN_UNIT 27
 
-/** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
+/**
+ * A number of places, slots or appointments is not in 1..=65535, or the slot is not one of them.
+ */
 #define UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE 29
 
 /** Too few bytes for a pack; is the file complete? */
@@ -245,7 +248,7 @@
 
 /**
  * The pack has too many candidates for this release: more than 12800 with scores, 2560 with
- * features, or 4224 by the whole text.
+ * features, or 4224 for a whole-text release.
  */
 #define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
 
@@ -426,17 +429,19 @@
 #define UNDERTONE_SELECTOR_SCORES 2
 
 /**
- * The whole-text rule: protects all lines of a slot together.
+ * The whole-text rule: protects a whole text, or all lines of a slot together.
  */
 #define UNDERTONE_MECHANISM_WHOLE_TEXT 7
 
 /**
- * Projective geometry, for counting among many candidates: protects all lines of a slot together.
+ * Projective geometry, for counting among many candidates: protects a whole text, or all lines of
+ * a slot together.
  */
 #define UNDERTONE_MECHANISM_PROJECTIVE 8
 
 /**
- * The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+ * The whole-text rule for one line of a reservoir, with its epsilon raised so far that each line,
+ * such as a sentence of a text, has the promise of the grant.
  */
 #define UNDERTONE_MECHANISM_DRAWN 9
 
@@ -816,9 +821,9 @@ uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
  * Returns the number of levels, 2 to 160. The level of a candidate is the distance of its sum of
- * scores below the best sum; a candidate that is further below counts as on the last level. With
- * fewer levels, a sentence release protects the whole text better (`undertone_document_promise`).
- * 0 if the pack has no scores or `pack` is not a valid handle.
+ * scores below the best sum; a candidate whose distance is larger than the last level counts as on
+ * the last level. With fewer levels, a sentence release protects the whole text better
+ * (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
@@ -933,8 +938,8 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * such as the days since 1970. A window far in the future locks the ledger until that window
  * comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
  * `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
- * micro-units, even if the ledger can be read but refuses. The budget left is private if an
- * epsilon was chosen by looking at a text.
+ * micro-units; also if the ledger was read but refuses. The budget left is private if an epsilon
+ * was chosen by looking at a text.
  *
  * ffi/README.md has a table of the statuses and what an app does about them. After
  * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
@@ -983,7 +988,7 @@ int32_t undertone_ledger_remaining(int32_t unit,
 
 /**
  * Reads the slots of a window in which this device releases: its appointments. They are drawn
- * without looking at any text, and are as public as the ledger's file.
+ * without looking at any text, and can be computed by whoever can read the ledger's file.
  *
  * A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
  * `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
@@ -994,8 +999,8 @@ int32_t undertone_ledger_remaining(int32_t unit,
  * `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
  * `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;
  * `appointment_count` are enough. `out_written`: receives the number of slots, or the number
- * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if there are fewer than
- * `appointment_count`, all are appointed.
+ * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if `slot_count` is smaller
+ * than `appointment_count`, all slots are appointed.
  *
  * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, and
  * those of `undertone_ledger_open` about the image.
@@ -1020,8 +1025,8 @@ int32_t undertone_ledger_appointment(const uint8_t *image,
  *
  * `image`, `image_len`, `window`, `slot_count`, `appointment_count`: as for
  * `undertone_ledger_appointment`. `counter`: as for `undertone_ledger_remaining`. `slot`: below
- * `slot_count`. `epsilon_micro`: the epsilon of each release; nothing else is spent from this
- * ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
+ * `slot_count`. `epsilon_micro`: the epsilon of each release; the app must spend nothing else from
+ * this ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
  *
  * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, and those of `undertone_ledger_remaining` about the image.
@@ -1234,8 +1239,8 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text. The pack must have a lexicon, or else features without a neural
- * encoder.
+ * Adds one sentence by its text. The pack must have a lexicon, or have features and be built
+ * without a neural encoder.
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 end a word, as a
  * space does. A sentence without a known word counts as the zero vector.
@@ -1296,7 +1301,7 @@ int32_t undertone_document_reset(undertone_document *document);
  * Computes what a release of this document promises, for a sentence and for the whole text, so
  * that an app can show both. The promise depends on the pack, the unit and epsilon, not on the
  * sentences. It is an epsilon without a delta; a smaller epsilon promises more. Call this function
- * before you spend, because it also returns the statuses for which a release would be impossible.
+ * before you spend: it fails if this document cannot make such a release.
  *
  * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
  * `UNDERTONE_UNIT_WHOLE_TEXT` for `undertone_document_release_whole_text` and
@@ -1307,7 +1312,7 @@ int32_t undertone_document_reset(undertone_document *document);
  * the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
  * `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
  * use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
- * release it is at most 33.271065.
+ * release the limit is 33.271065.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
@@ -1421,18 +1426,18 @@ int32_t undertone_document_release_projective(undertone_document *document,
  * Makes an empty reservoir. A reservoir gets the lines of a slot one after another and keeps the
  * outcome of one line, which is drawn without looking at any line. It never keeps text.
  *
- * A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
+ * A line is one text: a message, a search, a typed line. A slot is the stretch of time that one
  * release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
  * sentences of one text, and the slot is that text.
  *
  * `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
  * is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
  * lines that most devices see in a slot. Line i is kept with probability 1/k if i <= k, and
- * otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, releases
- * "nothing known" with probability 1 - m/k. `entropy`: called once with `context`, for 32 bytes.
- * `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The app
- * stores them after each call, with its own means. **They are as private as the lines.** If they
- * are lost, begin with a new reservoir, which costs no privacy.
+ * otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, keeps
+ * "nothing known" with probability at least 1 - m/k. `entropy`: called once with `context`, for 32
+ * bytes. `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The
+ * app stores them after each call, with its own means. **They are as private as the lines.** If
+ * they are lost, begin with a new reservoir, which costs no privacy.
  *
  * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_NO_SCORES`,
  * `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
@@ -1579,7 +1584,8 @@ int32_t undertone_form_init(void *memory,
                             undertone_form **out_form);
 
 /**
- * Releases an answer to one question of the form, which is drawn without looking at any answer.
+ * Releases the answer to one question of a form. The question, an attribute or a pair of
+ * attributes, is drawn without looking at any answer.
  *
  * Guarantee: any two lists of answers give every release with probabilities within a factor of
  * e^epsilon of each other. So a release costs epsilon for all answers of the form together. The
@@ -1589,10 +1595,11 @@ int32_t undertone_form_init(void *memory,
  * at an answer. The time of the call depends on the question that was drawn, which the release
  * states, and on no answer.
  *
- * `answers`: one number for each of the `count` attributes, the index of a category. Any other
- * number, such as `UINT32_MAX`, means no answer; it gives the same status and takes the same time.
- * `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
- * receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+ * `answers`: one number for each of the `count` attributes of the form: the index of one of the
+ * categories of that attribute. Any other number, such as `UINT32_MAX`, means no answer; it gives
+ * the same status and takes the same time. `entropy`, `context`: the source. `out`:
+ * `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives the bytes written, or those needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
  * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant
@@ -1637,7 +1644,7 @@ int32_t undertone_sentence_next_finished(const char *text,
                                          size_t *out_len);
 
 /**
- * Reads a release of a document.
+ * Reads a release of a document, or of an answer to a form.
  *
  * `bytes`: any `len` bytes. Each output may be NULL:
  *
@@ -1647,11 +1654,11 @@ int32_t undertone_sentence_next_finished(const char *text,
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
- * - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective` or
- *   `undertone_form_release`. If it is not 0, `out_candidate` is the number of a point, for a form
- *   plus 2^24 times the number of the question. Count such releases with the Rust crates or
- *   `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
- *   `UNDERTONE_UNIT_SENTENCE` it is 0, or the number of places of `UNDERTONE_MECHANISM_DRAWN`.
+ * - `out_order`: for a projective release or an answer, the order of the geometry; then
+ *   `out_candidate` is the number of a point instead of a candidate, for an answer plus 2^24 times
+ *   the index of the question. Count such releases with the Rust crates or `undertone count`;
+ *   `core/FORMAT.md` defines the candidates of a point. For `undertone_reservoir_release_drawn`,
+ *   whose unit is `UNDERTONE_UNIT_SENTENCE`, the number of places. Otherwise 0.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
  *   (`undertone_pack_id`) or of the form.
  *
@@ -1685,8 +1692,8 @@ size_t undertone_vector_mechanism_handle_size(void);
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
  * `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
- * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound is below about 2^-46 or above about 2^15 times
- * the scale of the noise of one coordinate).
+ * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound must lie between about 2^-46 and 2^15 times the
+ * scale of the noise of one coordinate; between 2^-43 and 2^18 times for discrete Laplace noise).
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_mechanism_init(void *memory,
@@ -1928,20 +1935,21 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
  * The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
  * b'))), where WMD is the word mover's distance and q comes from `undertone_vocabulary_describe`.
- * With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` each word has the loss and the delta that
- * `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE` instead. The larger
- * the distance, the weaker the guarantee: a release can distinguish two distant bags almost with
- * certainty. The epsilons of several releases of the same text add up.
+ * With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` q does not count, and each word adds the loss and
+ * the delta that `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE`. The
+ * larger the distance, the weaker the guarantee: a release can distinguish two distant bags almost
+ * with certainty. The epsilons of several releases of the same text add up.
  *
  * Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
  * of which must be chosen without looking at the text. The work is the same for all words, except
- * for the addresses that are read. A bag without words counts as the fallback word.
+ * for the addresses that are read. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the time also
+ * depends on the noisy point. A bag without words counts as the fallback word.
  *
  * `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
- * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the number that the grant was
- * spent for; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_` number.
- * `entropy`: called once with `context`, for 32 bytes, after all arguments were checked; it must
- * not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
+ * `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the word_count with which the
+ * grant was taken; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_`
+ * number. `entropy`: called once with `context`, for 32 bytes, after all arguments were checked;
+ * it must not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
  * `out_written`: receives the bytes written, or the bytes needed with
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *

@@ -8,9 +8,9 @@
  *     undertone_posix_create(&file, unit, 10000000, undertone_posix_entropy, NULL);
  *     undertone_ledger_spend(&storage, unit, ...);
  *
- * After UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error is the errno. If the platform has a
- * monotonic counter, set read_counter and raise_counter of the storage. Their context is the
- * undertone_posix_ledger.
+ * After UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error is the errno, unless a function of the
+ * counter failed. If the platform has a monotonic counter, set read_counter and raise_counter of
+ * the storage. Their context is the undertone_posix_ledger.
  *
  * The lock follows the rule in ffi/README.md, so a program that uses this header excludes programs
  * in every other language. Two threads of a program also exclude each other, whether or not they
@@ -42,7 +42,8 @@
 
 typedef struct undertone_posix_ledger {
     const char *path;
-    /* The open file while it is locked; -2 while a call acquires the lock, or holds this struct without a file that it can use; otherwise -1. */
+    /* The descriptor of the file while it is locked. -2 while a call acquires the lock, and until it
+     * unlocks if it could not open the file. Otherwise -1. */
     int descriptor;
     /* The errno of the last failure. */
     int error;
@@ -109,13 +110,16 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
         while (result != 0 && errno == EINTR);
     }
 #endif
+    /* POSIX allows both numbers. Opening a file without permission fails with EACCES, too. */
+    if (result != 0 && errno == EACCES) errno = EAGAIN;
     return result;
 }
 
-/* Returns true for an errno which means that another program has the lock. */
+/* Returns true for an errno of undertone_posix_open_locked which means that another program has
+ * the lock. */
 static inline int undertone_posix_is_locked(int error)
 {
-    return error == EAGAIN || error == EACCES;
+    return error == EAGAIN;
 }
 
 /* Returns once all writes are durable. */
@@ -169,10 +173,12 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
     return -1;
 }
 
-/* The longest name of a ledger, with its terminating zero. */
+/* The size of a buffer for the path of a ledger and its terminating zero. */
 #define UNDERTONE_POSIX_NAME 4000
 
-/* Follows links from `path` to the file that they name, so that programs that know the ledger by different names use the same NAME.lock. */
+/* Writes to `name` the path that the links at `path` lead to, so that programs that know the ledger
+ * by different names use the same NAME.lock. Returns -1 with an errno; with ENOENT, nothing is there
+ * and `name` is complete. */
 static inline int undertone_posix_target(const char *path, char *name)
 {
     char target[UNDERTONE_POSIX_NAME];
@@ -199,9 +205,11 @@ static inline int undertone_posix_target(const char *path, char *name)
     return -1;
 }
 
-/* Locks NAME.lock. If `image` is not NULL and the ledger is missing, writes the image to
- * NAME.partial, syncs that and renames it to NAME, so that the ledger exists whole or not at all.
- * Then syncs the folder and removes NAME.lock. NAME.lock exists until the name of the ledger is known to be durable. */
+/* Makes the name of the ledger durable (ffi/README.md, "The lock"). Does nothing if `image` is NULL
+ * and NAME.lock does not exist. Otherwise locks NAME.lock. If `image` is not NULL and the ledger is
+ * missing, writes the image to NAME.partial, syncs that and renames it to NAME, so that the ledger
+ * exists whole or not at all. Then syncs the folder and removes NAME.lock, which therefore exists
+ * until the name is durable. */
 static inline int undertone_posix_settle(undertone_posix_ledger *file, const uint8_t *image)
 {
     char name[UNDERTONE_POSIX_NAME], lock_name[4096], partial_name[4096];
@@ -209,7 +217,8 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
     undertone_posix_ledger partial;
     int lock, folder, settled = -1;
     struct stat there;
-    /* A new ledger is made only where nothing has its name, not even a link. */
+    /* If a ledger is to be made, the path may lead to nothing. It is made below, and only if nothing
+     * has that path, not even a link. */
     if (undertone_posix_target(file->path, name) != 0 && (image == NULL || errno != ENOENT)) {
         undertone_posix_failed(file, errno);
         return -1;
@@ -234,7 +243,7 @@ static inline int undertone_posix_settle(undertone_posix_ledger *file, const uin
                 settled = rename(partial_name, file->path);
         }
         if (settled == 0) settled = undertone_posix_sync(folder);
-        /* A program that waits for this file, or makes it again, then finds the ledger. */
+        /* Other programs may wait for NAME.lock, or make it again. They will find the ledger. */
         if (settled == 0) unlink(lock_name);
     }
     if (settled != 0) undertone_posix_failed(file, partial.error != 0 ? partial.error : errno);
@@ -276,7 +285,8 @@ static inline int32_t undertone_posix_lock(void *context)
     }
     error = errno;
     undertone_posix_failed(file, error);
-    /* A missing file, or one that cannot be opened, is no lock of others: `read` will fail. */
+    /* Nobody else has locked a file that is missing or cannot be opened. So this succeeds, and `read`
+     * fails; file->error says why. */
     if (!undertone_posix_is_locked(error)) return 0;
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
     return -1;
@@ -348,10 +358,10 @@ static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32
 }
 
 /* Replaces a ledger that was lost, damaged or set back, or whose window is in the future because a
- * clock was wrong (undertone_ledger_recreate_spent). The present `window` counts as spent. A person
- * or a rule of the app should decide this. `storage`: the storage of `file`, with its counter if it
- * has one. If this function fails, the file may be left in a state that is refused; call the
- * function again. */
+ * clock was wrong (undertone_ledger_recreate_spent). The present `window` counts as spent. Call
+ * this only if a person or a rule of the app decides so. `storage`: the storage of `file`, with its
+ * counter if it has one. If this function fails, the file may be left in a state that is refused;
+ * call the function again. */
 static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
                                                      int32_t unit, uint64_t budget_micro, uint64_t window,
                                                      undertone_entropy_fn entropy, void *context)
@@ -362,8 +372,8 @@ static inline int32_t undertone_posix_recreate_spent(undertone_posix_ledger *fil
     if (locked == 0 && undertone_posix_descriptor(file) < 0 && file->error == ENOENT) {
         int made;
         /* This makes a file to lock, from which nobody can spend. If another program makes a ledger
-         * first, that is overwritten below, because its budget would be a second one for this
-         * window. */
+         * first, that ledger is overwritten below: otherwise this window would have a second
+         * budget. */
         memset(image, 0, sizeof image);
         made = undertone_posix_settle(file, image);
         undertone_posix_unlock(file);

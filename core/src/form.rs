@@ -9,25 +9,27 @@
 //!
 //! # The law
 //! 1. Question j is drawn with its public weight w_j, without looking at any answer.
-//! 2. An attribute has n_j + 1 outcomes: its categories, and n_j for no answer. The outcomes of a
-//!    pair of attributes j and k are the (n_j + 1)·(n_k + 1) combinations. The outcome a_j of the
-//!    question that was drawn is released by projective geometry, progressions or randomised
-//!    response, M_j: [`Geometry::best_for_answer`] of the number of outcomes and ε.
+//! 2. An attribute has n_j + 1 outcomes: its categories, and n_j for no answer. A pair of the
+//!    attributes j and k has the (n_j + 1)·(n_k + 1) combinations. The device takes the outcome of
+//!    its own answers to the drawn question, and draws a *point* for it at ε, by randomised
+//!    response, projective geometry or progressions: the *geometry* that
+//!    [`Geometry::best_for_answer`] returns.
 //! 3. The release states the question, the geometry and the point.
 //!
 //! # Why it is private
-//! Exchange all answers at once. Pr\[j, y | a\] = (w_j / Σ w)·M_j(y | a_j). The first factor does
-//! not depend on a, and the second changes by at most a factor of e^ε
+//! Exchange all answers at once. Let a be all answers, a_j the outcome of question j for them, y
+//! the point, and M_j the law of step 2. Then Pr\[j, y | a\] = (w_j / Σ w)·M_j(y | a_j). The first
+//! factor does not depend on a, and the second changes by at most a factor of e^ε
 //! ([`projective`](mod@crate::projective)). So one release costs ε for the *whole form*, whatever m
-//! is. ∎ The price is accuracy: attribute j has a share w_j / Σ w of the releases.
+//! is. ∎ The price is accuracy: question j has a share w_j / Σ w of the releases.
 //!
-//! The draw of a question, by [`below`], has rounded probabilities, but the same ones for all
-//! answers. So the proof holds for the code, and [`projective`](mod@crate::projective) accounts for
-//! the finite randomness of M_j.
+//! The draw of a question, by [`below`], meets its probabilities up to rounding. The rounded ones
+//! are the same for all answers, so the proof holds for the code;
+//! [`projective`](mod@crate::projective) accounts for the finite randomness of M_j.
 //!
 //! # Constant work
 //! The question that was drawn is public, because the release states it. Which answers are read,
-//! and the work, depend on the question alone. No answer takes the same steps as a category.
+//! and the work, depend on the question alone. The steps for "no answer" are those for a category.
 //!
 //! # Source
 //! One random attribute at the whole ε, not all of them at a part of it: Wang et al. 2019,
@@ -81,7 +83,7 @@ pub struct Question {
     pub first: u16,
     /// Index of the second attribute of a pair.
     pub second: Option<u16>,
-    /// The number of outcomes. The last one is no answer, for a pair to neither attribute.
+    /// The number of outcomes. The last one is "no answer"; for a pair, "no answer" to both.
     pub outcomes: u32,
     /// The weight with which the question is drawn.
     pub weight: u32,
@@ -225,13 +227,14 @@ impl<'a> Form<'a> {
     }
 
     /// The question, geometry and point of a release. `None` for a release of another form, and for
-    /// a question or a point that no release of this form holds: such a release is forged.
+    /// a question, geometry or point that no release of this form holds: such a release is forged.
     pub fn read(&self, release: &Release) -> Option<Answer> {
         let DrawnBy::Answer(order) = release.drawn_by else {
             return None;
         };
         let index = (release.number >> POINT_BITS) as u8;
         let question = self.questions().nth(index.into())?;
+        let is_drawn = question.weight > 0;
         let geometry = Geometry::of_answer(order.number(), question.outcomes)?;
         let answer = Answer {
             index,
@@ -239,7 +242,8 @@ impl<'a> Form<'a> {
             geometry,
             point: release.number & ((1 << POINT_BITS) - 1),
         };
-        (release.pack_id == self.id() && answer.point < geometry.points()).then_some(answer)
+        (is_drawn && release.pack_id == self.id() && answer.point < geometry.points())
+            .then_some(answer)
     }
 
     /// Releases an answer to one question, which is drawn.
@@ -264,7 +268,8 @@ impl<'a> Form<'a> {
     /// error nothing was released, and the grant is spent.
     ///
     /// # Cost
-    /// [`Geometry::best_for_answer`], and about 5·t products of coordinates; 32 bytes of entropy.
+    /// [`Geometry::best_for_answer`], and at most about 5 products for each coordinate of a point;
+    /// 32 bytes of entropy.
     pub fn release<E: Entropy + ?Sized>(
         &self,
         answers: &[u32],
@@ -324,7 +329,8 @@ impl<'a> Form<'a> {
         Geometry::best_for_answer(question.outcomes, epsilon)
     }
 
-    /// Checks the number of answers, which is public, so that nobody spends a budget on a refusal.
+    /// Checks the number of answers, which is public. Call it before a ledger spends:
+    /// [`release`](Form::release) checks again, but then an error costs the grant.
     ///
     /// # Errors
     /// [`AnswersError::Length`].
@@ -348,7 +354,7 @@ impl<'a> Form<'a> {
         self.check_length(answers)?;
         let drawn = self.draw_question(rng);
         let (index, question) = drawn.ok_or(AnswersError::Outcomes { found: 0 })?;
-        // The promise is for outcomes of the geometry.
+        // The proof needs an outcome that the geometry has.
         let found = question.outcomes;
         let geometry = find(index, epsilon)
             .filter(|geometry| geometry.outcomes() >= found)
@@ -376,8 +382,9 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// The private outcome of a question: the number of a category, of a combination, or the last
-    /// one. The answers that it reads, and the work, depend on the question alone.
+    /// The private outcome of a question: the number of the category or of the combination, where
+    /// "no answer" counts as the last category. Which answers are read, and the work, depend on the
+    /// question alone.
     fn outcome(&self, question: Question, answers: &[u32]) -> u32 {
         let of = |attribute: u16| {
             let none = self.category_count(attribute.into()).unwrap_or(0);
@@ -574,11 +581,11 @@ pub enum FormError {
     /// No question has a weight above 0.
     #[error("all weights of the form are 0; give at least one question a weight")]
     Weights,
-    /// The file ends before its arrays.
+    /// The file ends before the end of its arrays.
     #[error("the form is too short for what its header declares")]
     Truncated,
     /// The names are not UTF-8, one is empty, or they do not cover the rest of the file.
-    #[error("the names of the form are not UTF-8, not empty and as long as the rest of the file")]
+    #[error("the names must be UTF-8, none empty, and fill the rest of the form")]
     Names,
 }
 
@@ -586,7 +593,7 @@ pub enum FormError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AnswersError {
-    /// Not one answer for each attribute.
+    /// The number of answers is not the number of attributes.
     #[error("{found} answers, but the form has {expected} attributes; give one for each")]
     Length {
         /// Answers given.
@@ -600,8 +607,9 @@ pub enum AnswersError {
     /// The entropy source failed or returned nothing but zeroes.
     #[error("the entropy source failed or returned nothing but zeroes")]
     Entropy,
-    /// The geometry has fewer outcomes than the question; only by [`Form::release_by`].
-    #[error("no geometry was given for a question of {found} outcomes, or one with fewer")]
+    /// A question has no geometry, or one with fewer outcomes than the question; only by
+    /// [`Form::release_by`].
+    #[error("a question of {found} outcomes has no geometry, or one for fewer outcomes")]
     Outcomes {
         /// The number of outcomes.
         found: u32,

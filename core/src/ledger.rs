@@ -84,7 +84,7 @@
 //! - One writer at a time, with a lock from [`reserve`](Ledger::reserve) to
 //!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A [`Ledger`]
 //!   in memory notices most changes of the file by others, but not a record of another writer that
-//!   it has itself just overwritten.
+//!   it has overwritten itself.
 //! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned,
 //!   no virtual machine returned to a snapshot. Anyone who can write the file can set it back on
 //!   purpose.
@@ -480,7 +480,7 @@ impl Contents {
 }
 
 /// Whether the platform's counter is one above the ledger. Then the ledger has lost a record.
-/// `stored` and `newest` are the numbers of the newest record on storage, and of the newest one on
+/// `stored`: the number of the newest record on storage. `newest`: that of the newest record on
 /// storage or in memory.
 fn is_one_behind(stored: u64, newest: u64, counter: Option<u64>) -> Result<bool, LedgerError> {
     // A counter of 0 has not begun to count.
@@ -555,10 +555,11 @@ impl Ledger {
     /// window is in the future because a clock was wrong. `window`, the present one, counts as
     /// spent.
     ///
-    /// It restores no budget, provided that the clock is right now: earlier windows are refused,
-    /// nothing is left in `window`, and each later window opens once, when the clock reaches it
-    /// (`core/proofs/ledger.md`). The monotonic counter of `storage`, if there is one, is raised,
-    /// so that no older file is taken for this ledger.
+    /// If the clock is correct at the time of this call, it restores no budget: earlier windows are
+    /// refused, nothing is left in `window`, and each later window opens when the clock reaches it
+    /// (`core/proofs/ledger.md`). There is one exception: if a clock that was ahead let the app
+    /// spend in a later window, that window has its whole budget again. The monotonic counter of
+    /// `storage`, if there is one, is raised, so that no older file is taken for this ledger.
     ///
     /// # Errors
     /// Errors of [`create`](Ledger::create) and of the storage, [`LedgerError::WornOut`],
@@ -750,8 +751,8 @@ impl Ledger {
             }
             (spent.saturating_add(needed), Some(cost))
         };
-        // The new record is numbered one above the counter, not one above the last record: the
-        // counter may be ahead of the file.
+        // If there is a counter above 0, the new record is numbered one above it, not one above the
+        // last record: the counter may be ahead of the file.
         let number = match counter {
             None | Some(0) => last.number.get(),
             Some(platform) => platform,
@@ -780,7 +781,8 @@ impl Ledger {
     /// lost a record.
     ///
     /// # Errors
-    /// [`LedgerError::SetBack`] if the counter is further above the ledger, or below it and not 0.
+    /// [`LedgerError::SetBack`] if the counter is more than one above the newest record, or is not
+    /// 0 and below the newest record on storage.
     pub fn check_counter(&mut self, counter: Option<u64>) -> Result<(), LedgerError> {
         let (stored, newest) = (
             self.contents.newest.number.get(),
@@ -951,7 +953,7 @@ fn raise<S: Storage + ?Sized>(storage: &mut S, number: u64) -> Result<(), SpendE
     }
 }
 
-/// An error of [`Ledger::spend`].
+/// An error of [`Ledger::spend`] or [`Ledger::recreate_spent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SpendError<E> {
     /// The ledger refused.

@@ -16,8 +16,8 @@
 //!
 //! # Cost
 //! Linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap. At
-//! each place, [`Matching::Longest`] searches for one word, and for up to 47 shorter ones that
-//! begin like the text.
+//! each place, [`Matching::Longest`] makes one binary search for the text from there on, and up to
+//! 48 more for shorter prefixes of it.
 //!
 //! # Source
 //! Arora, Liang and Ma 2017, without their removal of the first principal component (the host
@@ -60,9 +60,9 @@ pub enum Matching {
     /// Greedy longest match within runs of letters, digits and combining marks.
     ///
     /// At each place the longest entry counts, and the next place follows it. If there is none, one
-    /// character is skipped. An entry starts a word at the start of a run, and at or after a letter
-    /// of a script without spaces between words. Elsewhere only entries that start with
-    /// [`CONTINUATION`] count.
+    /// character is skipped. A place starts a word if it is the first of a run, if its character is
+    /// a letter of a script without spaces between words, or if the last letter or digit before it
+    /// is one. Elsewhere only entries that start with [`CONTINUATION`] count.
     Longest,
 }
 
@@ -216,7 +216,8 @@ impl<'a> Lexicon<'a> {
         self.dimension
     }
 
-    /// A coordinate is a 16-bit integer times 2^(this).
+    /// A coordinate of a sentence's vector is a 16-bit integer times 2 to this power. For the
+    /// vectors of words see [`vector_exponent`](Lexicon::vector_exponent).
     pub fn exponent(&self) -> i32 {
         self.scale.exponent()
     }

@@ -10,9 +10,9 @@
 //! A [`Geometry`] defines the points and the sets. There are two kinds, because neither fits every
 //! number of candidates: hyperplanes, here, and the arithmetic progressions of
 //! [`progressions`](mod@crate::progressions). The law and its proof hold for both: there are K
-//! points, sets have c points, and any two sets share c₂. They also hold for a third kind, which
-//! only answers to a [`form`](mod@crate::form) use: each outcome is a point and prefers itself, so
-//! K is the number of outcomes, c = 1 and c₂ = 0. This is randomised response.
+//! points, sets have c points, and any two sets share c₂. They also hold for a third kind, which is
+//! used only for answers to a [`form`](mod@crate::form): each outcome is a point and prefers
+//! itself, so K is the number of outcomes, c = 1 and c₂ = 0. This is randomised response.
 //!
 //! # Hyperplanes
 //! Let q be a prime and t ≥ 2. The points are the lines through the origin of F_q^t,
@@ -26,8 +26,9 @@
 //! is randomised response.
 //!
 //! # The law
-//! Let v be the best of the n candidates for the text, or n for *nothing known*. So there are n + 1
-//! outcomes. A point of S_v has the weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
+//! Let v be the best of the n candidates for the text, or n for *nothing known*. So a text has one
+//! of n + 1 outcomes. A geometry can have more, which have no candidate. A point of S_v has the
+//! weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
 //! The normaliser c·W₀ + (K − c)·W₁ is the same for every v, because every set has c points. So for
@@ -43,10 +44,10 @@
 //! Then an index selects one of those points. Let v be canonical, v_j = 1 its first nonzero
 //! coordinate.
 //!
-//! - *Inside.* The index, below c, numbers a point u of the geometry of t − 1 coordinates. Its
-//!   coordinates are those of w except w_j = −Σ v_i·w_i over all other places. This map is linear
-//!   and one-to-one from F_q^(t−1) to the hyperplane, so lines go to lines, and every point of S_v
-//!   has exactly one index.
+//! - *Inside.* The index, below c, numbers a point u of the geometry of t − 1 coordinates. The
+//!   coordinates of u, in order, become those of w at all places but j, and w_j = −Σ v_i·w_i over
+//!   these places. This map is linear and one-to-one from F_q^(t−1) to the hyperplane, so lines go
+//!   to lines, and every point of S_v has exactly one index.
 //! - *Outside.* The index, below q^(t−1) = K − c, numbers any u in F_q^(t−1). Its coordinates are
 //!   those of w except w_j = 1 − Σ v_i·w_i. These are the vectors with ⟨v, w⟩ = 1, and every point
 //!   outside S_v has exactly one of them.
@@ -55,11 +56,11 @@
 //! is the power q − 2 of that coordinate.
 //!
 //! # Finite randomness
-//! A share s ≥ 1 of n, drawn by [`below`], has a probability within a factor 1 ± n·2⁻¹²⁸ of s/n.
-//! There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most 2²⁴ for the index. So the
-//! laws of any two outcomes are together within
-//! (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones. ε − 2⁻⁶² pays for
-//! this.
+//! A draw by [`below`] falls into a given set of s ≥ 1 of M numbers with a probability within a
+//! factor 1 ± M·2⁻¹²⁸ of s/M. There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most
+//! 2²⁴ for the index. So the laws of any two outcomes are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) /
+//! ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones. The margin of 2⁻⁶² in ln(W₀/W₁) ≤ ε − 2⁻⁶²
+//! covers this.
 //!
 //! # Constant work
 //! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its
@@ -110,8 +111,9 @@ type Vector = [u32; MAX_COORDINATES];
 /// [`projective`](mod@crate::projective).
 ///
 /// A server makes it with [`new`](Geometry::new) from the order in a release and the number of
-/// candidates of the pack. It counts a release for every candidate in
-/// [`outcomes_preferring`](Geometry::outcomes_preferring) the release's point.
+/// outcomes, which is the number of candidates of the pack plus one for "nothing known". It counts
+/// a release for every candidate in [`outcomes_preferring`](Geometry::outcomes_preferring) the
+/// release's point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry(Sets);
 

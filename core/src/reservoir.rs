@@ -1,47 +1,52 @@
 //! A reservoir draws one of the lines that a device sees, and keeps its outcome for one release.
 //!
-//! A *line* is one text: a message, a search, an emoji, or one sentence of a longer text. A *slot*
-//! is the stretch of time, or the longer text, that one release is about. A release about all lines
-//! of a slot taken together would name a mixture of their topics. A reservoir keeps the outcome of
-//! one line that is drawn without looking at any: the best candidate, or "nothing known". It never
+//! A *line* is one text: a message, a search, or one sentence of a longer text. A *slot* is the
+//! stretch of time, or the longer text, that one release is about. A release about all lines of a
+//! slot taken together would name a mixture of their topics. A reservoir keeps the outcome of one
+//! line that is drawn without looking at any: the best candidate, or "nothing known". It never
 //! keeps text.
 //!
 //! # The draw
 //! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first
 //! line. Line i ≤ k is kept if i = s. Line i > k replaces the kept line with probability 1/i
 //! (Vitter 1985). Before place s is reached, the outcome is "nothing known". So after m lines, each
-//! has been kept with probability 1/max(k, m), whatever its position.
+//! is the kept one with probability 1/max(k, m), whatever its position.
 //!
 //! # What a release promises
-//! Let the kept outcome be released by a law that promises ε for the whole text, E = e^ε.
+//! Let the kept outcome be released by a law (a probability distribution) that promises ε for the
+//! whole text, and let E = e^ε.
 //!
 //! - *Everything.* If all lines are replaced by any others, the probability of a release changes by
 //!   at most a factor of E, because the law of a release is a mixture of laws that differ by at
 //!   most E.
 //! - *Some lines.* If any j ≤ k lines are exchanged, added or removed, it changes by at most
-//!   1 + j·(E − 1)/k. Exchanged lines are kept with probability at most j/k. Let P be the law given
-//!   that another line is kept, and u its least probability. The worst ratio is
-//!   ((1 − j/k)·u + (j/k)·E·u) / u. With added lines the law is P' = ((m − j)·P + j·p)/m for some
-//!   m ≥ k lines and a law p ≤ E·P, which gives the same bound, and so do removed lines. ∎
+//!   1 + j·(E − 1)/k. A place that no line has reached counts as a line, "nothing known", that an
+//!   added line replaces. Given that no changed line is kept, the law P of the release is the same
+//!   before and after. So the two laws are (1 − q)·P + q·A and (1 − q')·P + q'·A', where q and q'
+//!   are at most j/k. Fix a release. P, A and A' give it probabilities x, a and a' in u..=E·u for
+//!   some u. The ratio ((1 − q')·x + q'·a') / ((1 − q)·x + q·a) is monotone in x. At x = u it is at
+//!   most 1 + q'·(E − 1), at x = E·u at most E / (E − q·(E − 1)) ≤ 1 + q·(E − 1). ∎
 //!
 //! Both hold at once and without δ. [`line_epsilon`] computes the second.
 //!
 //! # One sentence of a text
-//! [`Reservoir::release_drawn`] spends ε for each *sentence*. The lines are the sentences of one
-//! text, and the kept outcome is released with E' = 1 + k·(e^ε − 1). By the second promise one
-//! sentence changes probabilities by at most 1 + (E' − 1)/k = e^ε, and by the first, the whole text
-//! by at most E'. For texts of a few sentences this errs less than the sentence rule, which adds up
-//! bounded scores of all sentences. The release states k, from which a server computes E'.
+//! [`Reservoir::release_drawn`] spends ε once and protects each *sentence* by ε. The lines are the
+//! sentences of one text, and the kept outcome is released with E' = 1 + k·(e^ε − 1). By the second
+//! promise one sentence changes probabilities by at most 1 + (E' − 1)/k = e^ε, and by the first,
+//! the whole text by at most E'. For texts of a few sentences this errs less than the sentence
+//! rule, which adds up bounded scores of all sentences. The release states k, from which a server
+//! computes E'.
 //!
 //! # Finite randomness
 //! By [`below`], a probability of 1/i is met within a factor 1 ± i·2⁻¹²⁸. Over fewer than 2³² lines
 //! these errors multiply to less than 1 ± 2⁻⁶³. With the draws of the release they cost less than a
-//! factor of 1 + 2⁻⁶². The weights leave this for all lines, and for the lines of a drawn sentence.
-//! For some lines by the other rules, [`line_epsilon`] leaves it: it adds a micro-unit.
+//! factor of 1 + 2⁻⁶². The weights of a release have a margin of that size. It covers the promise ε
+//! for all lines, and the promise ε for one line by [`Reservoir::release_drawn`]. [`line_epsilon`]
+//! and [`all_lines_epsilon`] add a micro-unit to cover it.
 //!
 //! # Stored state
 //! An app that may be stopped during a slot stores [`Reservoir::to_bytes`]. The file is as private
-//! as the text: wipe it with the release. If it is lost or damaged, begin with a new reservoir. If
+//! as the text: wipe it when you release. If it is lost or damaged, begin with a new reservoir. If
 //! it is set back, go on. Both cost accuracy and not privacy: a line is still kept with probability
 //! at most 1/k, and a [`Ledger`](crate::Ledger) pays for every release.
 
@@ -127,12 +132,12 @@ impl Draw {
 }
 
 impl Reservoir {
-    /// An empty reservoir for documents like `document`.
+    /// An empty reservoir for documents of the same pack as `document`.
     ///
     /// # Shapes
     /// `slot`: the public number of the slot, stored with the state. `places`: k, a public number
     /// below the number of lines that most devices see in a slot. A device with fewer lines often
-    /// releases "nothing known".
+    /// keeps "nothing known".
     ///
     /// # Errors
     /// [`DocumentError::NoScores`], [`DocumentError::TooManyCandidates`] as for
@@ -336,10 +341,10 @@ impl Reservoir {
         transmute!(state.sealed())
     }
 
-    /// Reads a stored state, for documents like `document`.
+    /// Reads a stored state, for documents of the same pack as `document`.
     ///
     /// # Leaks
-    /// Whether the bytes are intact. The work depends on their length only, if they are.
+    /// Whether the bytes are intact. If they are, the work is always the same.
     ///
     /// # Shapes
     /// `bytes`: any bytes, which may be damaged.
@@ -394,8 +399,9 @@ fn open<E: Entropy + ?Sized>(
     ReleaseStream::open(backend, entropy).map_err(|_| DocumentError::Entropy)
 }
 
-/// The ratio of the two weights of [`Reservoir::release_drawn`]. They are those of
-/// E' = 1 + k·(e^ε − 1), or less: with C ≥ 2⁶⁴·e^−ε the ratio is ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉.
+/// The ratio of the two weights of [`Reservoir::release_drawn`]. It is at most
+/// E' = 1 + k·(e^ε − 1): with C ≥ 2⁶⁴·e^−ε, its constant ⌈2⁶⁴·C / (C + k·(2⁶⁴ − C))⌉ is at least
+/// 2⁶⁴/E'.
 pub fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
     let c = u128::from(OneBest::ratio(epsilon).constant());
     let whole = c + u128::from(places.get()) * ((1 << 64) - c);
@@ -403,8 +409,8 @@ pub fn drawn_ratio(epsilon: Epsilon, places: NonZero<u16>) -> Ratio {
     Ratio::from_constant(u64::try_from(constant).unwrap_or(u64::MAX))
 }
 
-/// The promise for `lines` lines, if a release promises `epsilon` for all of them:
-/// ln(1 + j·(e^ε − 1)/k), at most ε, rounded up to micro-units.
+/// The promise for any j = `lines` lines, if a release promises `epsilon` for all lines of a slot:
+/// ln(1 + j·(e^ε − 1)/k) with k = `places`, at most ε, rounded up to micro-units.
 #[allow(clippy::float_arithmetic)] // Decides no probability: a statement about one.
 pub fn line_epsilon(epsilon: Micro, places: NonZero<u16>, lines: u32) -> Micro {
     if lines >= places.get().into() {
@@ -555,7 +561,8 @@ mod tests {
     const WHOLE: u64 = 479_001_600;
 
     /// The exact law of the kept outcome, in parts of `k`·[`WHOLE`], from the words that the code
-    /// draws. Words between two ends that do the same do the same.
+    /// draws. If the code does the same with both ends of an interval of words, it does so with
+    /// every word between them.
     fn law(k: u16, lines: &[u32], outcomes: u32) -> Vec<u64> {
         let [law, same] = [0, 1].map(|end| law_of_ends(k, lines, outcomes, end));
         assert_eq!(law, same, "{k} {lines:?}");
@@ -616,7 +623,7 @@ mod tests {
         }
     }
 
-    /// All multisets of at most `most` lines with the outcomes 0 and 1; 2 is "nothing known".
+    /// All multisets of at most `most` lines with the outcomes 0, 1 and 2; 2 is "nothing known".
     fn texts(most: u32) -> impl Iterator<Item = [u32; 3]> {
         (0..=most).flat_map(move |a| {
             (0..=most - a).flat_map(move |b| (0..=most - a - b).map(move |c| [a, b, c]))
@@ -691,8 +698,8 @@ mod tests {
                 let weights = |ratio: Ratio| ratio.weights(OneBest::RULE);
                 let first = OneBest::RULE.first_weight();
                 let drawn = weights(drawn_ratio(epsilon, places(k))).nth(1).unwrap();
-                // 1 + k·(e^ε - 1) is at least whole/c, and first/drawn at most that, but not much
-                // less.
+                // first/drawn is at most whole/c, which is at most 1 + k·(e^ε - 1), and not much
+                // less than whole/c.
                 let c = u128::from(OneBest::ratio(epsilon).constant());
                 let whole = c + u128::from(k) * ((1 << 64) - c);
                 assert!(drawn * whole >= first * c, "{micro} {k}");

@@ -8,18 +8,19 @@
 //!
 //! # Why it is private
 //!
-//! Adding a sentence raises every u(c) by 0..=Q. That is Q *one-sided unit steps* (in step i, the
-//! u(c) with q ≥ i rise by one). Let i_c = min(max u − u(c), L − 1). It is 0 for some candidate, so
-//! these levels are relative to the best. Let one step raise some u by one. If max u stays, every
-//! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not,
+//! Adding a sentence raises every u(c) by 0..=Q. That is Q *one-sided unit steps* (in step j, the
+//! u(c) with q ≥ j rise by one). Let i_c be the level of c. It is 0 for some candidate, so these
+//! levels are relative to the best. Let one step raise some u by one. If max u stays, every i_c
+//! stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not,
 //! since x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
 //! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ. Levels may
 //! fall in some of the Q steps and rise in others. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
 //! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. For ε/Q below a
 //! micro-unit, see [`Ratio::per_step`](crate::select::Ratio::per_step). ∎
 //!
-//! If the exponential mechanism makes the draw, the range of log-ratios grows by at most ln ρ a
-//! step, so replace-one is ε-bounded-range.
+//! If the exponential mechanism makes the draw, the logarithms of the ratios of the candidates'
+//! probabilities before and after lie in a range that grows by at most ln ρ a step, so replace-one
+//! is ε-bounded-range.
 //!
 //! The proof needs only that q lies in 0..=Q and is a function of one sentence, so no pack can
 //! weaken the guarantee. Scores need no common normalisation. Sums do not overflow, because a
@@ -270,8 +271,8 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds up to [`TOGETHER`] sentences to the tables: scores to the sums, and whole-text scores
-    /// to the values.
+    /// Adds sentences, at most [`TOGETHER`], to the tables: scores to the sums, and whole-text
+    /// scores to the values.
     pub(crate) fn add(
         &self,
         backend: Backend,

@@ -30,8 +30,8 @@
 //! are exchangeable, so every set of that many candidates is equally likely to have the heads: a
 //! uniformly random head of it is a uniformly random candidate of it. The levels are read twice,
 //! first to count them, then to find the candidate of that level and rank. There is exactly one.
-//! The level's counts in the four parts of the list determine the part that contains it, and the
-//! second pass visits that part.
+//! The level's counts in the four parts of the list determine the part that contains the candidate,
+//! and the second pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: a coin compares a random 64-bit word with a weight W, and
 //! exactly W of the 2⁶⁴ words are below it. A share s ≥ 1 of a total t, drawn by [`below`], has
@@ -116,8 +116,8 @@ impl Ratio {
         Self::from_micro(epsilon.micro())
     }
 
-    /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units:
-    /// the ratio for ε/`steps`, rounded down to whole micro-units.
+    /// The ratio for mechanisms in which one change of the input moves a level by up to `steps`
+    /// units: the ratio for ε/`steps`, rounded down to whole micro-units.
     ///
     /// If all levels move one way, `steps` one-sided unit steps cost ρ^steps ≤ e^(ε/2). If some
     /// move up and some down, they pass through the larger of old and new level: ρ^(2·steps) ≤ e^ε.
@@ -157,7 +157,8 @@ impl Ratio {
         Self(u64::try_from(rounded_up + 4).unwrap_or(u64::MAX))
     }
 
-    /// The integer `C`, at least 5: a step of one level multiplies a weight by about `C / 2⁶⁴`.
+    /// The integer `C`, at least 1, and at least 5 if it was computed from an ε: a step of one
+    /// level multiplies a weight by about `C / 2⁶⁴`.
     pub fn constant(self) -> u64 {
         self.0
     }
@@ -236,7 +237,8 @@ impl Rule {
 
 /// One level per candidate, in blocks. Every call must give the same levels, in candidate order.
 pub trait Levels {
-    /// All levels are below this. Public: it must not depend on the document.
+    /// Levels at or above this count as this less one. It is public: it must not depend on the
+    /// document. Public: it must not depend on the document.
     fn bound(&self) -> usize;
 
     /// The number of candidates. Public: it must not depend on the document.
@@ -371,8 +373,8 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     Ok(nth_of_level(backend, levels, drawn))
 }
 
-/// Counts the candidates of every level, one level after the other, so that no address depends on a
-/// level.
+/// Counts the candidates of every level, one level after the other, so that no address in this
+/// function depends on a level.
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
         let range = part_of(levels.candidate_count(), part);

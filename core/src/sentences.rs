@@ -19,30 +19,35 @@
 //!   the particle after a Japanese quotation;
 //! - after a full stop and a space, unless the stop belongs to an abbreviation, an initial or the
 //!   number of a list item; after an ellipsis, unless a lower-case letter follows;
-//! - after an emoji or emoticon and the quotes and brackets that close directly after it, if the
-//!   next word does not start with a lower-case letter; if a stop follows the emoji or emoticon,
-//!   the sentence ends after that stop;
+//! - after an emoji or emoticon and the quotes and brackets that close directly after it, if a word
+//!   follows that starts with neither a lower-case letter nor a digit; if a stop follows the emoji
+//!   or emoticon, the rule for that stop decides;
 //! - after `!`, `?` and their like directly before an opening mark, if such a word follows the
 //!   mark;
-//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never
-//!   before a combining mark.
+//! - after [`MAX_SENTENCE_BYTES`] bytes, at the last space, or after the last `、`, `，`, `､` or `၊`,
+//!   in the second half of them; if there is none, between two characters, never before a combining
+//!   mark.
 //!
 //! Marks that end sentences are those of Unicode (Sentence_Terminal), except four commas that it
 //! includes. Added are the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses,
 //! the Greek question mark (and `;` after a Greek word), a colon after an Armenian word, a bar
-//! after a letter of India, and two word spaces in Ethiopic. Thai and Lao have no such marks: their
-//! lines are sentences.
+//! after a letter of India, and two word spaces in Ethiopic. Ordinary Thai and Lao sentences have
+//! no end mark: they end only where a line ends by the first rule, so a line of 40 to 100 columns
+//! may run on into the next.
 //!
-//! Invisible characters (marks, joiners, and Unicode's Format and Default_Ignorable_Code_Point)
-//! change nothing between a stop and the text after it, and belong to the sentence before.
+//! Combining marks and invisible characters (joiners, most of Unicode's Format, and
+//! Default_Ignorable_Code_Point) change nothing between a stop and the text after it, and belong to
+//! the sentence before.
 //!
-//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count,
-//! invisible characters are not skipped, and an opening mark directly after a stop ends nothing.
+//! Without the cargo feature `any-language` only `.`, `!`, `?` and `…` are stops, invisible
+//! characters are not skipped, and a stop directly before an opening quote or bracket ends nothing.
 //!
-//! Full stops inside numbers, addresses and file names end nothing, because no space follows them.
-//! Abbreviations are English, except those of single letters (`т. е.`, `z. B.`, `А. Пушкин`).
-//! Ordinals with a full stop (`3. Mai`) count as ends. Invalid UTF-8 counts as a character that is
-//! neither letter nor space.
+//! A full stop directly before a digit or a lower-case letter ends nothing, as in numbers,
+//! addresses and file names. Directly before a capital it ends a sentence between two words in
+//! lower case (`It works.Then he left`), unless the word looks like an address. Abbreviations are
+//! English, except those of single letters (`т. е.`, `z. B.`, `А. Пушкин`). Ordinals with a full
+//! stop (`3. Mai`) count as ends. Invalid UTF-8 counts as a character that is neither letter nor
+//! space.
 //!
 //! # Leaks
 //! Time depends on the text: this step runs on the device, before the document.

@@ -1,16 +1,16 @@
 //! Releases for the whole text: if it is replaced by any other, the probability of every release
 //! changes by a factor of at most e^ε.
 //!
-//! The sentence rule carries little information about a short text, because
-//! [`scores`](crate::scores) and [`depth`](mod@crate::depth) bound the influence of *each*
-//! sentence. A promise for the whole text needs no such bounds. The scores of all sentences are
-//! added, and one candidate is the best.
+//! The sentence rule (`Document::release`, by scores or by depth) carries little information about
+//! a short text, because [`scores`](crate::scores) and [`depth`](mod@crate::depth) bound the
+//! influence of *each* sentence. A promise for the whole text needs no such bounds. The scores of
+//! all sentences are added, and one candidate is the best.
 //!
 //! # The law
-//! Let b(text) be the best of the n candidates, or n for *nothing known*: no sentence has a word, a
-//! feature or a coordinate that the pack recognises. Without that outcome a text in another
-//! language would be taken for a topic. Outcome b has the weight W₀, every other of the n + 1
-//! outcomes W₁, with W₀ ≤ e^ε·W₁.
+//! Number the n candidates from 0. Let b(text) be the best one, or n for *nothing known*: no
+//! sentence has a word, a feature or a coordinate that the pack recognises. Without that outcome a
+//! text in another language would be taken for a topic. Outcome b has the weight W₀, every other of
+//! the n + 1 outcomes W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
 //! The normaliser W₀ + n·W₁ is the same for every text, and the law depends on the text through b
@@ -20,30 +20,33 @@
 //!
 //! This is randomised response (Warner 1965; Kairouz, Bonawitz and Ramage 2016) over n + 1
 //! outcomes. As levels it is one 0 and n ones, which the engine of [`select`](mod@crate::select)
-//! draws by the exponential mechanism: with the ratio for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite
-//! randomness costs less than the rest. By permute-and-flip the normaliser would depend on the
-//! text, and with the same weights the loss would be more than ε.
+//! draws by the exponential mechanism. A [`Ratio`] for ε' divides a weight by at most e^(ε'/2), so
+//! ε' = 2ε: ln(W₀/W₁) ≤ ε − 2⁻⁶², and those 2⁻⁶² pay for finite randomness. Permute-and-flip with
+//! the same weights would lose more than ε.
 //!
 //! The engine's weights are integers, and W₀ = 2⁴⁸, so no release is drawn with more than
 //! [`LARGEST_EPSILON`].
 //!
 //! # The sentence rule, if the whole text is replaced
-//! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least
-//! relative weight, about e^(−t) with t = (L − 1)·ε/2Q.
+//! The sentence rule gives each candidate a *level*, a whole number from 0, the best, to L − 1, the
+//! cap, and the weight W_i at level i. One level more costs a factor of about e^(−ε/(2Q)): by
+//! [`scores`](crate::scores) Q is the largest score of a sentence, by [`depth`](mod@crate::depth)
+//! it is 1. Let w = W_(L−1)/W₀, the least relative weight: about e^(−t) with t = (L − 1)·ε/(2Q).
 //!
-//! A candidate's probability never grows with its own level, never falls with the others', and is
-//! the same when all move together. So it is largest when the candidate alone is best and all
-//! others are at the cap, and least when it is at the cap and all others are best. No two documents
-//! whatever, of n ≥ 2 candidates, lose more than
+//! A candidate becomes no likelier if its own level rises, and no less likely if another one's
+//! does. So it is likeliest if it is at level 0 and all others are at the cap, and least likely if
+//! it is at the cap and all others are at level 0. So for n ≥ 2 candidates and any two documents,
+//! the logarithms of the probabilities of a release differ by at most
 //!
-//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from w₀/(w₀ + (n − 1)·w) over
-//!   w/(w + (n − 1)·w₀);
-//! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²], from ∫₀¹(1 − t·w)ⁿ⁻¹dt over w·∫₀¹(1 − t)ⁿ⁻¹dt.
+//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from 1/(1 + (n − 1)·w) over w/(w
+//!   + n − 1);
+//! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²], from ∫₀¹(1 − x·w)ⁿ⁻¹dx over w·∫₀¹(1 − x)ⁿ⁻¹dx.
 //!
 //! [`whole_text_epsilon`] computes these, with the engine's own w. Both lie between t and
-//! t + min(t, ln n), and a pack in which one document makes c best and another all others attains
-//! them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at most K sentences; by scores, K
-//! sentences make at most K·Q + 1 levels.
+//! t + min(t, ln n), They are attained if, for some candidate, one document has it at level 0 and
+//! all others at the cap, and another has it at the cap and all others at level 0. By depth, L is
+//! ⌊K/2⌋ + 1, where K is the limit of sentences. By scores, L is a field of the pack, and at most
+//! K·Q + 1 levels can occur.
 
 use core::cmp;
 use core::ops::Range;
@@ -75,15 +78,16 @@ impl OneBest {
     /// Levels are below this.
     pub(crate) const BOUND: usize = 2;
 
-    /// The rule whose normaliser is the same for every text.
+    /// The rule whose loss is at most ε.
     pub(crate) const RULE: Rule = Rule::Exponential;
 
-    /// The ratio for 2ε a level.
+    /// The ratio for 2ε, because a ratio takes half of its ε: level 1 has about e^−ε of the weight
+    /// of level 0.
     pub(crate) fn ratio(epsilon: Epsilon) -> Ratio {
         Ratio::per_unit(epsilon, 1)
     }
 
-    /// Draws an outcome: the best one has the first weight, all others the one after `ratio`.
+    /// Draws an outcome. The best one has the first weight of `ratio`, each other one the second.
     pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
         backend: Backend,
@@ -136,8 +140,8 @@ impl Levels for OneBest {
     }
 }
 
-/// The ε of the sentence rule if the whole text is replaced: the largest loss between two lists of
-/// levels below `levels`, rounded up to micro-units.
+/// The ε of the sentence rule if the whole text is replaced: the largest loss between any two lists
+/// of numbers below `levels`, rounded up to micro-units. `ratio` is that of neighbouring levels.
 ///
 /// # Shapes
 /// `levels`: 1 to [`MAX_LEVELS`], larger numbers count as that; `candidates`: any.
@@ -158,8 +162,8 @@ pub fn whole_text_epsilon(rule: Rule, ratio: Ratio, levels: usize, candidates: u
         // 1 − (1 − w)ⁿ, to the last bits where w is small.
         Rule::PermuteAndFlip => libm::log(-libm::expm1(n * libm::log1p(-w))) - 2.0 * libm::log(w),
     };
-    // Within 10⁻¹³ of the exact value. Finite randomness adds less than 2⁻⁶². One micro-unit more
-    // covers both.
+    // `loss` is within 10⁻¹³ of the exact value. Finite randomness adds less than 2⁻⁶². One
+    // micro-unit more covers both.
     Micro(libm::ceil(loss * f64::from(MICRO)) as u64 + 1)
 }
 
@@ -172,7 +176,7 @@ mod tests {
         let ratio = |text: &str| Ratio::per_step(text.parse().unwrap(), 8.try_into().unwrap());
         let loss = |rule, text, levels, n| whole_text_epsilon(rule, ratio(text), levels, n).0;
         let (flip, exponential) = (Rule::PermuteAndFlip, Rule::Exponential);
-        // 159/16 is t; then nearly ln 12, and nearly ln 11.
+        // t is 159/16. One rule adds nearly ln 12, the other nearly ln 11.
         assert!(loss(flip, "1", 160, 12).abs_diff(12_422_141) <= 2);
         assert!(loss(exponential, "1", 160, 12).abs_diff(12_334_868) <= 2);
         // Of two candidates: t = 1/16 by one rule, t + ln(2 - e^-t) by the other.

@@ -8,9 +8,10 @@
 //!
 //! Let dist be the Euclidean distance of two words' vectors in the pack, and q the unit of the
 //! vocabulary, a power of two. The level of w for x is ⌊dist(x, w)/q⌋. It is computed exactly, by
-//! an integer square root of the squared distance: ⌊√s/2ᵗ⌋ = ⌊√⌊s/4ᵗ⌋⌋. q is the least power of two
-//! for which twice the largest norm is below 256·q. No two words are further apart than that, so
-//! all levels lie in `0..`[`LEVELS`]. q depends on the public vectors alone.
+//! an integer square root of the squared distance s in units of the pack's integers: with q of 2ᵗ
+//! such units, ⌊√s/2ᵗ⌋ = ⌊√⌊s/4ᵗ⌋⌋. q is the least power of two for which twice the largest norm is
+//! below 256·q. No two words are further apart than that, so all levels lie in `0..`[`LEVELS`]. q
+//! depends on the public vectors alone.
 //!
 //! # Why it is private
 //!
@@ -24,7 +25,8 @@
 //! from one list of levels to the other through the larger of both takes s one-sided unit steps up
 //! and s down. That costs ρ^(2s) ≤ e^(ε·q·s) by the theorem of [`select`](mod@crate::select), whose
 //! constant pays for the finite randomness. ∎ An ε·q below one micro-unit is rounded down to 0.
-//! Then any two words are within e^(2⁻⁶⁰), less than ε·q, which is at least 10⁻⁶·2⁻²².
+//! Then the probabilities for any two private words differ by a factor of at most e^(2⁻⁶⁰), and
+//! 2⁻⁶⁰ is less than ε·q, which is at least 10⁻⁶·2⁻²².
 //!
 //! # Degenerate vocabularies
 //!
@@ -413,9 +415,9 @@ impl Levels for WordLevels<'_> {
 ///   by a factor of at most exp(ε·Σ(dist(bᵢ, b'ᵢ) + q)) for the best pairing of their words. That
 ///   is exp(ε·n·(WMD(b, b') + q)) with the word mover's distance WMD of weights 1/n (the published
 ///   statement drops the factor n);
-/// - between two *texts* of the same number of words that are drawn from at the same positions,
-///   this holds for the drawn words: an unchanged word costs nothing, a changed one once for each
-///   draw;
+/// - if two *texts* have the same number of words and the same positions are drawn from both, this
+///   holds for the drawn words. A drawn position with the same word in both texts costs nothing;
+///   one with different words costs ε·(dist + q) each time it is drawn;
 /// - between any two texts, by at most exp(ε·n·(D + q)) if their words can be matched, by
 ///   frequency, with no matched words further apart than D, because a match is a way to draw from
 ///   both texts at once. So the number of words in the text is protected like the words. (Positions
@@ -432,9 +434,9 @@ impl Levels for WordLevels<'_> {
 /// # Leaks
 /// - Metadata: that a release happened, when, with which n, pack, mechanism and ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word, for observers on
-///   the device. [`release`](Bag::release) does the same work whatever the words and their number,
-///   except for the addresses of the drawn words and the quarter of the vocabulary with each
-///   released word.
+///   the device. By selection, [`release`](Bag::release) does the same work whatever the words and
+///   their number, except for the addresses of the drawn words and the quarter of the vocabulary
+///   with each released word. By noise and nearest word, the time also depends on the noisy points.
 /// - A word drawn more than once is made private anew each time.
 ///
 /// The caller ensures that:

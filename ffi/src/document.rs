@@ -135,8 +135,8 @@ pub unsafe extern "C" fn undertone_document_push_all(
     })
 }
 
-/// Adds one sentence by its text. The pack must have a lexicon, or else features without a neural
-/// encoder.
+/// Adds one sentence by its text. The pack must have a lexicon, or have features and be built
+/// without a neural encoder.
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. Bytes that are not UTF-8 end a word, as a
 /// space does. A sentence without a known word counts as the zero vector.
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// Computes what a release of this document promises, for a sentence and for the whole text, so
 /// that an app can show both. The promise depends on the pack, the unit and epsilon, not on the
 /// sentences. It is an epsilon without a delta; a smaller epsilon promises more. Call this function
-/// before you spend, because it also returns the statuses for which a release would be impossible.
+/// before you spend: it fails if this document cannot make such a release.
 ///
 /// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release` with either rule, or
 /// `UNDERTONE_UNIT_WHOLE_TEXT` for `undertone_document_release_whole_text` and
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
 /// `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
 /// use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
-/// release it is at most 33.271065.
+/// release the limit is 33.271065.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and

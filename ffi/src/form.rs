@@ -74,7 +74,8 @@ pub unsafe extern "C" fn undertone_form_init(
     })
 }
 
-/// Releases an answer to one question of the form, which is drawn without looking at any answer.
+/// Releases the answer to one question of a form. The question, an attribute or a pair of
+/// attributes, is drawn without looking at any answer.
 ///
 /// Guarantee: any two lists of answers give every release with probabilities within a factor of
 /// e^epsilon of each other. So a release costs epsilon for all answers of the form together. The
@@ -84,10 +85,11 @@ pub unsafe extern "C" fn undertone_form_init(
 /// at an answer. The time of the call depends on the question that was drawn, which the release
 /// states, and on no answer.
 ///
-/// `answers`: one number for each of the `count` attributes, the index of a category. Any other
-/// number, such as `UINT32_MAX`, means no answer; it gives the same status and takes the same time.
-/// `entropy`, `context`: the source. `out`: `UNDERTONE_RELEASE_BYTES` bytes. `out_written`:
-/// receives the bytes written, or those needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
+/// `answers`: one number for each of the `count` attributes of the form: the index of one of the
+/// categories of that attribute. Any other number, such as `UINT32_MAX`, means no answer; it gives
+/// the same status and takes the same time. `entropy`, `context`: the source. `out`:
+/// `UNDERTONE_RELEASE_BYTES` bytes. `out_written`: receives the bytes written, or those needed with
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant

@@ -93,7 +93,7 @@ statuses! {
     UNDERTONE_STATUS_UNKNOWN_UNIT = 27:
         "unknown unit of privacy, or one that this call does not take";
     UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE = 29:
-        "the places, slots or appointments are not in 1..=65535, or the slot is not one of them";
+        "a number of places, slots or appointments is not in 1..=65535, or the slot is not one of them";
 
     UNDERTONE_STATUS_PACK_TOO_SHORT = 32:
         "too few bytes for a pack; is the file complete?";
@@ -122,7 +122,7 @@ statuses! {
         "the source of entropy failed or returned only zeroes, so nothing was released";
     UNDERTONE_STATUS_TOO_MANY_CANDIDATES = 54:
         "the pack has too many candidates for this release: more than 12800 with scores, 2560 with \
-         features, or 4224 by the whole text";
+         features, or 4224 for a whole-text release";
     UNDERTONE_STATUS_NO_PROJECTION = 55:
         "the pack has no projection for vectors";
     UNDERTONE_STATUS_PROJECTION_TOO_STEEP = 56:
@@ -229,11 +229,13 @@ pub const UNDERTONE_SELECTOR_DEPTH: i32 = 1;
 /// Candidates are selected by bounded scores.
 pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
 
-/// The whole-text rule: protects all lines of a slot together.
+/// The whole-text rule: protects a whole text, or all lines of a slot together.
 pub const UNDERTONE_MECHANISM_WHOLE_TEXT: i32 = 7;
-/// Projective geometry, for counting among many candidates: protects all lines of a slot together.
+/// Projective geometry, for counting among many candidates: protects a whole text, or all lines of
+/// a slot together.
 pub const UNDERTONE_MECHANISM_PROJECTIVE: i32 = 8;
-/// The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+/// The whole-text rule for one line of a reservoir, with its epsilon raised so far that each line,
+/// such as a sentence of a text, has the promise of the grant.
 pub const UNDERTONE_MECHANISM_DRAWN: i32 = 9;
 
 /// n-dimensional Laplace noise, the default: the least noise.

@@ -221,8 +221,8 @@ impl Storage for AppStorage {
 /// such as the days since 1970. A window far in the future locks the ledger until that window
 /// comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
 /// `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
-/// micro-units, even if the ledger can be read but refuses. The budget left is private if an
-/// epsilon was chosen by looking at a text.
+/// micro-units; also if the ledger was read but refuses. The budget left is private if an epsilon
+/// was chosen by looking at a text.
 ///
 /// ffi/README.md has a table of the statuses and what an app does about them. After
 /// `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
 }
 
 /// Reads the slots of a window in which this device releases: its appointments. They are drawn
-/// without looking at any text, and are as public as the ledger's file.
+/// without looking at any text, and can be computed by whoever can read the ledger's file.
 ///
 /// A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
 /// `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
@@ -326,8 +326,8 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
 /// `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
 /// `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;
 /// `appointment_count` are enough. `out_written`: receives the number of slots, or the number
-/// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if there are fewer than
-/// `appointment_count`, all are appointed.
+/// needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The slots ascend; if `slot_count` is smaller
+/// than `appointment_count`, all slots are appointed.
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, and
 /// those of `undertone_ledger_open` about the image.
@@ -367,8 +367,8 @@ pub unsafe extern "C" fn undertone_ledger_appointment(
 ///
 /// `image`, `image_len`, `window`, `slot_count`, `appointment_count`: as for
 /// `undertone_ledger_appointment`. `counter`: as for `undertone_ledger_remaining`. `slot`: below
-/// `slot_count`. `epsilon_micro`: the epsilon of each release; nothing else is spent from this
-/// ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
+/// `slot_count`. `epsilon_micro`: the epsilon of each release; the app must spend nothing else from
+/// this ledger. `out_is_due`: receives 1 or 0; it is 0 if the budget left is too small.
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, and those of `undertone_ledger_remaining` about the image.

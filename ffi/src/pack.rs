@@ -112,9 +112,9 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
 }
 
 /// Returns the number of levels, 2 to 160. The level of a candidate is the distance of its sum of
-/// scores below the best sum; a candidate that is further below counts as on the last level. With
-/// fewer levels, a sentence release protects the whole text better (`undertone_document_promise`).
-/// 0 if the pack has no scores or `pack` is not a valid handle.
+/// scores below the best sum; a candidate whose distance is larger than the last level counts as on
+/// the last level. With fewer levels, a sentence release protects the whole text better
+/// (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

@@ -25,7 +25,7 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
     })
 }
 
-/// Reads a release of a document.
+/// Reads a release of a document, or of an answer to a form.
 ///
 /// `bytes`: any `len` bytes. Each output may be NULL:
 ///
@@ -35,11 +35,11 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// - `out_epsilon_micro`: the epsilon of the release in micro-units.
 /// - `out_rule`: a `UNDERTONE_RULE_` number.
 /// - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
-/// - `out_order`: 0, or the order of the geometry of `undertone_document_release_projective` or
-///   `undertone_form_release`. If it is not 0, `out_candidate` is the number of a point, for a form
-///   plus 2^24 times the number of the question. Count such releases with the Rust crates or
-///   `undertone count`; `core/FORMAT.md` defines the candidates of a point. With
-///   `UNDERTONE_UNIT_SENTENCE` it is 0, or the number of places of `UNDERTONE_MECHANISM_DRAWN`.
+/// - `out_order`: for a projective release or an answer, the order of the geometry; then
+///   `out_candidate` is the number of a point instead of a candidate, for an answer plus 2^24 times
+///   the index of the question. Count such releases with the Rust crates or `undertone count`;
+///   `core/FORMAT.md` defines the candidates of a point. For `undertone_reservoir_release_drawn`,
+///   whose unit is `UNDERTONE_UNIT_SENTENCE`, the number of places. Otherwise 0.
 /// - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
 ///   (`undertone_pack_id`) or of the form.
 ///

@@ -36,18 +36,18 @@ pub(crate) fn schedule(number: u32) -> Result<NonZero<u16>, Refusal> {
 /// Makes an empty reservoir. A reservoir gets the lines of a slot one after another and keeps the
 /// outcome of one line, which is drawn without looking at any line. It never keeps text.
 ///
-/// A line is one text: a message, a search, an emoji. A slot is the stretch of time that one
+/// A line is one text: a message, a search, a typed line. A slot is the stretch of time that one
 /// release is about, such as a week. With `undertone_reservoir_release_drawn` the lines are the
 /// sentences of one text, and the slot is that text.
 ///
 /// `document`: names the pack; its sentences do not matter. `slot`: the number of the slot, which
 /// is stored. `place_count`: k, a public number of places from 1 to 65535, below the number of
 /// lines that most devices see in a slot. Line i is kept with probability 1/k if i <= k, and
-/// otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, releases
-/// "nothing known" with probability 1 - m/k. `entropy`: called once with `context`, for 32 bytes.
-/// `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The app
-/// stores them after each call, with its own means. **They are as private as the lines.** If they
-/// are lost, begin with a new reservoir, which costs no privacy.
+/// otherwise replaces the kept line with probability 1/i. A device with m lines, m < k, keeps
+/// "nothing known" with probability at least 1 - m/k. `entropy`: called once with `context`, for 32
+/// bytes. `out_reservoir`: receives `UNDERTONE_RESERVOIR_BYTES` bytes, which are the reservoir. The
+/// app stores them after each call, with its own means. **They are as private as the lines.** If
+/// they are lost, begin with a new reservoir, which costs no privacy.
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_NO_SCORES`,
 /// `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_ENTROPY_FAILED`.

@@ -68,8 +68,8 @@ pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
 /// `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
-/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound is below about 2^-46 or above about 2^15 times
-/// the scale of the noise of one coordinate).
+/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound must lie between about 2^-46 and 2^15 times the
+/// scale of the noise of one coordinate; between 2^-43 and 2^18 times for discrete Laplace noise).
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

@@ -273,20 +273,21 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// Guarantee: metric privacy. Let b and b' be the `word_count` words that are drawn from two bags.
 /// The probabilities of any release differ by at most a factor of e^(epsilon*word_count*(q + WMD(b,
 /// b'))), where WMD is the word mover's distance and q comes from `undertone_vocabulary_describe`.
-/// With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` each word has the loss and the delta that
-/// `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE` instead. The larger
-/// the distance, the weaker the guarantee: a release can distinguish two distant bags almost with
-/// certainty. The epsilons of several releases of the same text add up.
+/// With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` q does not count, and each word adds the loss and
+/// the delta that `undertone_vector_mechanism_release` states for `UNDERTONE_NOISE_LAPLACE`. The
+/// larger the distance, the weaker the guarantee: a release can distinguish two distant bags almost
+/// with certainty. The epsilons of several releases of the same text add up.
 ///
 /// Leaks: that there is a release, its time and pack, and `word_count`, epsilon and the method, all
 /// of which must be chosen without looking at the text. The work is the same for all words, except
-/// for the addresses that are read. A bag without words counts as the fallback word.
+/// for the addresses that are read. With `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the time also
+/// depends on the noisy point. A bag without words counts as the fallback word.
 ///
 /// `grant`: for `UNDERTONE_UNIT_WORD`. Its epsilon is for each word, per unit of distance.
-/// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the number that the grant was
-/// spent for; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_` number.
-/// `entropy`: called once with `context`, for 32 bytes, after all arguments were checked; it must
-/// not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
+/// `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`, and at most the word_count with which the
+/// grant was taken; an unrecorded grant is for any number. `method`: a `UNDERTONE_WORD_METHOD_`
+/// number. `entropy`: called once with `context`, for 32 bytes, after all arguments were checked;
+/// it must not use the bag. `out`: `out_capacity` bytes; `undertone_bag_release_len` are enough.
 /// `out_written`: receives the bytes written, or the bytes needed with
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles and tests the Swift package on Linux, and makes the first release of ffi/README.md as
+# Compiles and tests the Swift package on Linux, and makes the first releases of ffi/README.md as
 # printed.
 #
 #     ffi/swift/test.sh --fetch FOLDER       only fetches Swift into FOLDER, if it is not installed
@@ -25,8 +25,9 @@ fi
 installed=$(cd "$1" && pwd)
 
 # Only what the package needs, where ffi/README.md has it.
-rm -rf "$tree/first" "$tree/build"
-mkdir -p "$tree/ffi/swift" "$tree/tests" "$tree/include" "$tree/build/installed" "$tree/first"
+rm -rf "$tree/first" "$tree/answer" "$tree/build"
+interests=ffi/web/examples/interests
+mkdir -p "$tree/ffi/swift" "$tree/$interests" "$tree/tests" "$tree/include" "$tree/build/installed"
 cp -r "$root/ffi/swift/Package.swift" "$root/ffi/swift/Sources" "$root/ffi/swift/Tests" "$tree/ffi/swift"
 rm -rf "$tree/shipped"
 "$root/ffi/swift/ship.sh" "$tree/shipped"
@@ -37,11 +38,16 @@ cp -r "$installed/include" "$installed/lib" "$tree/build/installed"
 pack=$root/build/demo.pack
 [ -e "$pack" ] || pack=$root/tests/golden/golden-scores.pack
 cp "$pack" "$tree/build/demo.pack"
-awk '$0 == "<!-- ci:first-swift -->" { found = 1 }
-    found && /^```/ { if (inside) exit; inside = 1; next }
-    inside' "$root/ffi/README.md" >"$tree/first/first.sh"
-[ "$(wc -l <"$tree/first/first.sh")" -le 15 ] || { echo "ci:first-swift has more than 15 lines" >&2; exit 1; }
-[ -s "$tree/first/first.sh" ] || { echo "ffi/README.md has no block ci:first-swift" >&2; exit 1; }
+cp "$root/$interests/interests.form" "$tree/$interests"
+for block in first answer; do
+    mkdir "$tree/$block"
+    printed=$tree/$block/$block.sh
+    awk -v marker="<!-- ci:$block-swift -->" '$0 == marker { found = 1 }
+        found && /^```/ { if (inside) exit; inside = 1; next }
+        inside' "$root/ffi/README.md" >"$printed"
+    [ "$(wc -l <"$printed")" -le 15 ] || { echo "ci:$block-swift has more than 15 lines" >&2; exit 1; }
+    [ -s "$printed" ] || { echo "ffi/README.md has no block ci:$block-swift" >&2; exit 1; }
+done
 
 commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/build/installed/lib/pkgconfig
 library="-Xlinker -rpath -Xlinker $UNDERTONE/build/installed/lib"
@@ -60,9 +66,10 @@ done < <(cat ../../tests/golden/list.txt && echo golden.form answers.txt)
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
 # The package as apps get it; on Linux without the xcframework.
 (cd ../../shipped && swift build)
-# As somebody who has set nothing but UNDERTONE.
+# As somebody who has set nothing but UNDERTONE. The second program links what the first has compiled.
 unset PKG_CONFIG_PATH
-cd ../../first && bash -euo pipefail first.sh'
+cd ../../first && bash -euo pipefail first.sh
+cd ../answer && SWIFTPM_BUILD_DIR=$UNDERTONE/first/.build bash -euo pipefail answer.sh'
 if command -v swift >/dev/null; then
     cd "$tree"
     bash -euo pipefail -c "$commands"

@@ -20,9 +20,9 @@ namespace undertone {
 
 /// The promise of a release, in micro-units; a smaller number is more private.
 struct Promise {
-    /// The largest epsilon of replacing one sentence.
+    /// The epsilon that bounds the effect of replacing one sentence.
     std::uint64_t sentence_micro;
-    /// The largest epsilon of replacing the whole text by any other.
+    /// The epsilon that bounds the effect of replacing the whole text by any other.
     std::uint64_t whole_text_micro;
 };
 
@@ -96,7 +96,8 @@ public:
     std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
     /// The promise of a release of this document, which does not depend on the sentences. Call it
-    /// before a ledger spends: it refuses a pack without a whole-text release.
+    /// before a ledger spends: for Unit::whole_text it fails if the pack has no scores or too many
+    /// candidates.
     Result<Promise> promise(Unit unit, Epsilon epsilon) const noexcept
     {
         Promise promise{};
@@ -133,7 +134,8 @@ public:
     }
 
     /// Draws a release with the promise of release_whole_text(), made for counting: it names a
-    /// point that many candidates prefer. It removes all sentences. A failure is as for release().
+    /// *point*, which is a fixed public set of candidates. It removes all sentences. A failure is
+    /// as for release().
     Result<Release> release_projective(Grant grant, Entropy entropy) noexcept
     {
         Release out{};

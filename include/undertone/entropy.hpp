@@ -51,7 +51,7 @@ public:
     Entropy(undertone_entropy_fn fill, void *data) noexcept : function_(fill), context_(data) {}
     /// A function object bool(std::uint8_t *out, std::size_t len): it fills all of `out` and
     /// returns true, or returns false, and does not throw. It must live as long as this object.
-    /// It must not be a seeded generator, because whoever learns its bytes can undo the privacy.
+    /// It must not be a seeded generator, because whoever learns the seed can undo the privacy.
     template <class Source,
               class = std::enable_if_t<std::is_object_v<Source> &&
                                        std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t>>>

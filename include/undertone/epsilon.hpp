@@ -16,26 +16,28 @@ namespace undertone {
 enum class Rule : std::int32_t {
     /// The default: never less accurate than the exponential mechanism at the same epsilon.
     permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
-    /// For accounting in zCDP.
+    /// For programs that add up losses as zero-concentrated differential privacy (zCDP).
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
 /// The unit of privacy. Every unit has a ledger of its own.
 enum class Unit : std::int32_t {
-    /// One sentence: Document::release.
+    /// One sentence: Document::release, LineMechanism::drawn.
     sentence = UNDERTONE_UNIT_SENTENCE,
-    /// The whole text: Document::release_whole_text, Document::release_projective.
+    /// The whole text, all lines of a slot, or all answers of a form: all other releases of
+    /// Document, Reservoir and Form.
     whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
-    /// A bag of words, for word mover's distance 1: Bag::release.
+    /// A bag of words: Bag::release. Epsilon counts per unit of word mover's distance.
     word = UNDERTONE_UNIT_WORD,
-    /// A vector, for distance 1: VectorMechanism::release.
+    /// A vector: VectorMechanism::release. Epsilon counts per unit of Euclidean distance.
     vector = UNDERTONE_UNIT_VECTOR,
 };
 
 /// An epsilon: a whole number of micro-units, 1 to UNDERTONE_MAX_EPSILON_MICRO.
 class Epsilon {
 public:
-    /// Reads "10", "0.5" or "1e-3", exactly, rounding down.
+    /// Reads a decimal number such as "10", "0.5" or "1e-3", and rounds it down to whole
+    /// micro-units.
     static Result<Epsilon> parse(std::string_view text) noexcept
     {
         std::uint32_t micro = 0;

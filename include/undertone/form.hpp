@@ -21,7 +21,8 @@ namespace undertone {
 /// An answer that is no category of any attribute.
 constexpr std::uint32_t no_answer = UINT32_MAX;
 
-/// A form: a public file of questions whose answers the app has.
+/// A form: a public file of attributes, each with categories. A question is one attribute, or a
+/// pair of them that the form lists; the app has the answers.
 class Form {
 public:
     Form() noexcept = default;
@@ -38,10 +39,10 @@ public:
         return make(data, len, std::move(owner));
     }
 
-    /// Releases an answer to one question, which is drawn without looking at any answer. It costs
-    /// the epsilon of the grant for all answers together; the unit is the whole text. `answers`: the
-    /// index of a category for each attribute, or any other number, such as no_answer. Only a
-    /// failure of the entropy spends the grant without a release.
+    /// Draws one question without looking at any answer, and releases the answer to it. The epsilon
+    /// of the grant protects all answers together. The grant is for Unit::whole_text. `answers`:
+    /// the index of a category for each attribute, or any other number, such as no_answer. If it
+    /// fails, nothing was released, but the grant is gone.
     Result<Release> release(const std::vector<std::uint32_t> &answers, Grant grant, Entropy entropy) const noexcept
     {
         Release out{};

@@ -20,8 +20,8 @@ public:
     Grant() noexcept = default;
 
     /// A grant without a ledger, for apps that count elsewhere what they spend, and for public
-    /// text. A release uses up its grant even if it refuses it, for example because the grant is
-    /// for another unit.
+    /// text. A release uses up its grant even if the release fails, for example because the grant
+    /// is for another unit.
     static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(

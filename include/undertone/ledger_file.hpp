@@ -57,8 +57,9 @@ private:
 } // namespace detail
 
 /// A monotonic counter of the platform for one ledger, which shows that a file was set back. It
-/// starts at 0, never goes back, and is kept apart from the file (ffi/README.md). It must not use
-/// its ledger: such a call returns `UNDERTONE_STATUS_BUSY`, because its cost would be lost.
+/// starts at 0, never goes back, and is kept apart from the file (ffi/README.md). Its functions
+/// must not call the ledger that calls them: such a call returns `UNDERTONE_STATUS_BUSY`, because
+/// the outer call would overwrite its record.
 class Counter {
 public:
     virtual ~Counter() = default;
@@ -88,15 +89,16 @@ public:
             return undertone_posix_is_locked(errno) ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
         }
         LedgerFile ledger(std::move(file), unit, entropy, counter);
-        // Whether it is a ledger for this unit, and the one that was counted. No window is later.
+        // Checks that the file is a ledger for this unit and agrees with the counter. No window is
+        // later than UINT64_MAX, so the ledger cannot be from the future.
         const Result<std::uint64_t> left = ledger.remaining(UINT64_MAX);
         if (!left) return left.status();
         return Result<LedgerFile>(std::move(ledger));
     }
 
     /// Opens a ledger, or makes one with this budget for every window if the file is missing. The
-    /// budget of an existing ledger stays as it is. With a counter, a ledger that was deleted is
-    /// refused, not replaced.
+    /// budget of an existing ledger stays as it is. With a counter, a deleted ledger does not
+    /// become a fresh budget: the new file is refused, or the rest of the window counts as spent.
     static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
                                              Entropy entropy, Counter *counter = nullptr)
     {
@@ -108,8 +110,8 @@ public:
     }
 
     /// Replaces a ledger that was lost, damaged or set back, or whose window is in the future
-    /// because a clock was wrong. The present `window` counts as spent. A person or a rule of the
-    /// app should decide this.
+    /// because a clock was wrong. The present `window` counts as spent. Call this only if a person
+    /// or a rule of the app decides so.
     static Result<LedgerFile> recreate_spent(const std::string &path, Unit unit, std::uint64_t budget_micro,
                                              std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
     {
@@ -162,7 +164,8 @@ public:
     }
 
     /// Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
-    /// device has more appointments in the window than releases that it has paid for.
+    /// device has more appointments in the window than releases that it has paid for. A release
+    /// is never due if less than its epsilon is left.
     Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot) noexcept
     {
         const Result<Ledger::Image> image = read();
@@ -170,9 +173,9 @@ public:
         return Ledger::is_due(window, schedule, slot, image->data(), image->size());
     }
 
-    /// Spends an epsilon. A grant is returned only once storage has recorded its cost, which stays
-    /// spent whatever becomes of the grant, and may be spent if this fails. `word_count`: 1, or the
-    /// number of words that a bag releases; each costs epsilon.
+    /// Spends an epsilon. It returns a grant only once storage has recorded the cost. The cost
+    /// stays spent even if the grant is not used. If this fails, the cost may be spent without a
+    /// grant. `word_count`: 1, or the number of words that a bag releases; each costs epsilon.
     Result<Grant> spend(Epsilon epsilon, std::uint64_t window, std::uint32_t word_count = 1) noexcept
     {
         if (!file_.is_open() || !entropy_) return Status(STATUS_MOVED);
@@ -210,7 +213,7 @@ private:
         {
         }
 
-        /// Without a lock, which is held as long as the file is open.
+        /// Its functions do not lock, because the LedgerFile holds the lock already.
         undertone_ledger_storage storage() noexcept
         {
             undertone_ledger_storage storage = undertone_posix_storage(this);

@@ -35,7 +35,7 @@ public:
     Pack() noexcept = default;
 
     /// A pack in memory (a mapped file): the bytes must stay where they are, unchanged, as long as
-    /// the pack or a document made from it is used.
+    /// the pack or any object made from it is used.
     static Result<Pack> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
 
     /// A pack that owns its bytes. They live as long as the pack or any object made from it.
@@ -77,12 +77,14 @@ public:
     std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
     /// The largest score that one sentence can give a candidate; 0 without scores.
     std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
-    /// The number of levels of the scores; 0 without scores.
+    /// The number of levels: how far below the best sum of scores a candidate is, capped; 0 without
+    /// scores.
     std::uint32_t level_count() const noexcept { return undertone_pack_level_count(capi()); }
     /// The number of features of texts; 0 without them. With features, push the text of a sentence.
     std::uint32_t feature_count() const noexcept { return undertone_pack_feature_count(capi()); }
-    /// The number in place of a candidate if the pack recognised nothing in the text, in a release
-    /// by the whole text; UINT32_MAX without scores.
+    /// The number that means "nothing known" in a whole-text release, or one of a drawn sentence:
+    /// the pack recognised nothing, or the noise picked this outcome. It is candidate_count(), or
+    /// UINT32_MAX without scores.
     std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.

@@ -19,16 +19,17 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
 /// The content of a release.
 struct ReleaseContent {
-    /// The number of the candidate. Compare it with Pack::candidate_count: a release can be forged.
-    /// If `order` is not 0, the number of a point; for an answer plus 2^24 times the number of the
-    /// question.
+    /// What the release names. Check its range, because a release can be forged.
+    /// - For a candidate: below Pack::candidate_count, or equal to Pack::nothing_known.
+    /// - For release_projective(): the number of a point, which is a set of candidates.
+    /// - For Form::release: 2^24 times the number of the question, plus the number of the point.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
-    /// The order of the geometry of Document::release_projective or Form::release; the places of
-    /// LineMechanism::drawn; 0 for other releases.
+    /// For a point: the order of its geometry, which determines the candidates that a point stands
+    /// for. For LineMechanism::drawn: the number of places. Otherwise 0.
     std::uint32_t order;
 
     /// True if the outcome of a whole-text release, or of a drawn sentence, with this pack is

@@ -24,16 +24,17 @@ enum class LineMechanism {
     drawn,
 };
 
-/// The outcome of one line of a slot, which is drawn without looking at any line. It holds no text.
-/// Store bytes() after each call; they are as private as the lines. If they are lost, begin with a
-/// new reservoir, which costs no privacy.
+/// Draws one line of a slot without looking at any line, and keeps its outcome, but no text. A line
+/// is one text, such as a message; a slot is the time that one release is about. Store bytes()
+/// after each call; they are as private as the lines. If they are lost, begin with a new reservoir,
+/// which costs no privacy.
 class Reservoir {
 public:
     using Bytes = std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES>;
 
-    /// Makes an empty reservoir for documents like `document`. `slot`: a public number, which is
-    /// stored. `place_count`: a public number below the number of lines that most devices see in a
-    /// slot, from 1 to 65535.
+    /// Makes an empty reservoir for documents of the same pack as `document`. `slot`: a public
+    /// number, which is stored. `place_count`: k, a public number from 1 to 65535, below the number
+    /// of lines that most devices see in a slot. Each line is kept with probability at most 1/k.
     static Result<Reservoir> create(Document &document, std::uint64_t slot, std::uint32_t place_count,
                                     Entropy entropy) noexcept
     {
@@ -68,7 +69,7 @@ public:
         return stored;
     }
 
-    /// Adds the line in a document, all its sentences as one text, and removes them from the
+    /// Adds one line: all sentences in the document, taken together. Removes them from the
     /// document. If it fails, the line remains in the document and does not count.
     Status push(Document &document, Entropy entropy) noexcept
     {

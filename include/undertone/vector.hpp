@@ -18,9 +18,9 @@ namespace undertone {
 
 /// The noise on a released vector.
 enum class Noise : std::int32_t {
-    /// n-dimensional Laplace noise, the default: the least noise.
+    /// n-dimensional Laplace noise, the default: the least noise; its promise has a tiny delta.
     laplace = UNDERTONE_NOISE_LAPLACE,
-    /// Discrete Laplace noise on each coordinate: no delta, for about 1.5 times the noise.
+    /// Discrete Laplace noise on each coordinate: about 1.5 times the noise, but no delta.
     discrete_laplace = UNDERTONE_NOISE_DISCRETE_LAPLACE,
 };
 
@@ -29,8 +29,8 @@ class VectorMechanism {
 public:
     VectorMechanism() noexcept = default;
 
-    /// Makes one that releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0
-    /// is enough for norm 1.
+    /// Makes one that does not project vectors. Each coordinate is clamped to plus or minus
+    /// 2^`bound_exponent`; an exponent of 0 is enough for vectors of norm 1.
     static Result<VectorMechanism> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
                                           Noise noise = Noise::laplace) noexcept
     {
@@ -102,7 +102,7 @@ struct VectorReleaseContent {
     Noise noise;
     /// The epsilon per unit of distance.
     Epsilon epsilon;
-    /// A step of the coordinates is 2 to this.
+    /// The coordinates are multiples of 2^grid_exponent.
     std::int32_t grid_exponent;
     /// The identifier of the pack with the projection; zeroes without one.
     Pack::Id pack_id;

@@ -39,7 +39,8 @@ public:
     struct Description {
         /// The public word that replaces all unknown words.
         std::uint32_t fallback;
-        /// The step q of the promise is 2 to this.
+        /// Distances between words are rounded to multiples of q = 2^unit_exponent. The promise of
+        /// Bag::release contains q.
         std::int32_t unit_exponent;
     };
     Result<Description> describe() const noexcept
@@ -112,8 +113,9 @@ public:
     }
 
     /// Draws `word_count` words, replaces each by one of the vocabulary, and removes all words. The
-    /// grant has the epsilon of each word. If it fails, nothing was released and the words are
-    /// still there, but the grant is gone.
+    /// epsilon of the grant is for each word. A grant from a ledger must be for `word_count` words
+    /// or more. If it fails, nothing was released and the words are still there, but the grant is
+    /// gone.
     Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count, WordMethod method, Entropy entropy)
     {
         return detail::array<std::uint8_t>(

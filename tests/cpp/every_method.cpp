@@ -17,6 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 using namespace undertone;
 
 undertone::Result<undertone::Pack> open_elsewhere(const char *path);
@@ -563,6 +566,15 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(why(LedgerFile::open(path, static_cast<Unit>(9))) == UNDERTONE_STATUS_UNKNOWN_UNIT);
     }
     EXPECT(LedgerFile::open(path, Unit::sentence).ok());
+    {
+        // A file without permission is not in use. The superuser may open any, so it becomes another user.
+        EXPECT(chmod(path.c_str(), 0) == 0);
+        const bool changed = geteuid() == 0 && seteuid(65534) == 0;
+        const Result<LedgerFile> closed = LedgerFile::open(path, Unit::sentence);
+        EXPECT(why(closed) == STATUS_FILE_FAILED && closed.status().system_error() == EACCES);
+        EXPECT(!changed || seteuid(0) == 0);
+        EXPECT(chmod(path.c_str(), S_IRUSR | S_IWUSR) == 0);
+    }
     {
         KnownBytes source;
         EXPECT(take(LedgerFile::open(path, Unit::sentence, Entropy(source))).remaining(7).ok() && source.calls == 0);

@@ -25,7 +25,9 @@ def main() -> None:
     form = ut.Form({"attributes": [{"name": name, "categories": categories} for name in names]})
     random = np.random.default_rng(1)
     columns: dict[str, Any] = {name: np.array(categories, object)[random.integers(CATEGORIES, size=PEOPLE)].tolist() for name in names}
-    for kind, answers in (("lists", columns), ("pandas", pd.DataFrame(columns)), ("Arrow", pa.table(columns))):
+    # As pandas holds numbers of categories if some are missing.
+    numbers = pd.DataFrame({name: random.integers(CATEGORIES, size=PEOPLE).astype(float) for name in names})
+    for kind, answers in (("lists", columns), ("pandas", pd.DataFrame(columns)), ("Arrow", pa.table(columns)), ("numbers", numbers)):
         started, processor = time.perf_counter(), time.process_time()
         releases = form.release(answers, 4, threads=1)
         assert len(releases) == PEOPLE

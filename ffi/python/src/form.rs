@@ -153,9 +153,12 @@ impl Form {
         if value.is_none() {
             return NO_ANSWER;
         }
-        let is_number = value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>();
+        // Extracting a whole number from a float would raise a Python exception, which is slow.
+        if let Ok(number) = value.cast::<PyFloat>() {
+            return answer(&number.value().to_string());
+        }
         // The truth values of Python are whole numbers, those of NumPy are not.
-        if !is_number || value.is_instance_of::<PyBool>() {
+        if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
             match value.extract::<bool>() {
                 Ok(true) => return answer("true"),
                 Ok(false) => return answer("false"),

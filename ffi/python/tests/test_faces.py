@@ -18,6 +18,7 @@ import undertone as ut
 
 GOLDEN = Path(__file__).parents[3] / "tests/golden"
 BYTES = (GOLDEN / "golden-scores.pack").read_bytes()
+FORM = (GOLDEN / "golden.form").read_bytes()
 Refused = ut.UndertoneError
 
 
@@ -74,6 +75,8 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
     ("short_embedding", Refused, "the pack takes", lambda: document().push(vector(15))),
     ("embedding_without_text", Refused, "features", lambda: document("golden-features").push(vector(16))),
     ("whole_text_without_scores", Refused, "needs a pack with scores", lambda: document("golden").release(1, "whole-text")),
+    ("foreign_form", Refused, "neither a form nor a description", lambda: ut.Form(BYTES)),
+    ("damaged_form", Refused, "digest does not match", lambda: ut.Form(flipped(FORM, -1))),
     ("damaged_reservoir", Refused, "damaged", lambda: ut.Reservoir.read(flipped(bytes(reservoir()), -1), document())),
     ("reservoir_of_another_pack", ut.UndertoneError, "another pack", lambda: reservoir().push(document("golden-vote"))),
     ("short_release", Refused, "23 bytes, but a release has 24", lambda: ut.Release(bytes(23))),
@@ -115,6 +118,20 @@ def test_what_is_no_mistake() -> None:
     for name in ["release_twice", "release_of_nothing"]:
         case(name)
         assert len(bytes(twice.release(1))) == 24 and twice.sentence_count == 0, name
+
+
+def test_answers(tmp_path: Path) -> None:
+    form = ut.Form(FORM)
+    three = dict(zip(form.attributes, [4, 2600, -1]))
+    two = {name: [0] for name in list(form.attributes)[:2]}
+    with ut.Ledger(tmp_path / "budget.ledger", 1, unit="whole-text") as ledger:
+        case("wrong_answer_count")
+        for wrong, message in [(two, "no column"), ({**three, "fourth": 0}, "no attribute 'fourth'")]:
+            with pytest.raises(ut.ArgumentError, match=message):
+                form.release(wrong, 1, ledger=ledger)
+        case("answers_out_of_range")
+        assert form.release(three, 1, ledger=ledger).mechanism == "answer" and ledger.remaining == 0
+        assert len(form.release({name: [value, 2**32 - 1] for name, value in three.items()}, 1)) == 2
 
 
 def test_ledgers(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import { type Laws, MOST, loadLaws } from "./laws.js";
 type Unit = "sentence" | "whole-text";
 const UNITS = { sentence: 1, "whole-text": 2 };
 const DEVICES = 1000;
+const DAYS = 30;
 
 const find = <T extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -33,14 +34,26 @@ function percent(chance: number): string {
 const factor = (value: number) =>
     value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(2);
 
-/** The chance that a normal variable is below. */
-function below(deviations: number): number {
-    // Abramowitz and Stegun 26.2.17: off by less than 10^-7.
-    const t = 1 / (1 + 0.2316419 * Math.abs(deviations));
-    const terms = [0.31938153, -0.356563782, 1.781477937, -1.821255978, 1.330274429];
-    const tail =
-        terms.reduceRight((sum, term) => t * (term + sum), 0) * Math.exp(-(deviations ** 2) / 2) * 0.3989422804;
-    return deviations < 0 ? tail : 1 - tail;
+/** The chance that of two topics, which a release names with chances p and q, `count` releases name the first more often. */
+function ahead(count: number, p: number, q: number): number {
+    // A chance of 1 may be rounded up.
+    const other = Math.max(1 - p - q, 0);
+    // The law of how much more often, around the middle; it is negligible outside of low..=high.
+    const law = new Float64Array(2 * count + 3);
+    const middle = count + 1;
+    law[middle] = 1;
+    for (let release = 0, low = middle, high = middle; release < count; release++) {
+        let before = 0;
+        for (let i = --low; i <= high + 1; i++) {
+            const here = law[i]!;
+            law[i] = here * other + before * p + law[i + 1]! * q;
+            before = here;
+        }
+        high++;
+        for (; law[low]! < 1e-15 && low < high; low++) law[low] = 0;
+        for (; law[high]! < 1e-15 && high > low; high--) law[high] = 0;
+    }
+    return law.subarray(middle + 1).reduce((sum, chance) => sum + chance, 0);
 }
 
 interface Topic {
@@ -187,20 +200,39 @@ class Playground {
                 `No sentence could change any by more than ${limit}.`;
         }
         find("devices").textContent = this.#devices(law);
+        find("month").textContent = this.#month(law);
+    }
+
+    /** The two most likely topics. */
+    #ahead(law: Float64Array): [number, number] {
+        const [first, second] = Array.from(law.keys()).sort((a, b) => law[b]! - law[a]!);
+        return [first!, second!];
+    }
+
+    /** What a release of the same text on every day of a month says. */
+    #month(law: Float64Array): string {
+        const [first, second] = this.#ahead(law);
+        const [p, q] = [law[first]!, law[second]!];
+        const protects = this.#unit === "sentence" ? "a sentence" : "the text";
+        return (
+            `If one device releases this text on ${DAYS} days, its releases add up: they promise only ε = ` +
+            `${Number((DAYS * this.#epsilon).toPrecision(6))} for ${protects}. They name ${this.#rows[first]!.name} more often than ` +
+            `${this.#rows[second]!.name} with a probability of ${percent(ahead(DAYS, p, q))}. So a keyboard should release ` +
+            `once a year, about one line that it draws.`
+        );
     }
 
     /** What counts of many devices with this text say. */
     #devices(law: Float64Array): string {
-        const [first, second] = Array.from(law.keys()).sort((a, b) => law[b]! - law[a]!);
-        const [p, q] = [law[first!]!, law[second!]!];
+        const [first, second] = this.#ahead(law);
+        const [p, q] = [law[first]!, law[second]!];
         // A chance of 1 may be rounded up.
         const root = (variance: number) => Math.sqrt(Math.max(variance, 0));
         const count = (chance: number) =>
             `${Math.round(DEVICES * chance)} ± ${Math.ceil(2 * root(DEVICES * chance * (1 - chance)))}`;
-        const [name, next] = [this.#rows[first!]!.name, this.#rows[second!]!.name];
-        const spread = root(p + q - (p - q) ** 2);
-        const sure = spread === 0 ? 1 : below((Math.sqrt(DEVICES) * (p - q)) / spread);
-        const often = sure > 0.99999 ? "more than 99.999 %" : `about ${percent(sure)}`;
+        const [name, next] = [this.#rows[first]!.name, this.#rows[second]!.name];
+        const sure = ahead(DEVICES, p, q);
+        const often = sure > 0.99999 ? "more than 99.999 %" : percent(sure);
         return (
             `If 1,000 devices with this very text release once, the server counts ${count(p)} times ${name} and ` +
             `${count(q)} times ${next}: each alone is right at least 95 % of the time, both together less often. Of these two, ` +

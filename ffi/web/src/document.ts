@@ -12,8 +12,8 @@ export type Rule = "permute-and-flip" | "exponential";
 const RULES: Record<Rule, number> = { "permute-and-flip": RULE_PERMUTE_AND_FLIP, exponential: RULE_EXPONENTIAL };
 
 /**
- * The promise of a release: replacing this unit changes no probability by more than e to the
- * number.
+ * The epsilon of a release for each unit: replacing one such unit changes the probability of any
+ * release by at most a factor of e to that number.
  */
 export interface Promised {
     /** One sentence. */
@@ -24,7 +24,7 @@ export interface Promised {
 
 /**
  * A private document: sentences go in, one release comes out, and the document is empty again. It
- * holds no sentence.
+ * holds counts or sums of the sentences, never their text.
  */
 export class Document extends Handle {
     /**
@@ -40,8 +40,8 @@ export class Document extends Handle {
     }
 
     /**
-     * Adds one sentence by its embedding, by the encoder that the pack names, of this sentence
-     * alone.
+     * Adds one sentence by its embedding. Compute it with the encoder that the pack names, from
+     * this sentence alone.
      *
      * @param embedding `dimension` numbers of the pack; those that are not finite count as 0
      * @throws UndertoneError if it has another length, the document is full, or the pack needs the
@@ -120,8 +120,9 @@ export class Document extends Handle {
     }
 
     /**
-     * Draws a release that protects each sentence, and forgets all sentences. For long texts;
-     * choose between this and `releaseWholeText` without looking at the text, nor at its length.
+     * Draws a release that protects each sentence, and forgets all sentences. For apps whose texts
+     * are always long: choose between this and `releaseWholeText` once for the app, not by a text
+     * or its length.
      *
      * Replacing any one sentence changes the chance of any release by at most a factor of
      * e^epsilon.
@@ -170,8 +171,9 @@ export class Release {
     /** The 24 bytes that are sent, and nothing else. */
     readonly bytes: Uint8Array;
     /**
-     * The number of the candidate that was drawn; with an `order`, that of a point. For an answer,
-     * 2^24 times the number of the question plus that of the point. It can be forged.
+     * The number of the candidate; in a projective release, that of a point; in an answer, 2^24
+     * times the number of the question plus that of the point. A release can be forged, so check
+     * the range.
      */
     readonly candidate: number;
     /** The epsilon that the device spent. */
@@ -179,8 +181,8 @@ export class Release {
     readonly rule: Rule;
     readonly unit: Unit;
     /**
-     * The order of the geometry of a projective release or an answer, the places of a drawn
-     * sentence, else 0.
+     * The order of the geometry in a projective release or an answer; the number of places in the
+     * release of a drawn sentence; else 0.
      */
     readonly order: number;
     /** The identifier of the pack whose candidates are counted, in hexadecimal. */

@@ -48,8 +48,8 @@ function left(image: Uint8Array, unit: number, window: bigint): number {
 
 /**
  * A device releases in `appointments` of the `slots` of a window, at `epsilon` each, so a window
- * costs `appointments` times `epsilon`, which is the budget of the ledger. Slots are numbered from
- * 0 in each window.
+ * costs `appointments` times `epsilon`. Give the ledger this budget, and spend nothing else from
+ * it. Slots are numbered from 0 in each window.
  */
 export interface Schedule {
     slots: number;
@@ -203,14 +203,13 @@ export class Ledger {
     }
 
     /**
-     * Spends an epsilon. The grant exists only once storage has recorded its cost, which stays
-     * spent whatever becomes of the grant, and may be spent if this fails.
+     * Spends an epsilon. The grant exists only once storage has recorded its cost. The cost stays
+     * spent even if the grant is never used, and may be spent even if this call fails.
      *
-     * @param options `window`: a public number that never decreases, by default the day; one far in
-     *     the future locks the ledger until then. `words`: the number of words that a bag releases,
-     *     1 to 256; each costs epsilon.
-     * @throws UndertoneError if less is left, the ledger is of a later window, or it was changed by
-     *     others
+     * @param options `window`: a public number that never decreases, by default the day; after one
+     * far in the future, the ledger refuses all earlier ones. `words`: the number of words that a
+     * bag releases, 1 to 256; each costs epsilon. @throws UndertoneError if less is left, the
+     * ledger is of a later window, or it was changed by others
      */
     async spend(epsilon: number | string, options: { window?: number; words?: number } = {}): Promise<Grant> {
         const spent = epsilonMicro(epsilon);

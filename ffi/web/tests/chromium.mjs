@@ -7,3 +7,9 @@ export const chromium = () =>
         // The sandbox needs what a container may lack, and the pages are ours.
         args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
     });
+
+/** Clicks an element in the middle of the window, once it no longer moves: what a page shows above may push it away. */
+export async function click(page, selector) {
+    await page.$eval(selector, (element) => element.scrollIntoView({ block: "center" }));
+    await page.locator(selector).click();
+}

@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { chromium } from "./chromium.mjs";
+import { chromium, click } from "./chromium.mjs";
 
 const PAGE = pathToFileURL(process.env.INTERESTS).href;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
@@ -56,10 +56,10 @@ test("one answer leaves, and no more that day", async () => {
     const button = `#topics button:nth-child(2)`;
     for (const [clicks, level] of [[0, "none"], [1, "low"], [2, "low"], [3, "medium"], [5, "medium"], [6, "high"]]) {
         const found = () => page.$eval(button, (element) => element.textContent);
-        while (!(await found()).includes(` ${clicks} click`)) await page.click(button);
+        while (!(await found()).includes(` ${clicks} click`)) await click(page, button);
         assert.match(await found(), new RegExp(`: ${clicks} clicks?, level ${level}$`));
     }
-    await page.click("#release");
+    await click(page, "#release");
     await said(page, "budget");
     const [bytes, topic, answer, epsilon, form] = (await cells(page, "fields")).map(([, value]) => value);
     assert.match(bytes, /^555452010a[0-9a-f]{38}$/);
@@ -67,11 +67,11 @@ test("one answer leaves, and no more that day", async () => {
     assert.deepEqual([epsilon, form], ["5.96", Buffer.from(FORM.subarray(32, 40)).toString("hex")]);
     assert.match(await text(page, "learns"), new RegExp(`99\\.0\u00a0% that the level of ${topic} is`));
     assert.equal(await text(page, "budget"), "0 of 5.96 is left today.");
-    await page.click("#release");
+    await click(page, "#release");
     await page.waitForFunction(() => document.getElementById("learns").textContent.startsWith("Nothing left"));
     await page.reload();
     await page.waitForSelector("#interests:not([hidden])");
-    await page.click("#release");
+    await click(page, "#release");
     await said(page, "budget");
     assert.equal(await text(page, "learns"), "Nothing left: the budget of today is spent.");
     assert.deepEqual(asked.filter((url) => url !== PAGE && !url.startsWith("data:")), []);
@@ -130,8 +130,9 @@ test("errors are as the page says", async () => {
 for (const [device, viewport] of Object.entries(VIEWPORTS)) {
     test(`what the server sees, on a ${device}`, { timeout: 300_000 }, async () => {
         const { context, page, complaints } = await open(viewport);
-        await page.click("#release");
-        await page.click("#simulate");
+        await click(page, "#release");
+        await said(page, "budget");
+        await click(page, "#simulate");
         await page.waitForSelector("#estimates:not([hidden])", { timeout: 280_000 });
         assert.equal(await text(page, "done"), "The server has an answer of each of 100,000 browsers.");
         for (const level of LEVELS) {

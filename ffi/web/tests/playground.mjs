@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { chromium } from "./chromium.mjs";
+import { chromium, click } from "./chromium.mjs";
 
 const PAGE = pathToFileURL(process.env.PLAYGROUND).href;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
@@ -61,14 +61,14 @@ const chances = async (page) =>
 test("nothing leaves the page", async () => {
     const { page, asked, complaints } = await open();
     await setText(page, "My doctor wants to repeat the blood test.");
-    await page.click("#draw");
+    await click(page, "#draw");
     assert.match(await text(page, "policy"), /default-src 'none'/);
     const own = asked.filter((url) => url !== PAGE && !url.startsWith("data:"));
     assert.deepEqual(own, []);
     assert.deepEqual(complaints, []);
     // Online, and it asks to: refused by the policy, and by nothing else.
     await page.setOfflineMode(false);
-    await page.click("#try");
+    await click(page, "#try");
     await page.waitForFunction(() => document.getElementById("refused").textContent !== "");
     assert.equal(await text(page, "refused"), "The browser refused: connect-src is 'none'.");
     assert.deepEqual(asked.filter((url) => url !== PAGE && !url.startsWith("data:")), []);
@@ -100,10 +100,12 @@ test("chances are those of the law", async () => {
     assert.equal(await text(page, "epsilon-value"), "1");
     assert.match((await chances(page))["health-clinic"], /^9[67]\.\d %$/);
     // By the whole text: e^3 / (e^3 + 12).
-    await page.click("#whole-text");
+    await click(page, "#whole-text");
     await setEpsilon(page, 3);
     assert.equal((await chances(page))["health-clinic"], `${((100 * Math.exp(3)) / (Math.exp(3) + 12)).toFixed(1)} %`);
     assert.match(await text(page, "devices"), /626 ± 31 times health-clinic .*: each alone is right at least 95 % .* Of these two, /);
+    // The whole text each day: a name of chance p is ahead of one of chance q in all but a few months.
+    assert.match(await text(page, "month"), /they promise only ε = 90 for the text\. They name health-clinic .* > 99\.999 %/);
     // All but sure, and still numbers.
     await setEpsilon(page, 20);
     assert.match(await text(page, "devices"), /1000 ± 1 times health-clinic and 0 ± 1 times .* more than 99\.999 %/);
@@ -112,10 +114,10 @@ test("chances are those of the law", async () => {
     await setText(page, "Xqzt.");
     assert.match((await chances(page))["nothing known"], /^62\.6 %$/);
     // An empty document: all are as likely, and that is a release, too.
-    await page.click("#sentence");
+    await click(page, "#sentence");
     await setText(page, "");
     assert.equal(new Set(Object.values(await chances(page))).size, 1);
-    await page.click("#draw");
+    await click(page, "#draw");
     assert.equal(await page.$$eval("#fields tr", (rows) => rows.length), 8);
     // Too long: what is left out is said.
     await setText(page, "It rains. ".repeat(130));
@@ -127,7 +129,7 @@ test("a sentence is replaced", async () => {
     const { page } = await open();
     await setText(page, "My doctor wants to repeat the blood test. The clinic called about the swollen node. It rains.");
     await setEpsilon(page, 2);
-    await page.click("#sentences li:nth-child(2) button");
+    await click(page, "#sentences li:nth-child(2) button");
     assert.equal(await text(page, "which"), "2");
     for (let i = 0; i < 12; i++) {
         const [, found, limit] = /by a factor of ([\d.]+)\. No sentence could change any by more than ([\d.]+)\./.exec(
@@ -135,15 +137,15 @@ test("a sentence is replaced", async () => {
         );
         assert.equal(limit, Math.exp(2).toFixed(2));
         assert(Number(found) > 1 && Number(found) <= Number(limit), `${found} of ${limit}`);
-        await page.click("#another");
+        await click(page, "#another");
     }
-    await page.click("#sentences li:nth-child(3) button");
+    await click(page, "#sentences li:nth-child(3) button");
     assert.deepEqual(
         await page.$$eval("#sentences li > button", (all) => all.map((button) => button.ariaPressed)),
         ["false", "false", "true"],
     );
     assert.equal(await text(page, "which"), "3");
-    await page.click("#back");
+    await click(page, "#back");
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "It rains.");
     assert.equal(await page.$$eval("#sentences [aria-pressed=true]", (all) => all.length), 0);
     await page.close();
@@ -168,7 +170,7 @@ test("by the keyboard alone", async () => {
     }
     for (const id of ["text", "sentence", "epsilon", "draw", "try"]) assert(seen.includes(id), `${id} is not in ${seen}`);
     assert.match(await text(page, "fields"), /by the whole text/);
-    await page.click("#sentences li:nth-child(1) button");
+    await click(page, "#sentences li:nth-child(1) button");
     await page.focus("#another");
     await page.keyboard.press("Space");
     assert.match(await text(page, "change"), /changes most/);
@@ -181,8 +183,10 @@ for (const [device, viewport] of Object.entries({ phone: PHONE, desktop: DESKTOP
             const { page } = await open(viewport, scheme);
             for (const state of ["at first", "compared"]) {
                 if (state === "compared") {
-                    await page.click("#sentences li:nth-child(3) button");
-                    await page.click("#draw");
+                    await click(page, "#sentences li:nth-child(3) button");
+                    await click(page, "#draw");
+                    // The slider, which stays in view, did not take the clicks.
+                    assert(await page.$("#replacing:not([hidden])") && (await page.$("#release:not([hidden])")));
                 }
                 if (process.env.SHOTS) {
                     const path = `${process.env.SHOTS}/${device}-${scheme}-${state.replace(" ", "-")}.png`;
@@ -219,7 +223,7 @@ test("dragging epsilon reads no text again", async () => {
             return made.instance ? { instance: { exports } } : { exports };
         };
     });
-    await page.click("#sentences button");
+    await click(page, "#sentences button");
     const [before, after] = await page.evaluate(() => {
         const [before, slider] = [{ ...window.calls }, document.getElementById("epsilon")];
         for (let place = 0; place < 100; place++) {

@@ -11,6 +11,7 @@ use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::unit::Unit;
 
+use crate::args::whole;
 use crate::files::{print, print_json};
 use crate::paths::Paths;
 
@@ -19,12 +20,16 @@ pub(crate) struct Recreate {
     /// The ledger.
     ledger: PathBuf,
     /// The unit of the releases. `release documents` takes sentence or whole-text, by its --rule,
-    /// and `release words` takes word.
+    /// `release answers` and `release lines` take whole-text, and `release words` takes word.
     #[arg(long, value_enum)]
     unit: UnitArg,
-    /// The epsilon that all documents of a day (UTC) may spend together.
+    /// The epsilon that all releases of a window, such as a day, may spend together.
     #[arg(long, value_name = "EPSILON", allow_hyphen_values = true)]
     budget: Epsilon,
+    /// The window that counts as spent. For `release lines`, the days since 1970-01-01 divided by
+    /// the days of a window, rounded down [default: today]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
+    window: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -63,7 +68,7 @@ struct Answer {
 
 impl Recreate {
     pub(crate) fn run(&self) -> Result<()> {
-        let (path, window) = (&self.ledger, utc_day());
+        let (path, window) = (&self.ledger, self.window.unwrap_or_else(utc_day));
         Paths::default().output("the ledger", path).check()?;
         if !may_be_ledger(path).map_err(Error::io("read", path))? {
             return Err(Error::from(Cause::OutputPath {
@@ -76,8 +81,8 @@ impl Recreate {
             && old.window() > window
         {
             note!(
-                "`{}` was of day {}; by this machine's clock it is day {}. If that is wrong, set the clock right and run \
-                 the command again",
+                "`{}` was of window {}, and now window {} counts as spent. If the clock or --window was wrong, set it right \
+                 and run the command again",
                 path.display(),
                 old.window(),
                 window
@@ -85,7 +90,7 @@ impl Recreate {
         }
         LedgerFile::recreate_spent(path, self.unit.into(), self.budget, window, None)?;
         note!(
-            "`{}` is recreated: this day (UTC) counts as spent, and the next has the whole budget",
+            "`{}` is recreated: window {window} counts as spent, and the next has the whole budget",
             path.display()
         );
         show(path, window, self.json)
@@ -144,7 +149,8 @@ pub(crate) fn advise(error: &Error) {
     } = error.cause()
     {
         note!(
-            "to recreate it: `undertone release recreate-ledger {} --unit UNIT --budget EPSILON`",
+            "to recreate it: `undertone release recreate-ledger {} --unit UNIT --budget EPSILON`, for `release lines` with \
+             --window",
             path.display()
         );
     }

@@ -471,10 +471,6 @@ fn is_recreated(day: u64) {
         ),
         ("ledger day.ledger --recreate-spent --budget 10", "--unit"),
         ("ledger day.ledger --unit sentence --budget 10", "--unit"),
-        (
-            "ledger day.ledger --recreate-spent --unit sentence --budget 10 --window 3",
-            "--window",
-        ),
     ] {
         refuse(folder, &line.split(' ').collect::<Vec<_>>(), &[part]);
     }
@@ -483,7 +479,9 @@ fn is_recreated(day: u64) {
         let notes = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{notes}");
         assert!(
-            notes.contains("`day.ledger` is recreated: this day (UTC) counts as spent"),
+            notes.contains(&format!(
+                "`day.ledger` is recreated: window {day} counts as spent"
+            )),
             "{notes}"
         );
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -553,7 +551,18 @@ fn is_recreated(day: u64) {
     refused(&undertone(folder, &show), &show, &parts);
     is_spent();
     let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();
-    assert!(!notes.contains("was of day"), "{notes}");
+    assert!(!notes.contains("was of window"), "{notes}");
+    // Windows that are not days, as `release lines` has.
+    let year = [&recreate[..], &["--window", "57"]].concat();
+    let notes = String::from_utf8(undertone(folder, &year).stderr).unwrap();
+    assert!(
+        notes.contains(&format!("was of window {day}, and now window 57")),
+        "{notes}"
+    );
+    let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
+    assert_eq!(ledger.remaining(57).unwrap(), 0);
+    assert_eq!(ledger.remaining(58).unwrap(), 10_000_000);
+    drop(ledger);
     // Pipes are refused; opening one would wait for ever.
     #[cfg(unix)]
     {

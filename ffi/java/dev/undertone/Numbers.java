@@ -34,16 +34,19 @@ final class Numbers {
     /** Candidates are selected by bounded scores. */
     static final int SELECTOR_SCORES = 2;
 
-    /** The whole-text rule: protects all lines of a slot together. */
+    /** The whole-text rule: protects a whole text, or all lines of a slot together. */
     static final int MECHANISM_WHOLE_TEXT = 7;
 
     /**
-     * Projective geometry, for counting among many candidates: protects all lines of a slot
-     * together.
+     * Projective geometry, for counting among many candidates: protects a whole text, or all lines
+     * of a slot together.
      */
     static final int MECHANISM_PROJECTIVE = 8;
 
-    /** The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence). */
+    /**
+     * The whole-text rule for one line of a reservoir, with its epsilon raised so far that each
+     * line, such as a sentence of a text, has the promise of the grant.
+     */
     static final int MECHANISM_DRAWN = 9;
 
     /** n-dimensional Laplace noise, the default: the least noise. */

@@ -67,7 +67,10 @@ public final class Status {
     /** Unknown unit of privacy, or one that this call does not take. */
     public static final int UNKNOWN_UNIT = 27;
 
-    /** The places, slots or appointments are not in 1..=65535, or the slot is not one of them. */
+    /**
+     * A number of places, slots or appointments is not in 1..=65535, or the slot is not one of
+     * them.
+     */
     public static final int SCHEDULE_OUT_OF_RANGE = 29;
 
     /** Too few bytes for a pack; is the file complete? */
@@ -108,7 +111,7 @@ public final class Status {
 
     /**
      * The pack has too many candidates for this release: more than 12800 with scores, 2560 with
-     * features, or 4224 by the whole text.
+     * features, or 4224 for a whole-text release.
      */
     public static final int TOO_MANY_CANDIDATES = 54;
 

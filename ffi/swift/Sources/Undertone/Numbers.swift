@@ -32,12 +32,13 @@ public enum Selection: Int32, CaseIterable, Sendable {
 
 /// The mechanism that releases a line of a slot.
 public enum LineMechanism: Int32, CaseIterable, Sendable {
-    /// The whole-text rule: protects all lines of a slot together.
+    /// The whole-text rule: protects a whole text, or all lines of a slot together.
     case wholeText = 7
-    /// Projective geometry, for counting among many candidates: protects all lines of a slot
-    /// together.
+    /// Projective geometry, for counting among many candidates: protects a whole text, or all lines
+    /// of a slot together.
     case projective = 8
-    /// The whole-text rule with a larger epsilon, so that epsilon protects each line (sentence).
+    /// The whole-text rule for one line of a reservoir, with its epsilon raised so far that each
+    /// line, such as a sentence of a text, has the promise of the grant.
     case drawn = 9
 }
 
