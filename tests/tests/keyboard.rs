@@ -204,10 +204,11 @@ fn a_year_has_one_release() {
 const PROMISE: &str =
     "a release protects all lines of 52 weeks by epsilon 3, each line by epsilon 0.175\n";
 
-/// With a form of emoji there is still one release, at the epsilon that is announced before anything
-/// is typed. The appointment draws whether it is about the topic or the emoji. All lines are the same
-/// and more than the places, so at this epsilon the release names their topic or their first emoji,
-/// except with a probability of at most 12·2⁻⁴⁸. Not both kinds are seen with one of 2⁻³⁹.
+/// With a form of emoji there is still one release, at the epsilon that is announced before
+/// anything is typed. The appointment draws whether it is about the topic or the emoji. All lines
+/// are the same and more than the places, so at this epsilon the release names their topic or their
+/// first emoji, except with a probability of at most 12·2⁻⁴⁸. Not both kinds are seen with one of
+/// 2⁻³⁹.
 #[test]
 fn a_topic_or_an_emoji_leaves_once() {
     let Some(setting) = setting() else { return };

@@ -69,8 +69,8 @@ inline std::optional<std::vector<Candidate>> read_candidates(const std::string &
     return candidates;
 }
 
-/// The names of the categories of a form with one attribute; none if it has more. `form`: bytes that
-/// undertone::Form accepted. core/FORMAT.md has the layout.
+/// The names of the categories of a form with one attribute; none if it has more. `form`: bytes
+/// that undertone::Form accepted. core/FORMAT.md has the layout.
 inline std::vector<std::string> read_categories(const std::vector<std::uint8_t> &form)
 {
     const auto number = [&](std::size_t at, std::size_t bytes) {

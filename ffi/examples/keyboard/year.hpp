@@ -91,7 +91,8 @@ public:
         emoji = 0;
     }
 
-    /// Adds the emoji of a line, undertone::no_answer for none. If it fails, the line does not count.
+    /// Adds the emoji of a line, undertone::no_answer for none. If it fails, the line does not
+    /// count.
     undertone::Status push(std::uint32_t emoji, undertone::Entropy entropy = {})
     {
         const std::uint64_t line = state_.lines + 1;
@@ -150,8 +151,8 @@ struct Appointment {
     bool is_emoji;
 };
 
-/// Draws a line in the week that is appointed, and releases its topic or its emoji when that week is
-/// over. Weeks are numbered since 1970. The document, the ledger and the form must outlive it.
+/// Draws a line in the week that is appointed, and releases its topic or its emoji when that week
+/// is over. Weeks are numbered since 1970. The document, the ledger and the form must outlive it.
 class Year {
 public:
     /// `stored`: the file of what was drawn, which is as private as the lines. `emoji`: NULL, or a
@@ -214,8 +215,8 @@ public:
         return Appointment{slots->front() / kinds(), slots->front() % kinds() == 1};
     }
 
-    /// Adds a line that was sent, whatever its content, if this week's lines are drawn from. `emoji`:
-    /// the index of the line's emoji in the form.
+    /// Adds a line that was sent, whatever its content, if this week's lines are drawn from.
+    /// `emoji`: the index of the line's emoji in the form.
     undertone::Status push(std::string_view line, std::uint32_t emoji = undertone::no_answer)
     {
         if (!drawn_) return {};
