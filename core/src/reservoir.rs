@@ -179,22 +179,18 @@ impl Reservoir {
         document: &mut Document<'_, K, P>,
         entropy: &mut E,
     ) -> Result<(), DocumentError> {
-        self.check(document)?;
+        if !self.fits(document) {
+            return Err(DocumentError::OtherPack);
+        }
         let mut stream = open(self.backend, entropy)?;
-        let line = document.take_best()?;
-        self.draw.add(self.places, line.best, &mut stream);
-        Ok(())
+        let line = document.take_best();
+        line.map(|line| self.draw.add(self.places, line.best, &mut stream))
     }
 
-    fn check<const K: usize, const P: usize>(
-        &self,
-        document: &Document<'_, K, P>,
-    ) -> Result<(), DocumentError> {
-        if document.pack_id() == self.pack_id && document.outcomes()? == self.draw.best.outcomes {
-            Ok(())
-        } else {
-            Err(DocumentError::OtherPack)
-        }
+    /// Whether the outcomes are those of documents like `document`.
+    fn fits<const K: usize, const P: usize>(&self, document: &Document<'_, K, P>) -> bool {
+        let outcomes = document.outcomes();
+        document.pack_id() == self.pack_id && outcomes == Ok(self.draw.best.outcomes)
     }
 
     /// Releases the kept outcome by the whole-text rule.
@@ -299,8 +295,9 @@ impl Reservoir {
     ) -> Result<Release, DocumentError> {
         let mut stream = open(self.backend, entropy)?;
         let drawn = self.draw.best.draw(self.backend, ratio, &mut stream);
-        let number = drawn.map_err(DocumentError::Selection)?;
-        Ok(self.release(drawn_by, number, epsilon))
+        drawn
+            .map(|number| self.release(drawn_by, number, epsilon))
+            .map_err(DocumentError::Selection)
     }
 
     fn release(&self, drawn_by: DrawnBy, number: u32, epsilon: Epsilon) -> Release {
@@ -360,7 +357,7 @@ impl Reservoir {
     ) -> Result<Self, ReservoirFormatError> {
         let found = bytes.len();
         let state =
-            State::read_from_bytes(bytes).map_err(|_| ReservoirFormatError::Length { found })?;
+            State::ref_from_bytes(bytes).map_err(|_| ReservoirFormatError::Length { found })?;
         if state.magic != MAGIC {
             return Err(ReservoirFormatError::NotAReservoir);
         }
@@ -385,9 +382,10 @@ impl Reservoir {
                 lines: state.lines.get(),
             },
         };
-        match reservoir.check(document) {
-            Ok(()) => Ok(reservoir),
-            Err(_) => Err(ReservoirFormatError::OtherPack),
+        if reservoir.fits(document) {
+            Ok(reservoir)
+        } else {
+            Err(ReservoirFormatError::OtherPack)
         }
     }
 }

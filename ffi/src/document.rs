@@ -34,6 +34,8 @@ impl Handle for UndertoneDocument {
     const LARGEST: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE;
 }
 
+/// `inline(never)`: a program for a microcontroller then has this code once.
+#[inline(never)]
 pub(crate) fn refusal(error: DocumentError) -> Refusal {
     Refusal(match error {
         DocumentError::NoCandidates => UNDERTONE_STATUS_NO_CANDIDATES,
@@ -98,7 +100,7 @@ pub unsafe extern "C" fn undertone_document_push(
     embedding: *const f32,
     len: usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, embedding) = checked!(unsafe HandleMut(document), Vector(embedding, len));
         let embedding = embedding.of_dimension(document.dimension())?;
         document.push(embedding).map_err(refusal)
@@ -126,7 +128,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
     len: usize,
     out_sentence_count: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, embeddings, count) = checked!(
             unsafe HandleMut(document), In(embeddings, len), Optional(out_sentence_count)
         );
@@ -153,7 +155,7 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     text: *const c_char,
     len: usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, text) = checked!(unsafe HandleMut(document), In(text.cast::<u8>(), len));
         document.push_sentence(text).map_err(refusal)
     })
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn undertone_document_push_encoded(
     embedding: *const f32,
     embedding_len: usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, text, embedding) = checked!(
             unsafe HandleMut(document),
             In(text.cast::<u8>(), text_len),
@@ -208,7 +210,7 @@ pub unsafe extern "C" fn undertone_document_push_text(
     len: usize,
     out_sentence_count: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, text, count) = checked!(
             unsafe HandleMut(document), In(text.cast::<u8>(), len), Optional(out_sentence_count)
         );
@@ -337,7 +339,7 @@ pub unsafe extern "C" fn undertone_document_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe HandleBusy(document),
             HandleMut(grant),
@@ -388,7 +390,7 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe HandleBusy(document),
             HandleMut(grant),
@@ -426,7 +428,7 @@ pub unsafe extern "C" fn undertone_document_release_projective(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe HandleBusy(document),
             HandleMut(grant),

@@ -110,7 +110,7 @@ pub unsafe extern "C" fn undertone_form_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (form, answers, grant, out, mut entropy) = checked!(
             unsafe HandleRef(form),
             In(answers, count),

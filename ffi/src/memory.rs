@@ -13,8 +13,7 @@
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
-use core::ops::Range;
-use core::slice;
+use core::{ptr, slice};
 
 use crate::grant::{Callback, UndertoneEntropyFn};
 use crate::interface::*;
@@ -38,69 +37,155 @@ macro_rules! checked {
 }
 pub(crate) use checked;
 
-/// Bytes that an argument covers.
-pub(crate) struct Extent {
-    addresses: Range<usize>,
+/// Memory that an argument covers.
+struct Extent {
+    start: *const u8,
+    /// The address after the last byte.
+    end: usize,
     written: bool,
+    /// The tag of the handle at `start`, or 0 if no handle is there.
+    tag: usize,
 }
 
 impl Extent {
+    /// Overlaps no extent.
     const EMPTY: Self = Self {
-        addresses: 0..0,
+        start: ptr::null(),
+        end: 0,
         written: false,
+        tag: 0,
     };
-
-    /// The extent of `count` values at `start`, which may be null if `count` is 0.
-    fn new<T>(start: *const T, count: usize, written: bool) -> Result<Self, Refusal> {
-        if count == 0 {
-            return Ok(Self::EMPTY);
-        }
-        if start.is_null() {
-            return Err(Refusal(UNDERTONE_STATUS_NULL_POINTER));
-        }
-        if !start.is_aligned() {
-            return Err(Refusal(UNDERTONE_STATUS_MISALIGNED));
-        }
-        // A Rust slice covers at most isize::MAX bytes and does not wrap around.
-        let end = count
-            .checked_mul(size_of::<T>())
-            .filter(|bytes| isize::try_from(*bytes).is_ok())
-            .and_then(|bytes| start.addr().checked_add(bytes))
-            .ok_or(Refusal(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH))?;
-        let addresses = start.addr()..end;
-        Ok(Self { addresses, written })
-    }
 
     /// Whether the two extents overlap and the call writes to one of them.
     fn conflicts(&self, other: &Self) -> bool {
-        let (one, two) = (&self.addresses, &other.addresses);
-        (self.written || other.written) && one.start < two.end && two.start < one.end
+        (self.written || other.written)
+            && self.start.addr() < other.end
+            && other.start.addr() < self.end
+    }
+}
+
+/// The extents of the arguments of a call, and the first reason to refuse it.
+///
+/// Functions are `inline(never)`, so that a program for a microcontroller has their code once.
+pub(crate) struct Extents {
+    /// Seven arguments of two extents; those that are not used are empty.
+    list: [Extent; 14],
+    len: usize,
+    refusal: Option<Refusal>,
+}
+
+impl Extents {
+    const NONE: Self = Self {
+        list: [const { Extent::EMPTY }; 14],
+        len: 0,
+        refusal: None,
+    };
+
+    /// Adds the extent of `count` values at `start`, which may be null if `count` is 0.
+    fn add<T>(&mut self, start: *const T, count: usize, written: bool) {
+        let bytes = count.saturating_mul(size_of::<T>());
+        self.add_extent(start.cast(), bytes, align_of::<T>(), written, 0);
+    }
+
+    /// Adds the extent of a handle.
+    fn add_handle<H: Handle>(&mut self, handle: *const H, written: bool) {
+        const {
+            assert!(H::TAG & 1 == 1 && H::TAG & BUSY_BIT == 0);
+            assert!(align_of::<Slot<H::Value>>() >= 4);
+        }
+        let (bytes, align) = (size::<H>(), align_of::<Slot<H::Value>>());
+        self.add_extent(handle.cast(), bytes, align, written, H::TAG);
+    }
+
+    #[inline(never)]
+    fn add_extent(
+        &mut self,
+        start: *const u8,
+        bytes: usize,
+        align: usize,
+        written: bool,
+        tag: usize,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        if start.is_null() {
+            return self.refuse(UNDERTONE_STATUS_NULL_POINTER);
+        }
+        if !start.addr().is_multiple_of(align) {
+            return self.refuse(UNDERTONE_STATUS_MISALIGNED);
+        }
+        // A Rust slice covers at most isize::MAX bytes and does not wrap around.
+        let end = isize::try_from(bytes)
+            .ok()
+            .and_then(|_| start.addr().checked_add(bytes));
+        match (end, self.list.get_mut(self.len)) {
+            (Some(end), Some(extent)) => {
+                *extent = Extent {
+                    start,
+                    end,
+                    written,
+                    tag,
+                };
+                self.len += 1;
+            }
+            (None, _) => self.refuse(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH),
+            (_, None) => self.refuse(UNDERTONE_STATUS_INTERNAL),
+        }
+    }
+
+    /// Refuses the call, unless there is a reason already.
+    #[inline(never)]
+    fn refuse(&mut self, status: i32) {
+        self.refusal.get_or_insert(Refusal(status));
+    }
+
+    /// Refuses the call for the first reason, a handle without its tag, or memory that is written
+    /// and overlaps another extent.
+    ///
+    /// # Safety
+    /// If nothing was refused, the handles are readable.
+    #[inline(never)]
+    unsafe fn check(&self) -> Result<(), Refusal> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
+        }
+        for extent in self.list.iter().filter(|extent| extent.tag != 0) {
+            // SAFETY: the tag is the first field of the slot, which the caller promises to be
+            // readable, and `add_extent` accepted its address.
+            let found = unsafe { extent.start.cast::<usize>().read() };
+            match found ^ extent.tag ^ extent.start.addr() {
+                0 => (),
+                BUSY_BIT => return Err(Refusal(UNDERTONE_STATUS_BUSY)),
+                _ => return Err(Refusal(UNDERTONE_STATUS_BAD_HANDLE)),
+            }
+        }
+        let mut rest = self.list.as_slice();
+        while let Some((first, others)) = rest.split_first() {
+            if others.iter().any(|other| first.conflicts(other)) {
+                return Err(Refusal(UNDERTONE_STATUS_OVERLAP));
+            }
+            rest = others;
+        }
+        Ok(())
     }
 }
 
 /// One argument, or several that belong together.
 ///
-/// `open` gives nothing outside of what `extents` covers, and allows writing only where an extent
-/// is marked as written. This module alone implements it.
+/// `open` gives nothing outside of what `extents` adds, and allows writing only where an extent is
+/// marked as written. This module alone implements it.
 pub(crate) trait Argument<'a> {
     /// The checked argument.
     type Value;
 
-    /// Checks addresses and lengths.
-    fn extents(&self) -> Result<[Extent; 2], Refusal>;
-
-    /// Checks the tag of a handle.
-    ///
-    /// # Safety
-    /// `extents` succeeded, and what it covers is readable.
-    unsafe fn recognise(&self) -> Result<(), Refusal> {
-        Ok(())
-    }
+    /// Adds at most two extents.
+    fn extents(&self, extents: &mut Extents);
 
     /// The checked argument.
     ///
     /// # Safety
-    /// `extents` and `recognise` succeeded. The caller's promise (see [`checked!`]) holds for `'a`.
+    /// [`Extents::check`] succeeded. The caller's promise (see [`checked!`]) holds for `'a`.
     unsafe fn open(self) -> Self::Value;
 }
 
@@ -122,10 +207,10 @@ macro_rules! tuple {
             #[inline(always)]
             unsafe fn check(self) -> Result<Self::Values, Refusal> {
                 let ($($name,)+) = self;
-                let extents = [$($name.extents()?),+];
-                // SAFETY: `extents` succeeded for each; the caller promises the rest.
-                unsafe { $($name.recognise()?;)+ }
-                disjoint(extents.as_flattened())?;
+                let mut extents = Extents::NONE;
+                $($name.extents(&mut extents);)+
+                // SAFETY: the caller promises that handles are readable.
+                unsafe { extents.check()? };
                 // SAFETY: everything succeeded, and what is written overlaps nothing else.
                 Ok(unsafe { ($($name.open(),)+) })
             }
@@ -141,33 +226,21 @@ tuple!(A B C D E);
 tuple!(A B C D E F);
 tuple!(A B C D E F G);
 
-/// Refuses if a written extent overlaps another.
-fn disjoint(extents: &[Extent]) -> Result<(), Refusal> {
-    let mut rest = extents;
-    while let Some((first, others)) = rest.split_first() {
-        if others.iter().any(|other| first.conflicts(other)) {
-            return Err(Refusal(UNDERTONE_STATUS_OVERLAP));
-        }
-        rest = others;
-    }
-    Ok(())
-}
-
 /// An array that is read: its start and its length. Every pattern of bits must be valid as a `T`.
 pub(crate) struct In<T>(pub(crate) *const T, pub(crate) usize);
 
 impl<'a, T: 'a> Argument<'a> for In<T> {
     type Value = &'a [T];
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        Ok([Extent::new(self.0, self.1, false)?, Extent::EMPTY])
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.0, self.1, false);
     }
 
     unsafe fn open(self) -> &'a [T] {
         if self.1 == 0 {
             return &[];
         }
-        // SAFETY: `Extent::new` accepted start and length; the caller promises the rest.
+        // SAFETY: `Extents` accepted start and length; the caller promises the rest.
         unsafe { slice::from_raw_parts(self.0, self.1) }
     }
 }
@@ -182,8 +255,8 @@ pub(crate) struct Coordinates<'a>(*const f32, usize, PhantomData<&'a [f32]>);
 impl<'a> Argument<'a> for Vector {
     type Value = Coordinates<'a>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        Ok([Extent::new(self.0, self.1, false)?, Extent::EMPTY])
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.0, self.1, false);
     }
 
     unsafe fn open(self) -> Coordinates<'a> {
@@ -214,7 +287,7 @@ pub(crate) struct Stored<'a, T>(Place<'a, T>);
 
 impl<T: Copy> Stored<'_, T> {
     pub(crate) fn read(&self) -> T {
-        // SAFETY: `Extent::new` accepted the pointer, and the caller promises that it is readable.
+        // SAFETY: `Extents` accepted the pointer, and the caller promises that it is readable.
         unsafe { self.0.0.read() }
     }
 
@@ -226,8 +299,8 @@ impl<T: Copy> Stored<'_, T> {
 impl<'a, T: 'a> Argument<'a> for InOut<T> {
     type Value = Stored<'a, T>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        Out(self.0).extents()
+    fn extents(&self, extents: &mut Extents) {
+        Out(self.0).extents(extents);
     }
 
     unsafe fn open(self) -> Stored<'a, T> {
@@ -245,7 +318,7 @@ pub(crate) struct Place<'a, T>(*mut T, PhantomData<&'a mut T>);
 
 impl<T> Place<'_, T> {
     pub(crate) fn write(self, value: T) {
-        // SAFETY: `Extent::new` accepted the pointer, and the caller promises that it is writable.
+        // SAFETY: `Extents` accepted the pointer, and the caller promises that it is writable.
         unsafe { self.0.write(value) };
     }
 }
@@ -253,8 +326,8 @@ impl<T> Place<'_, T> {
 impl<'a, T: 'a> Argument<'a> for Out<T> {
     type Value = Place<'a, T>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        Ok([Extent::new(self.0, 1, true)?, Extent::EMPTY])
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.0, 1, true);
     }
 
     unsafe fn open(self) -> Place<'a, T> {
@@ -265,9 +338,9 @@ impl<'a, T: 'a> Argument<'a> for Out<T> {
 impl<'a, T: 'a> Argument<'a> for Optional<T> {
     type Value = Option<Place<'a, T>>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
+    fn extents(&self, extents: &mut Extents) {
         let count = usize::from(!self.0.is_null());
-        Ok([Extent::new(self.0, count, true)?, Extent::EMPTY])
+        extents.add(self.0, count, true);
     }
 
     unsafe fn open(self) -> Option<Place<'a, T>> {
@@ -295,9 +368,9 @@ pub(crate) struct Writer<'a, T> {
 impl<'a, T: 'a> Argument<'a> for Buffer<T> {
     type Value = Writer<'a, T>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        let buffer = Extent::new(self.0, self.1, true)?;
-        Ok([buffer, Extent::new(self.2, 1, true)?])
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.0, self.1, true);
+        extents.add(self.2, 1, true);
     }
 
     unsafe fn open(self) -> Writer<'a, T> {
@@ -326,7 +399,7 @@ impl<'a, T> Writer<'a, T> {
     pub(crate) fn write(self, values: impl Iterator<Item = T>) {
         let mut count = 0;
         for value in values.take(self.capacity) {
-            // SAFETY: `Extent::new` accepted the array, and fewer than `capacity` values were
+            // SAFETY: `Extents` accepted the array, and fewer than `capacity` values were
             // written; the caller promises that they are writable.
             unsafe { self.start.add(count).write(value) };
             count += 1;
@@ -341,11 +414,10 @@ pub(crate) struct Source(pub(crate) UndertoneEntropyFn, pub(crate) *mut c_void);
 impl Argument<'_> for Source {
     type Value = Callback;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
+    fn extents(&self, extents: &mut Extents) {
         if self.0.is_none() {
-            return Err(Refusal(UNDERTONE_STATUS_NULL_POINTER));
+            extents.refuse(UNDERTONE_STATUS_NULL_POINTER);
         }
-        Ok([Extent::EMPTY, Extent::EMPTY])
     }
 
     unsafe fn open(self) -> Callback {
@@ -388,10 +460,6 @@ pub(crate) const fn size<H: Handle>() -> usize {
 }
 
 pub(crate) fn tag_at<H: Handle>(handle: *const H) -> usize {
-    const {
-        assert!(H::TAG & 1 == 1 && H::TAG & BUSY_BIT == 0);
-        assert!(align_of::<Slot<H::Value>>() >= 4);
-    }
     H::TAG ^ handle.addr()
 }
 
@@ -404,35 +472,11 @@ pub(crate) struct HandleMut<H>(pub(crate) *mut H);
 /// A handle that is changed while functions of the app run.
 pub(crate) struct HandleBusy<H>(pub(crate) *mut H);
 
-/// The extent of a handle.
-fn slot_extent<H: Handle>(handle: *const H, written: bool) -> Result<[Extent; 2], Refusal> {
-    let slot = Extent::new(handle.cast::<Slot<H::Value>>(), 1, written)?;
-    Ok([slot, Extent::EMPTY])
-}
-
-/// Checks the tag of a handle.
-///
-/// # Safety
-/// [`slot_extent`] succeeded, and the slot is readable.
-unsafe fn recognise<H: Handle>(handle: *const H) -> Result<(), Refusal> {
-    // SAFETY: the tag is the first field of the slot, which the caller promises to be readable.
-    match unsafe { handle.cast::<usize>().read() } ^ tag_at(handle) {
-        0 => Ok(()),
-        BUSY_BIT => Err(Refusal(UNDERTONE_STATUS_BUSY)),
-        _ => Err(Refusal(UNDERTONE_STATUS_BAD_HANDLE)),
-    }
-}
-
 impl<'a, H: Handle> Argument<'a> for HandleRef<H> {
     type Value = &'a H::Value;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        slot_extent(self.0, false)
-    }
-
-    unsafe fn recognise(&self) -> Result<(), Refusal> {
-        // SAFETY: the caller's promise.
-        unsafe { recognise(self.0) }
+    fn extents(&self, extents: &mut Extents) {
+        extents.add_handle(self.0, false);
     }
 
     unsafe fn open(self) -> &'a H::Value {
@@ -445,13 +489,8 @@ impl<'a, H: Handle> Argument<'a> for HandleRef<H> {
 impl<'a, H: Handle> Argument<'a> for HandleMut<H> {
     type Value = &'a mut H::Value;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        slot_extent(self.0, true)
-    }
-
-    unsafe fn recognise(&self) -> Result<(), Refusal> {
-        // SAFETY: the caller's promise.
-        unsafe { recognise(self.0) }
+    fn extents(&self, extents: &mut Extents) {
+        extents.add_handle(self.0, true);
     }
 
     unsafe fn open(self) -> &'a mut H::Value {
@@ -464,13 +503,8 @@ impl<'a, H: Handle> Argument<'a> for HandleMut<H> {
 impl<'a, H: Handle> Argument<'a> for HandleBusy<H> {
     type Value = Exclusive<'a, H>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        slot_extent(self.0, true)
-    }
-
-    unsafe fn recognise(&self) -> Result<(), Refusal> {
-        // SAFETY: the caller's promise.
-        unsafe { recognise(self.0) }
+    fn extents(&self, extents: &mut Extents) {
+        extents.add_handle(self.0, true);
     }
 
     unsafe fn open(self) -> Exclusive<'a, H> {
@@ -484,19 +518,20 @@ pub(crate) struct Exclusive<'a, H: Handle>(*mut H, PhantomData<&'a mut H::Value>
 impl<H: Handle> Exclusive<'_, H> {
     /// The value, before functions of the app run.
     pub(crate) fn get(&self) -> &H::Value {
-        // SAFETY: `recognise` found the tag; the caller promises that nobody else uses the value.
+        // SAFETY: `Extents` found the tag; the caller promises that nobody else uses the value.
         unsafe { &(*self.0.cast::<Slot<H::Value>>()).value }
     }
 
     /// Runs `call` on the value. Meanwhile every other use of the handle is refused.
     pub(crate) fn run<R>(self, call: impl FnOnce(&mut H::Value) -> R) -> R {
         let tag = self.0.cast::<usize>();
-        // SAFETY: the tag is the first field of a slot, which `recognise` found. The reference
+        // SAFETY: the tag is the first field of a slot, whose tag `Extents` found. The reference
         // covers the other field alone, which `checked!` opens for nobody while the tag is busy.
         unsafe {
-            tag.write(tag_at(self.0) ^ BUSY_BIT);
+            let free = tag.read();
+            tag.write(free ^ BUSY_BIT);
             let result = call(&mut (*self.0.cast::<Slot<H::Value>>()).value);
-            tag.write(tag_at(self.0));
+            tag.write(free);
             result
         }
     }
@@ -518,13 +553,12 @@ pub(crate) struct NewHandle<'a, H: Handle> {
 impl<'a, H: Handle + 'a> Argument<'a> for Room<H> {
     type Value = NewHandle<'a, H>;
 
-    fn extents(&self) -> Result<[Extent; 2], Refusal> {
-        let out = Extent::new(self.2, 1, true)?;
-        let slot = Extent::new(self.0.cast::<Slot<H::Value>>(), 1, true)?;
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.2, 1, true);
+        extents.add(self.0.cast::<Slot<H::Value>>(), 1, true);
         if self.1 < size::<H>() {
-            return Err(Refusal(UNDERTONE_STATUS_MEMORY_TOO_SMALL));
+            extents.refuse(UNDERTONE_STATUS_MEMORY_TOO_SMALL);
         }
-        Ok([slot, out])
     }
 
     unsafe fn open(self) -> NewHandle<'a, H> {

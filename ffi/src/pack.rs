@@ -217,7 +217,7 @@ pub unsafe extern "C" fn undertone_pack_embed_sentence(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (pack, text, out) = checked!(
             unsafe HandleRef(pack),
             In(text.cast::<u8>(), len),

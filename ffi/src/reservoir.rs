@@ -64,7 +64,7 @@ pub unsafe extern "C" fn undertone_reservoir_init(
     context: *mut c_void,
     out_reservoir: *mut u8,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (document, mut entropy, out) = checked!(
             unsafe HandleBusy(document),
             Source(entropy, context),
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn undertone_reservoir_push(
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (bytes, document, mut entropy) = checked!(
             unsafe InOut(reservoir.cast::<Bytes>()),
             HandleBusy(document),
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn undertone_reservoir_read(
     out_slot: *mut u64,
     out_place_count: *mut u32,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (bytes, document, slot, places) = checked!(
             unsafe In(reservoir, len),
             HandleRef(document),
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe InOut(reservoir.cast::<Bytes>()),
             HandleRef(document),
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn undertone_reservoir_release_projective(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe InOut(reservoir.cast::<Bytes>()),
             HandleRef(document),
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn undertone_reservoir_release_drawn(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let arguments = checked!(
             unsafe InOut(reservoir.cast::<Bytes>()),
             HandleRef(document),

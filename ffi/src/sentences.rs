@@ -27,7 +27,7 @@ pub unsafe extern "C" fn undertone_sentence_next(
     out_start: *mut usize,
     out_len: *mut usize,
 ) -> i32 {
-    report_private::<SPLITTING_STACK>(|| {
+    report_private::<SPLITTING_STACK>(move || {
         let (text, at, length) =
             checked!(unsafe In(text.cast::<u8>(), len), Out(out_start), Out(out_len));
         write(sentences::next(text, start), text, at, length);
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn undertone_sentence_next_finished(
     out_start: *mut usize,
     out_len: *mut usize,
 ) -> i32 {
-    report_private::<SPLITTING_STACK>(|| {
+    report_private::<SPLITTING_STACK>(move || {
         let (text, at, length) =
             checked!(unsafe In(text.cast::<u8>(), len), Out(out_start), Out(out_len));
         write(sentences::next_finished(text, start), text, at, length);

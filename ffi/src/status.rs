@@ -52,6 +52,8 @@ const fn wiped(promised: usize) -> usize {
 /// [`report`] for a body that reads private data. Compilers put copies where nobody can wipe them
 /// one by one: arguments by value, spilled registers. So the whole stack below this frame is wiped,
 /// and so are the vector registers.
+///
+/// `body` is a `move` closure: one that borrows the arguments takes more code.
 #[inline(always)]
 pub(crate) fn report_private<const STACK: usize>(
     body: impl FnOnce() -> Result<(), Refusal>,

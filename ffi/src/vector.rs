@@ -199,7 +199,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<WORDS_STACK>(|| {
+    report_private::<WORDS_STACK>(move || {
         let (mechanism, grant, vector, out, mut entropy) = checked!(
             unsafe HandleRef(mechanism),
             HandleMut(grant),

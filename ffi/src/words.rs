@@ -219,7 +219,7 @@ pub unsafe extern "C" fn undertone_bag_push(
     word: *const c_char,
     len: usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (bag, word) = checked!(unsafe HandleMut(bag), In(word.cast::<u8>(), len));
         bag.push(word);
         Ok(())
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn undertone_bag_push_text(
     text: *const c_char,
     len: usize,
 ) -> i32 {
-    report_private::<SENTENCES_STACK>(|| {
+    report_private::<SENTENCES_STACK>(move || {
         let (bag, text) = checked!(unsafe HandleMut(bag), In(text.cast::<u8>(), len));
         bag.push_text(text);
         Ok(())
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn undertone_bag_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report_private::<WORDS_STACK>(|| {
+    report_private::<WORDS_STACK>(move || {
         let (bag, grant, out, mut entropy) = checked!(
             unsafe HandleBusy(bag),
             HandleMut(grant),

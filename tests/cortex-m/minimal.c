@@ -1,21 +1,17 @@
 /* The calls of a device without an encoder, so that the size of this program is the cost of
  * undertone: a pack in flash, text, one release. Linked, never run.
  *
- * WHOLE_TEXT: the release is for the whole text. WITH_RESERVOIR: it is for one line of a slot. */
+ * WHOLE_TEXT: the release is for the whole text. WITH_RESERVOIR: it is for one line of a slot.
+ * WITH_ANSWER: it is an answer to a form in flash, without a pack and text. */
 #include "undertone.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Any addresses in flash will do. */
-static const uint8_t pack_bytes[1];
-static const char text[] = "It works. Does it?";
+static const uint8_t file_bytes[1];
 
 static volatile uint32_t *const random_number_generator = (volatile uint32_t *)0x50060808;
-
-static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
-
-static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
 static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
@@ -30,7 +26,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 volatile uint8_t radio;
 
-#if defined WHOLE_TEXT || defined WITH_RESERVOIR
+#if defined WHOLE_TEXT || defined WITH_RESERVOIR || defined WITH_ANSWER
 enum { UNIT = UNDERTONE_UNIT_WHOLE_TEXT };
 #else
 enum { UNIT = UNDERTONE_UNIT_SENTENCE };
@@ -44,7 +40,7 @@ void _Unwind_Resume(void);
 
 __attribute__((noinline)) void *malloc(size_t len)
 {
-    return &pack_memory[len];
+    return &grant_memory[len];
 }
 
 __attribute__((noinline)) void core_panicking_panic(void)
@@ -58,15 +54,43 @@ __attribute__((noinline)) void _Unwind_Resume(void)
 }
 #endif
 
-int main(void)
+static undertone_grant *grant;
+static uint8_t release[UNDERTONE_RELEASE_BYTES];
+static size_t written;
+
+static int32_t spend(void)
+{
+    return undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNIT, 10000000, &grant);
+}
+
+#ifdef WITH_ANSWER
+static uint8_t form_memory[UNDERTONE_FORM_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
+static int32_t private_release(void)
+{
+    static const uint32_t answers[] = {3};
+    undertone_form *form;
+    int32_t status = undertone_form_init(form_memory, sizeof form_memory, file_bytes, sizeof file_bytes, &form);
+    if (status == UNDERTONE_STATUS_OK) {
+        status = spend();
+    }
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_form_release(form, answers, 1, grant, entropy, NULL, release, sizeof release, &written);
+    }
+    return status;
+}
+#else
+static const char text[] = "It works. Does it?";
+
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
+static int32_t private_release(void)
 {
     undertone_pack *pack;
     undertone_document *document;
-    undertone_grant *grant;
-    uint8_t release[UNDERTONE_RELEASE_BYTES];
-    size_t written;
-    int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, pack_bytes,
-                                         sizeof pack_bytes, &pack);
+    int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, file_bytes, sizeof file_bytes, &pack);
     if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_init(document_memory, sizeof document_memory, pack, &document);
     }
@@ -85,7 +109,7 @@ int main(void)
     }
 #endif
     if (status == UNDERTONE_STATUS_OK) {
-        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNIT, 10000000, &grant);
+        status = spend();
     }
     if (status == UNDERTONE_STATUS_OK) {
 #if defined WITH_RESERVOIR
@@ -99,6 +123,13 @@ int main(void)
                                             entropy, NULL, release, sizeof release, &written);
 #endif
     }
+    return status;
+}
+#endif
+
+int main(void)
+{
+    int32_t status = private_release();
     for (size_t i = 0; status == UNDERTONE_STATUS_OK && i < written; i++) {
         radio = release[i];
     }

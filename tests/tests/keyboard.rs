@@ -1,7 +1,8 @@
 //! The example `ffi/examples/keyboard`, built and used as its README describes.
 //!
-//! Chance: false alarm 10⁻¹², miss none. See `unknown_and_known_lines…` and `what_was_drawn…`; other
-//! releases are only checked for their form and number. Kills come at any time.
+//! Chance: false alarm 10⁻¹¹, miss none. See `unknown_and_known_lines…`, `what_was_drawn…` and
+//! `a_topic_or_an_emoji…`; other releases are only checked for their form and number. Kills come at
+//! any time.
 
 #![cfg(unix)]
 
@@ -14,6 +15,8 @@ use std::time::Duration;
 
 use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
+use undertone::form::Contents;
+use undertone_core::form::Form;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release};
 use undertone_tests::packs::features_pack;
@@ -27,11 +30,13 @@ fn example(name: &str) -> PathBuf {
     root().join("ffi/examples/keyboard").join(name)
 }
 
-/// The program under sanitizers, a pack, and the output of `undertone inspect` for it.
+/// The program under sanitizers, a pack, the output of `undertone inspect` for it, and the form of
+/// `emoji.json`.
 struct Setting {
     program: PathBuf,
     pack: PathBuf,
     candidates: PathBuf,
+    emoji: PathBuf,
 }
 
 fn setting() -> Option<&'static Setting> {
@@ -59,10 +64,15 @@ fn setting() -> Option<&'static Setting> {
         let (pack, candidates) = (folder.join("demo.pack"), folder.join("demo.candidates.tsv"));
         fs::write(&pack, &built.pack).expect("the target folder can be written");
         fs::write(&candidates, built.candidates.list()).expect("the target folder can be written");
+        let emoji = folder.join("emoji.form");
+        let description = fs::read_to_string(example("emoji.json")).expect("it is there");
+        let form = Contents::from_json(&description).and_then(|contents| contents.to_bytes());
+        fs::write(&emoji, form.expect("a form")).expect("the target folder can be written");
         Some(Setting {
             program,
             pack,
             candidates,
+            emoji,
         })
     };
     SETTING.get_or_init(make).as_ref()
@@ -86,6 +96,10 @@ impl Setting {
         assert_eq!(releases(&sent, &self.pack, 0), 0, "{sent}");
         assert!(sent.ends_with(DUE), "{sent}");
         released
+    }
+
+    fn emoji(&self) -> [&str; 2] {
+        ["--emoji", self.emoji.to_str().expect("text")]
     }
 
     fn keyboard(&self, ledger: &Path, day: &str) -> Command {
@@ -114,20 +128,26 @@ fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
 fn releases_by(mechanism: Mechanism, shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
     let pack = fs::read(pack).expect("it was just written");
     let pack = Pack::parse(&pack).expect("it was just built");
-    let mut count = 0;
-    for line in shown.lines() {
-        if let Some(bytes) = line.strip_prefix("  leaves the device   ") {
-            let bytes: Vec<u8> = (0..bytes.len() / 2)
-                .map(|i| u8::from_str_radix(&bytes[2 * i..2 * i + 2], 16).expect("hexadecimal"))
-                .collect();
-            let release = Release::from_bytes(&bytes).expect("a release leaves, nothing else");
-            assert_eq!(release.pack_id(), pack.id());
-            assert_eq!(release.epsilon().micro(), epsilon_micro);
-            assert_eq!(release.mechanism(), mechanism);
-            count += 1;
-        }
+    let releases = uploads(shown);
+    for release in &releases {
+        assert_eq!(release.pack_id(), pack.id());
+        assert_eq!(release.epsilon().micro(), epsilon_micro);
+        assert_eq!(release.mechanism(), mechanism);
     }
-    count
+    releases.len()
+}
+
+/// All that leaves the device.
+fn uploads(shown: &str) -> Vec<Release> {
+    let lines = shown.lines();
+    let digits = lines.filter_map(|line| line.strip_prefix("  leaves the device   "));
+    let releases = digits.map(|digits| {
+        let bytes: Vec<u8> = (0..digits.len() / 2)
+            .map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+            .collect();
+        Release::from_bytes(&bytes).expect("a release leaves, nothing else")
+    });
+    releases.collect()
 }
 
 fn refusals(shown: &str) -> usize {
@@ -183,6 +203,80 @@ fn a_year_has_one_release() {
 /// What is promised for everything that is typed in 52 weeks, and for a line.
 const PROMISE: &str =
     "a release protects all lines of 52 weeks by epsilon 3, each line by epsilon 0.175\n";
+
+/// With a form of emoji there is still one release, at the epsilon that is announced before
+/// anything is typed. The appointment draws whether it is about the topic or the emoji. All lines
+/// are the same and more than the places, so at this epsilon the release names their topic or their
+/// first emoji, except with a probability of at most 12·2⁻⁴⁸. A topic and two emoji are not seen
+/// with one of 47·2⁻⁴⁵.
+#[test]
+fn a_topic_or_an_emoji_leaves_once() {
+    let Some(setting) = setting() else { return };
+    let lines = setting.pack.with_file_name("emoji.txt");
+    let form = fs::read(&setting.emoji).expect("it was just written");
+    let form = Form::parse(&form).expect("it was just built");
+    let [flag, path] = setting.emoji();
+    let options = [flag, path, "--epsilon", "200"];
+    let days = [LAST_WEEK, LAST_WEEK + 7, LAST_WEEK + 14].map(|day| day.to_string());
+    let (mut topics, mut emoji) = (0, 0);
+    while topics == 0 || emoji < 2 {
+        assert!(topics + emoji < 45, "{topics} topics, {emoji} emoji");
+        // The second time the line has no emoji of the form, and its answer is "no answer".
+        let with = emoji == 0;
+        let line = KNOWN.replace(".\n", if with { ". 🥰👍\n" } else { ". 🦖\n" });
+        fs::write(&lines, line.repeat(101)).expect("the target folder can be written");
+        let ledger = setting.ledger("emoji");
+        let [sent, released, later] = days.each_ref().map(|day| {
+            text(&run(setting
+                .keyboard(&ledger, day)
+                .args(options)
+                .arg(&lines)))
+        });
+        let promise = "a release protects all lines and their emoji of 52 weeks by epsilon 200, ";
+        assert!(sent.starts_with(promise), "{sent}");
+        assert_eq!(uploads(&sent), [], "{sent}");
+        let [release] = uploads(&released)[..] else {
+            panic!("{released}");
+        };
+        assert_eq!(release.epsilon().micro(), 200_000_000);
+        let learnt = if sent.contains(", for the topic of a line\n") {
+            topics += 1;
+            assert_eq!(release.mechanism(), Mechanism::WholeText);
+            "health-clinic"
+        } else {
+            assert!(sent.contains(", for the first emoji of a line\n"), "{sent}");
+            emoji += 1;
+            assert!(form.read(&release).is_some(), "{release:?}");
+            if with {
+                "the emoji 🥰"
+            } else {
+                "nothing: the line had no emoji"
+            }
+        };
+        let learns = format!("  the server learns   {learnt}");
+        assert!(released.contains(&learns), "{released}");
+        // The next year may be due at once.
+        assert!(uploads(&later).is_empty() || released.contains("appointed is week 1,"));
+    }
+}
+
+/// `EmojiDraw` of `year.hpp` has exactly the law of a reservoir.
+#[test]
+fn an_emoji_is_drawn_like_a_line_of_a_reservoir() {
+    if !have("g++", "g++") {
+        return;
+    }
+    let program = output_dir().join("emoji-draw");
+    run(Command::new("g++")
+        .args(STRICT)
+        .args(["-std=c++17", "-I"])
+        .arg(root().join("include"))
+        .arg(root().join("tests/cpp/emoji_draw.cpp"))
+        .arg("-o")
+        .arg(&program)
+        .arg(static_library()));
+    run(&mut Command::new(program));
+}
 
 /// The pack's table of quality rates releases by the sentence higher at epsilon 1, and a line is
 /// protected as a whole nevertheless.
@@ -453,6 +547,7 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
         &["--day", "-1"],
         &["--every"],
         &["--colour", "red"],
+        &["--emoji", "any.form", "--every", "6"],
         &["one", "two"],
     ] {
         refuse(usage, 2, "usage:");
@@ -474,6 +569,10 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
         1,
         "the pack selects by depth",
     );
+    let several = root().join("tests/golden/golden.form");
+    let several = several.to_str().expect("text");
+    refuse(&["--emoji", several], 1, "make a form with one");
+    refuse(&["--emoji", "/no/such.form"], 1, "/no/such.form");
     refuse(&["/no/such/text"], 1, "cannot read /no/such/text");
     refuse(
         &["--ledger", "/no/such/folder/ledger"],
@@ -509,10 +608,11 @@ fn the_readme_shows_real_output() {
     // The last line is the server's, of random releases.
     assert_eq!(printed.len(), 4);
     let letters = setting.ledger("readme-letter");
+    let [emoji, form] = setting.emoji();
     let letter = ["--every", "6", "letter.txt"];
     let runs = [
-        (&ledger, LAST_WEEK, &["typed.txt"][..]),
-        (&ledger, LAST_WEEK + 7, &["typed.txt"]),
+        (&ledger, LAST_WEEK, &[emoji, form, "typed.txt"][..]),
+        (&ledger, LAST_WEEK + 7, &[emoji, form, "typed.txt"]),
         (&letters, LAST_WEEK, &letter),
     ];
     for (shown, (ledger, day, arguments)) in printed.into_iter().zip(runs) {

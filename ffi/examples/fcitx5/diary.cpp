@@ -177,7 +177,7 @@ std::string Diary::next()
     if (*left < EPSILON.micro()) return "nothing more in these weeks" + now;
     const std::string what = "one of " + std::to_string(pack_.candidate_count()) + " topics or “nothing known”, drawn ";
     if (is_drawing()) return what + "from this week's lines, when it is over" + now;
-    return what + "in week " + std::to_string(*appointed + 1) + now;
+    return what + "in week " + std::to_string(appointed->week + 1) + now;
 }
 
 std::vector<Diary::Entry> Diary::outbox() const

@@ -1,13 +1,14 @@
 // A keyboard's suggestion engine. Typed text stays on the device. Once in 52 weeks one line leaves:
 // in a week that is drawn beforehand, a reservoir draws one of the lines that are sent, keeps its
-// topic and no text, and makes a private release when the week is over. The program says so before
+// topic and no text, and makes a private release when the week is over. With --emoji, whether the
+// topic or the emoji of that line leaves is drawn with the week. The program says so before
 // anything is typed. A ledger file limits the epsilon of the 52 weeks. With --every the text is
 // long, like a letter: each finished sentence is added to sums and forgotten, and every N sentences
 // a release leaves that protects each of them. The program chooses the unit of privacy, not the
 // pack, which anybody may have made.
 //
-//     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
-//              [--every N] [--day N] [TEXT]
+//     keyboard --pack FILE --ledger FILE [--candidates FILE] [--emoji FORM] [--epsilon E]
+//              [--budget E] [--every N] [--day N] [TEXT]
 //
 // Reads TEXT, or what is typed.
 
@@ -16,12 +17,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +41,7 @@ struct Options {
     std::string pack;
     std::string ledger;
     std::string candidates;
+    std::string emoji;
     std::string text;
     std::string epsilon = "3";
     std::string budget = "9";
@@ -50,12 +54,14 @@ struct Options {
 int usage()
 {
     std::fprintf(stderr,
-                 "usage: keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]\n"
-                 "                [--every N] [--day N] [TEXT]\n"
+                 "usage: keyboard --pack FILE --ledger FILE [--candidates FILE] [--emoji FORM] [--epsilon E]\n"
+                 "                [--budget E] [--every N] [--day N] [TEXT]\n"
                  "\n"
                  "  --pack FILE        what `undertone demo --save FILE` or `undertone pack` wrote, with a lexicon\n"
                  "  --ledger FILE      where the budget is kept; made if it is not there\n"
                  "  --candidates FILE  what `undertone inspect` printed, to show what the server learns\n"
+                 "  --emoji FORM       a form whose one attribute has emoji as categories: the line's topic or its\n"
+                 "                     first emoji leaves; not with --every\n"
                  "  --epsilon E        spent on each release [3]\n"
                  "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
                  "                     [a release of one line in 52 weeks, that protects all of their lines]\n"
@@ -92,6 +98,7 @@ std::optional<Options> parse(int argc, char **argv)
         if (name == "--pack") options.pack = value;
         else if (name == "--ledger") options.ledger = value;
         else if (name == "--candidates") options.candidates = value;
+        else if (name == "--emoji") options.emoji = value;
         else if (name == "--epsilon") options.epsilon = value;
         else if (name == "--budget") options.budget = value;
         else if (name == "--every") {
@@ -105,6 +112,7 @@ std::optional<Options> parse(int argc, char **argv)
         } else return std::nullopt;
     }
     if (options.pack.empty() || options.ledger.empty()) return std::nullopt;
+    if (options.every != 0 && !options.emoji.empty()) return std::nullopt;
     return options;
 }
 
@@ -118,14 +126,53 @@ bool failed(const std::string &what, undertone::Status status)
     return true;
 }
 
+/// A form whose only attribute has emoji as categories.
+struct Emoji {
+    /// The `order` of a release by randomised response, which names a category.
+    static constexpr std::uint32_t NAMED = 1;
+
+    undertone::Form form;
+    std::vector<std::string> names;
+
+    /// The number of the first emoji in a line; of two that start alike, the longer one.
+    std::uint32_t first(std::string_view line) const
+    {
+        for (; !line.empty(); line.remove_prefix(1)) {
+            std::size_t longest = 0;
+            std::uint32_t found = undertone::no_answer;
+            for (std::size_t i = 0; i < names.size(); i++) {
+                if (names[i].size() <= longest || line.substr(0, names[i].size()) != names[i]) continue;
+                longest = names[i].size();
+                found = static_cast<std::uint32_t>(i);
+            }
+            if (longest != 0) return found;
+        }
+        return undertone::no_answer;
+    }
+};
+
+/// Reads a form. If it fails, says why.
+std::optional<Emoji> read_emoji(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    auto form = undertone::Form::own(bytes);
+    if (failed(path, form.status())) return std::nullopt;
+    auto names = keyboard::read_categories(bytes);
+    if (!names.empty()) return Emoji{*std::move(form), std::move(names)};
+    std::fprintf(stderr, "keyboard: %s has several attributes, or a pair; make a form with one\n", path.c_str());
+    return std::nullopt;
+}
+
 class Keyboard {
 public:
     Keyboard(undertone::Pack pack, undertone::Document document, undertone::LedgerFile ledger,
-             std::vector<Candidate> candidates, undertone::Epsilon epsilon, undertone::Unit unit,
-             const Options &options)
+             std::vector<Candidate> candidates, std::optional<Emoji> emoji, undertone::Epsilon epsilon,
+             undertone::Unit unit, const Options &options)
         : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
-          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), unit_(unit),
-          day_(options.day), year_(document_, ledger_, epsilon, options.ledger + ".reservoir")
+          candidates_(std::move(candidates)), emoji_(std::move(emoji)), epsilon_(epsilon), every_(options.every),
+          unit_(unit), day_(options.day),
+          year_(document_, ledger_, epsilon, options.ledger + ".reservoir", emoji_ ? &emoji_->form : nullptr)
     {
     }
 
@@ -136,9 +183,11 @@ public:
         const auto promise = document_.promise(unit_, epsilon_);
         if (failed("the pack", promise.status())) return false;
         if (every_ == 0) {
-            std::printf("a release protects all lines of %u weeks by epsilon %s, each line by epsilon %s\n", WEEKS,
-                        epsilon_text(promise->whole_text_micro).c_str(),
-                        epsilon_text(keyboard::line_micro(promise->whole_text_micro)).c_str());
+            // One release leaves, and an answer to a form costs all of its epsilon.
+            const std::uint64_t person = std::max<std::uint64_t>(promise->whole_text_micro, epsilon_.micro());
+            std::printf("a release protects all lines%s of %u weeks by epsilon %s, each line by epsilon %s\n",
+                        emoji_ ? " and their emoji" : "", WEEKS, epsilon_text(person).c_str(),
+                        epsilon_text(keyboard::line_micro(person)).c_str());
         } else {
             std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
                         epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
@@ -156,12 +205,13 @@ public:
         if (failed("the last week", finished)) return false;
         const auto appointed = year_.appointed(week);
         if (failed("the ledger", appointed.status())) return false;
-        std::printf("  week of the year    %" PRIu64 " of %u; appointed is week %" PRIu32 "\n", week % WEEKS + 1, WEEKS,
-                    *appointed + 1);
+        const char *what = appointed->is_emoji ? "first emoji" : "topic";
+        std::printf("  week of the year    %" PRIu64 " of %u; appointed is week %" PRIu32 ", for the %s of a line\n",
+                    week % WEEKS + 1, WEEKS, appointed->week + 1, what);
         if (failed("this week", year_.begin(week))) return false;
-        std::printf("  your lines          %s\n\n", year_.is_drawing()
-                                                         ? "one is drawn, and its topic leaves after this week"
-                                                         : "are forgotten: nothing leaves about this week");
+        if (year_.is_drawing())
+            std::printf("  your lines          one is drawn, and its %s leaves after this week\n\n", what);
+        else std::printf("  your lines          are forgotten: nothing leaves about this week\n\n");
         std::fflush(stdout);
         return true;
     }
@@ -170,7 +220,8 @@ public:
     bool send(std::string_view line)
     {
         // Nothing was sent.
-        return line.empty() || !failed("a line", year_.push(line));
+        if (line.empty()) return true;
+        return !failed("a line", year_.push(line, emoji_ ? emoji_->first(line) : undertone::no_answer));
     }
 
     /// Adds typed text of a long text. `complete`: it was sent, or ended.
@@ -218,7 +269,10 @@ private:
     {
         std::printf("  leaves the device   %s\n", hexadecimal(release.data(), release.size()).c_str());
         const auto content = undertone::read_release(release);
-        if (content && content->nothing_known(pack_)) {
+        const auto pack = pack_.id();
+        if (content && pack && content->pack_id != *pack) {
+            show_emoji(*content);
+        } else if (content && content->nothing_known(pack_)) {
             std::printf("  the server learns   nothing: the pack knew nothing of the text, or chance says so\n");
         } else if (content && content->candidate < candidates_.size()) {
             const Candidate &candidate = candidates_[content->candidate];
@@ -234,10 +288,24 @@ private:
         std::fflush(stdout);
     }
 
+    /// A release names an emoji if the form has few for its epsilon. Otherwise it names a set.
+    void show_emoji(const undertone::ReleaseContent &content) const
+    {
+        if (content.order != Emoji::NAMED) {
+            std::printf("  the server learns   point %" PRIu32 " of the emoji; see `undertone decode --form`\n",
+                        content.candidate);
+        } else if (content.candidate < emoji_->names.size()) {
+            std::printf("  the server learns   the emoji %s\n", emoji_->names[content.candidate].c_str());
+        } else {
+            std::printf("  the server learns   nothing: the line had no emoji, or chance says so\n");
+        }
+    }
+
     undertone::Pack pack_;
     undertone::Document document_;
     undertone::LedgerFile ledger_;
     std::vector<Candidate> candidates_;
+    std::optional<Emoji> emoji_;
     undertone::Epsilon epsilon_;
     unsigned every_;
     undertone::Unit unit_;
@@ -281,6 +349,9 @@ int main(int argc, char **argv)
         candidates = std::move(*read);
     }
 
+    std::optional<Emoji> emoji;
+    if (!options->emoji.empty() && !(emoji = read_emoji(options->emoji))) return 1;
+
     std::ifstream file;
     if (!options->text.empty()) {
         file.open(options->text);
@@ -294,8 +365,8 @@ int main(int argc, char **argv)
     const bool sent = options->text.empty() && isatty(STDIN_FILENO) == 1;
     if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
 
-    Keyboard keyboard(*std::move(pack), *std::move(document), *std::move(ledger), std::move(candidates), *epsilon,
-                      unit, *options);
+    Keyboard keyboard(*std::move(pack), *std::move(document), *std::move(ledger), std::move(candidates),
+                      std::move(emoji), *epsilon, unit, *options);
     if (!keyboard.promise() || (options->every == 0 && !keyboard.begin_week())) return 1;
     for (std::string line; std::getline(input, line);)
         if (!(options->every == 0 ? keyboard.send(line) : keyboard.type(line + '\n', sent))) return 1;

@@ -1,4 +1,4 @@
-// A year of a keyboard with one release, by the topic of one line.
+// A year of a keyboard with one release, by the topic or the emoji of one line.
 
 #ifndef KEYBOARD_YEAR_HPP
 #define KEYBOARD_YEAR_HPP
@@ -18,10 +18,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace keyboard {
 
@@ -52,88 +54,221 @@ inline undertone::Status wipe_file(const std::string &path)
     return wiped ? undertone::Status() : undertone::Status::system(error);
 }
 
-/// Draws a line in the week that is appointed, and releases its topic when that week is over. Weeks
-/// are numbered since 1970. The document and the ledger must outlive it.
+/// The emoji of one line of a week, as the index of a category of a form. Line i is kept with
+/// probability 1/k if i <= k, and otherwise replaces the kept line with probability 1/i, without
+/// looking at any line, as in a Reservoir with k places. So the bound of line_micro() holds.
+class EmojiDraw {
+public:
+    using Bytes = std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES>;
+
+    /// `slot`: the public number of the week. `place_count`: k, at least 1.
+    static undertone::Result<EmojiDraw> create(std::uint64_t slot, std::uint32_t place_count,
+                                               undertone::Entropy entropy = {})
+    {
+        const auto place = below(place_count, entropy);
+        if (!place) return place.status();
+        EmojiDraw made;
+        made.state_ = {MAGIC, slot, 0, *place + 1, place_count, undertone::no_answer, {}};
+        return made;
+    }
+
+    /// Reads stored bytes of a draw with this k. Other wrong numbers in them cost accuracy, and no
+    /// privacy, because a line is still kept with probability at most 1/k.
+    static std::optional<EmojiDraw> read(const std::uint8_t *bytes, std::size_t len, std::uint32_t place_count)
+    {
+        EmojiDraw stored;
+        if (len != sizeof stored.state_) return std::nullopt;
+        std::memcpy(&stored.state_, bytes, len);
+        if (stored.state_.magic != MAGIC || stored.state_.place_count != place_count) return std::nullopt;
+        return stored;
+    }
+
+    EmojiDraw(const EmojiDraw &) = default;
+    EmojiDraw &operator=(const EmojiDraw &) = default;
+    ~EmojiDraw()
+    {
+        volatile std::uint32_t &emoji = state_.emoji;
+        emoji = 0;
+    }
+
+    /// Adds the emoji of a line, undertone::no_answer for none. If it fails, the line does not
+    /// count.
+    undertone::Status push(std::uint32_t emoji, undertone::Entropy entropy = {})
+    {
+        const std::uint64_t line = state_.lines + 1;
+        const auto late = below(line, entropy);
+        if (!late) return late.status();
+        if (line <= state_.place_count ? line == state_.place : *late == 0) state_.emoji = emoji;
+        state_.lines = line;
+        return {};
+    }
+
+    std::uint64_t slot() const { return state_.slot; }
+    /// The kept answer, which is as private as the line.
+    std::uint32_t emoji() const { return state_.emoji; }
+    /// The bytes to store.
+    Bytes bytes() const
+    {
+        Bytes bytes;
+        std::memcpy(bytes.data(), &state_, bytes.size());
+        return bytes;
+    }
+
+private:
+    static constexpr std::array<char, 8> MAGIC{'U', 'T', 'E', 'M', 'O', 'J', 'I', '1'};
+
+    struct State {
+        std::array<char, 8> magic;
+        std::uint64_t slot;
+        std::uint64_t lines;
+        /// From 1 to `place_count`.
+        std::uint64_t place;
+        std::uint32_t place_count;
+        std::uint32_t emoji;
+        std::array<std::uint8_t, 24> zero;
+    };
+    static_assert(sizeof(State) == UNDERTONE_RESERVOIR_BYTES, "stored like a Reservoir");
+
+    EmojiDraw() = default;
+
+    /// A number below `limit`. Its probability is 1/limit within a factor of 1 ± limit/2^64.
+    static undertone::Result<std::uint64_t> below(std::uint64_t limit, undertone::Entropy entropy)
+    {
+        std::array<std::uint8_t, sizeof(std::uint64_t)> bytes{};
+        if (entropy.function()(entropy.context(), bytes.data(), bytes.size()) != 0)
+            return undertone::Status(UNDERTONE_STATUS_ENTROPY_FAILED);
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data(), bytes.size());
+        return word % limit;
+    }
+
+    State state_{};
+};
+
+/// The week of a window from which a line is drawn, from 0, and what leaves about that line.
+struct Appointment {
+    std::uint32_t week;
+    bool is_emoji;
+};
+
+/// Draws a line in the week that is appointed, and releases its topic or its emoji when that week
+/// is over. Weeks are numbered since 1970. The document, the ledger and the form must outlive it.
 class Year {
 public:
-    /// `stored`: the file of the reservoir, which is as private as the lines.
-    Year(undertone::Document &document, undertone::LedgerFile &ledger, undertone::Epsilon epsilon, std::string stored)
-        : document_(document), ledger_(ledger), epsilon_(epsilon), stored_(std::move(stored))
+    /// `stored`: the file of what was drawn, which is as private as the lines. `emoji`: NULL, or a
+    /// form with one attribute. Then the appointment also draws, with equal probabilities, whether
+    /// the topic or the emoji leaves. There is one release either way, so a person's epsilon stays
+    /// the same.
+    Year(undertone::Document &document, undertone::LedgerFile &ledger, undertone::Epsilon epsilon, std::string stored,
+         const undertone::Form *emoji = nullptr)
+        : document_(document), ledger_(ledger), epsilon_(epsilon), stored_(std::move(stored)), form_(emoji)
     {
     }
 
     /// Releases what was drawn in a week before `week`, gives the release to `outbox`, and wipes
-    /// the reservoir. Call it before begin().
+    /// what was drawn. Call it before begin().
     template <class Outbox>
     undertone::Status finish(std::uint64_t week, Outbox outbox)
     {
         auto drawn = read();
-        if (!drawn || drawn->slot() >= week) return {};
+        if (!drawn || slot(*drawn) >= week) return {};
         // The ledger records the cost before anything is drawn, in the year of the lines.
-        auto grant = ledger_.spend(epsilon_, drawn->slot() / WEEKS);
+        auto grant = ledger_.spend(epsilon_, slot(*drawn) / WEEKS);
         if (!grant) {
             const auto wiped = wipe();
             if (grant.status().code() != UNDERTONE_STATUS_LEDGER_EXHAUSTED) return grant.status();
             return wiped;
         }
-        const auto release = drawn->release(document_, undertone::LineMechanism::whole_text, *std::move(grant));
+        const auto release = this->release(*drawn, *std::move(grant));
         if (!release) return release.status();
         outbox(*release);
         return wipe();
     }
 
-    /// Begins or continues a week: with a reservoir if a release is due, otherwise without.
+    /// Begins or continues a week: draws from its lines if a release is due, otherwise not.
     undertone::Status begin(std::uint64_t week)
     {
-        reservoir_.reset();
-        const auto due = ledger_.is_due(week / WEEKS, schedule(), static_cast<std::uint32_t>(week % WEEKS));
+        drawn_.reset();
+        const auto appointed = this->appointed(week);
+        if (!appointed) return appointed.status();
+        const auto now = static_cast<std::uint32_t>(week % WEEKS);
+        const auto due = ledger_.is_due(week / WEEKS, schedule(), now * kinds() + appointed->is_emoji);
         if (!due) return due.status();
         if (!*due) return wipe();
-        auto stored = read();
-        if (stored && stored->slot() == week) {
-            reservoir_.emplace(*std::move(stored));
+        drawn_ = read();
+        if (drawn_ && slot(*drawn_) == week && std::holds_alternative<EmojiDraw>(*drawn_) == appointed->is_emoji)
             return {};
-        }
-        auto begun = undertone::Reservoir::create(document_, week, PLACES);
-        if (!begun) return begun.status();
-        reservoir_.emplace(*std::move(begun));
-        return store();
+        drawn_.reset();
+        const auto begun = appointed->is_emoji ? draw(EmojiDraw::create(week, PLACES))
+                                               : draw(undertone::Reservoir::create(document_, week, PLACES));
+        return begun ? store() : begun;
     }
 
     /// Whether lines are drawn this week.
-    bool is_drawing() const { return reservoir_.has_value(); }
+    bool is_drawing() const { return drawn_.has_value(); }
 
-    /// The week of the window of `week` that is appointed, from 0.
-    undertone::Result<std::uint32_t> appointed(std::uint64_t week)
+    /// What the window of `week` is appointed for.
+    undertone::Result<Appointment> appointed(std::uint64_t week)
     {
         const auto slots = ledger_.appointment(week / WEEKS, schedule());
         if (!slots) return slots.status();
-        return slots->front();
+        return Appointment{slots->front() / kinds(), slots->front() % kinds() == 1};
     }
 
     /// Adds a line that was sent, whatever its content, if this week's lines are drawn from.
-    undertone::Status push(std::string_view line)
+    /// `emoji`: the index of the line's emoji in the form.
+    undertone::Status push(std::string_view line, std::uint32_t emoji = undertone::no_answer)
     {
-        if (!reservoir_) return {};
-        const auto sentences = document_.push_text(line);
-        if (!sentences) return sentences.status();
-        const auto status = reservoir_->push(document_);
-        if (!status) return status;
-        return store();
+        if (!drawn_) return {};
+        const auto status = std::visit([&](auto &drawn) { return push(drawn, line, emoji); }, *drawn_);
+        return status ? store() : status;
     }
 
     /// Overwrites and removes what was drawn, if anything was.
     undertone::Status wipe()
     {
-        reservoir_.reset();
+        drawn_.reset();
         return wipe_file(stored_);
     }
 
 private:
-    undertone::Schedule schedule() const { return {WEEKS, 1, epsilon_}; }
+    using Drawn = std::variant<undertone::Reservoir, EmojiDraw>;
 
-    /// The stored reservoir; nothing if it is missing, damaged or of another pack.
-    std::optional<undertone::Reservoir> read() const
+    /// A week has a slot for each kind of release that its lines can have.
+    std::uint32_t kinds() const { return form_ == nullptr ? 1 : 2; }
+    undertone::Schedule schedule() const { return {WEEKS * kinds(), 1, epsilon_}; }
+
+    static std::uint64_t slot(const Drawn &drawn)
+    {
+        return std::visit([](const auto &either) { return either.slot(); }, drawn);
+    }
+
+    template <class Kind>
+    undertone::Status draw(undertone::Result<Kind> begun)
+    {
+        if (begun) drawn_.emplace(*std::move(begun));
+        return begun.status();
+    }
+
+    undertone::Status push(undertone::Reservoir &reservoir, std::string_view line, std::uint32_t)
+    {
+        const auto sentences = document_.push_text(line);
+        if (!sentences) return sentences.status();
+        return reservoir.push(document_);
+    }
+
+    static undertone::Status push(EmojiDraw &draw, std::string_view, std::uint32_t emoji) { return draw.push(emoji); }
+
+    undertone::Result<undertone::Release> release(Drawn &drawn, undertone::Grant grant)
+    {
+        if (const auto *draw = std::get_if<EmojiDraw>(&drawn))
+            return form_->release({draw->emoji()}, std::move(grant));
+        return std::get<undertone::Reservoir>(drawn).release(document_, undertone::LineMechanism::whole_text,
+                                                             std::move(grant));
+    }
+
+    /// What was drawn and stored; nothing if it is missing, damaged or of another pack.
+    std::optional<Drawn> read() const
     {
         const int file = ::open(stored_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (file < 0) return std::nullopt;
@@ -141,24 +276,29 @@ private:
         std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES + 1> bytes{};
         const ssize_t len = ::read(file, bytes.data(), bytes.size());
         ::close(file);
-        if (len < 0) return std::nullopt;
-        auto found = undertone::Reservoir::read(bytes.data(), static_cast<std::size_t>(len), document_);
+        std::optional<Drawn> drawn;
+        if (len >= 0) {
+            auto topic = undertone::Reservoir::read(bytes.data(), static_cast<std::size_t>(len), document_);
+            const auto emoji = EmojiDraw::read(bytes.data(), static_cast<std::size_t>(len), PLACES);
+            if (topic) drawn.emplace(*std::move(topic));
+            else if (emoji && form_ != nullptr) drawn.emplace(*emoji);
+        }
         for (volatile std::uint8_t &byte : bytes) byte = 0;
-        if (!found) return std::nullopt;
-        return *std::move(found);
+        return drawn;
     }
 
-    /// Writes in place, so that no older reservoir remains elsewhere on storage. A kill cannot
-    /// divide 64 bytes of one page, and what a power cut divides has a wrong checksum.
+    /// Writes in place, so that no older outcome remains elsewhere on storage. A kill cannot divide
+    /// 64 bytes of one page. What a power cut divides costs accuracy, and no privacy.
     undertone::Status store() const
     {
         const int file =
             ::open(stored_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
         if (file < 0) return undertone::Status::system(errno);
-        const auto &bytes = reservoir_->bytes();
+        auto bytes = std::visit([](const auto &drawn) { return drawn.bytes(); }, *drawn_);
         const bool written = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
                              ::ftruncate(file, UNDERTONE_RESERVOIR_BYTES) == 0;
         const int error = errno;
+        for (volatile std::uint8_t &byte : bytes) byte = 0;
         ::close(file);
         return written ? undertone::Status() : undertone::Status::system(error);
     }
@@ -167,7 +307,8 @@ private:
     undertone::LedgerFile &ledger_;
     undertone::Epsilon epsilon_;
     std::string stored_;
-    std::optional<undertone::Reservoir> reservoir_;
+    const undertone::Form *form_;
+    std::optional<Drawn> drawn_;
 };
 
 } // namespace keyboard

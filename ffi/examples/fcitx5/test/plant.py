@@ -12,7 +12,7 @@ PLANTS = {
          "        std::ofstream(stored_ + \".log\", std::ios::app) << line;\n"
          "        const auto sentences = document_.push_text(line);")]),
     "second": ("a second release in the year", [
-        ("keyboard/year.hpp", "{WEEKS, 1, epsilon_}", "{WEEKS, 2, epsilon_}"),
+        ("keyboard/year.hpp", "{WEEKS * kinds(), 1, epsilon_}", "{WEEKS * kinds(), 2, epsilon_}"),
         ("fcitx5/diary.cpp", "open_or_create(ledger_path_, UNIT, EPSILON.micro())",
          "open_or_create(ledger_path_, UNIT, 2 * EPSILON.micro())")]),
     "menu": ("the menu says what the outbox has", [
