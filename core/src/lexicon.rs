@@ -304,8 +304,8 @@ impl<'a> Lexicon<'a> {
 
     /// The index of the longest word that `text` starts with.
     ///
-    /// Let w be the last word ≤ `text`. Any word that `text` starts with is ≤ w, and all strings
-    /// between it and `text` start with it. So it is a prefix of what w and `text` share.
+    /// Let w be the last word ≤ `text`. Let x be any word that `text` starts with. Then x ≤ w, and
+    /// all strings between x and `text` start with x. So x is a prefix of what w and `text` share.
     fn longest(&self, mut text: &str) -> Option<usize> {
         loop {
             let [index] = self.last_up_to([Key::new(text)]);

@@ -36,8 +36,8 @@
 //! e^ε. This holds for any two texts, and v may be any function of the text. The geometry is chosen
 //! from n and ε, which are public. ∎
 //!
-//! With the [`Ratio`] for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶². Weights are integers, and W₀ = 2⁴⁰, so no
-//! release is drawn with more than [`LARGEST_EPSILON`].
+//! A [`Ratio`] for ε' divides a weight by at most e^(ε'/2), so ε' = 2ε: ln(W₀/W₁) ≤ ε − 2⁻⁶².
+//! Weights are integers, and W₀ = 2⁴⁰, so no release is drawn with more than [`LARGEST_EPSILON`].
 //!
 //! # How a point is drawn
 //! A coin decides whether the point lies in S_v: yes with probability c·W₀ / (c·W₀ + (K − c)·W₁).
@@ -57,10 +57,10 @@
 //!
 //! # Finite randomness
 //! A draw by [`below`] falls into a given set of s ≥ 1 of M numbers with a probability within a
-//! factor 1 ± M·2⁻¹²⁸ of s/M. There are two draws: n is at most K·W₀ ≤ 2⁶⁴ for the coin and at most
-//! 2²⁴ for the index. So the laws of any two outcomes are together within (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) /
-//! ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ones. The margin of 2⁻⁶² in ln(W₀/W₁) ≤ ε − 2⁻⁶²
-//! covers this.
+//! factor 1 ± M·2⁻¹²⁸ of s/M. There are two draws: M is at most K·W₀ ≤ 2⁶⁴ for the coin and at most
+//! 2²⁴ for the index. So the ratio of a point's probabilities under any two outcomes is within a
+//! factor of (1 + 2⁻⁶⁴)(1 + 2⁻¹⁰⁴) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹⁰⁴)) < e^(2⁻⁶²) of the ideal ratio. The
+//! margin of 2⁻⁶² in ln(W₀/W₁) ≤ ε − 2⁻⁶² covers this.
 //!
 //! # Constant work
 //! Nothing is rejected. Loops run over t coordinates, remainders by q are products with its
@@ -450,10 +450,10 @@ impl Hyperplanes {
 
     /// The hyperplanes of least variance, with their variance.
     ///
-    /// Let t be fixed and a = e^ε − 1. The variance times n·a² is (a + 1)·Σ q^(3 − i) over i from 2
-    /// to t, and n − 1 times: Σ (a + q)²/qⁱ over i from 1 to t − 2, plus (a + q)/q^(t−2). Every
-    /// term is convex in q, so a walk from any prime to the next that goes on while the variance
-    /// falls ends at the least.
+    /// Let t be fixed and a = e^ε − 1. The variance times n·a² is A + (n − 1)·B, with A = (a + 1)·Σ
+    /// q^(3 − i) over i from 2 to t, and B = Σ (a + q)²/qⁱ over i from 1 to t − 2, plus (a +
+    /// q)/q^(t−2). Every term is convex in q, so a walk from any prime to the next that goes on
+    /// while the variance falls ends at the least.
     #[allow(clippy::float_arithmetic)] // Public numbers: see Geometry::best.
     fn best(outcomes: u32, epsilon: Epsilon) -> Option<(f64, Self)> {
         let (first, other) = Geometry::weights(epsilon);

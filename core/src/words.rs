@@ -237,7 +237,7 @@ impl<'a> Vocabulary<'a> {
     /// `point`: `[d]` i32, in steps of 2^`grid_exponent`. Missing coordinates count as 0, surplus
     /// ones are ignored. Coordinates are rounded to the grid of the words' vectors (to the nearest,
     /// ties up), clamped at 2⁴⁰ of its steps, and a grid more than 2³¹ times as coarse counts as
-    /// 2³¹ times. From there on the result is exact.
+    /// 2³¹ times. For the point that results, the nearest word is exact.
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
@@ -441,10 +441,11 @@ impl Levels for WordLevels<'_> {
 ///
 /// The caller ensures that:
 /// - The pack, n, ε and the mechanism are chosen without looking at the text.
-/// - Words are those of [`lexicon::words`], or of another rule that is fixed beforehand. Neither
-///   word order nor the number of words is released.
+/// - Words are those of [`lexicon::words`], or of another rule that is fixed beforehand.
 /// - The entropy source keeps its promise, and nobody else reads the memory of the process.
-/// - Several releases of one text add up: one costs n·ε ([`Cost::bag`](crate::ledger::Cost::bag)).
+///
+/// A release contains neither the order nor the number of the words in the text. Several releases
+/// of one text add up; one costs n·ε ([`Cost::bag`](crate::ledger::Cost::bag)).
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by
