@@ -429,6 +429,22 @@ fn releases_are_read_back_and_forged_ones_refused() {
     }
 }
 
+/// No honest device draws a question of weight 0.
+#[test]
+fn a_question_of_weight_zero_is_forged() {
+    let bytes = FormParts::of_sizes(&[4, 4], &[1, 0], &[]).to_form();
+    let form = Form::parse(&bytes).expect("a form");
+    let grant = Grant::unrecorded(Unit::WholeText, epsilon(4_000_000));
+    let release = form.release(&[1, 2], grant, &mut FixedEntropy::new(&[1; 32]));
+    let release = release.expect("answers");
+    assert!(form.read(&release).is_some());
+    let mut forged = release.to_bytes();
+    // The index of the question.
+    forged[15] = 1;
+    let forged = Release::from_bytes(&forged).expect("well formed");
+    assert_eq!(form.read(&forged), None);
+}
+
 #[test]
 fn releases_by_given_geometries_are_the_same() {
     let bytes = FormParts::of_sizes(&[4, 2600, 2], &[1, 3, 1], &[(0, 2, 2)]).to_form();
