@@ -938,8 +938,8 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * such as the days since 1970. A window far in the future locks the ledger until that window
  * comes. `entropy`: called once with `context`, for 8 bytes that mark the record of this call.
  * `memory`: for the grant. `out_left`: NULL, or receives the budget left in the window in
- * micro-units; also if the ledger was read but refuses. The budget left is private if an epsilon
- * was chosen by looking at a text.
+ * micro-units whenever the ledger could be read, even if it refuses. The budget left is private if
+ * an epsilon was chosen by looking at a text.
  *
  * ffi/README.md has a table of the statuses and what an app does about them. After
  * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and

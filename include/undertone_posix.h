@@ -177,8 +177,8 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
 #define UNDERTONE_POSIX_NAME 4000
 
 /* Writes to `name` the path that the links at `path` lead to, so that programs that know the ledger
- * by different names use the same NAME.lock. Returns -1 with an errno; with ENOENT, nothing is there
- * and `name` is complete. */
+ * by different names use the same NAME.lock. Returns -1 with an errno; with ENOENT, nothing is
+ * there and `name` is complete. */
 static inline int undertone_posix_target(const char *path, char *name)
 {
     char target[UNDERTONE_POSIX_NAME];
@@ -285,8 +285,8 @@ static inline int32_t undertone_posix_lock(void *context)
     }
     error = errno;
     undertone_posix_failed(file, error);
-    /* Nobody else has locked a file that is missing or cannot be opened. So this succeeds, and `read`
-     * fails; file->error says why. */
+    /* Nobody else has locked a file that is missing or cannot be opened. So this succeeds, and
+     * `read` fails; file->error has the reason. */
     if (!undertone_posix_is_locked(error)) return 0;
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
     return -1;

@@ -66,7 +66,7 @@ done < <(cat ../../tests/golden/list.txt && echo golden.form answers.txt)
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
 # The package as apps get it; on Linux without the xcframework.
 (cd ../../shipped && swift build)
-# As somebody who has set nothing but UNDERTONE. The second program links what the first has compiled.
+# As somebody who has set nothing but UNDERTONE. The second links what the first has compiled.
 unset PKG_CONFIG_PATH
 cd ../../first && bash -euo pipefail first.sh
 cd ../answer && SWIFTPM_BUILD_DIR=$UNDERTONE/first/.build bash -euo pipefail answer.sh'

@@ -106,7 +106,7 @@ public:
 
     /// Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
     /// device has more appointments in the window than releases that it has paid for. So a missed
-    /// slot is made up for in the next one. A release is never due if less than its epsilon is left.
+    /// slot is made up for in the next one. No release is due if less than its epsilon is left.
     static Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot,
                                const std::uint8_t *stored, std::size_t len) noexcept
     {

@@ -164,8 +164,8 @@ public:
     }
 
     /// Returns whether a release is due in a slot. It is due if, up to the end of the slot, the
-    /// device has more appointments in the window than releases that it has paid for. A release
-    /// is never due if less than its epsilon is left.
+    /// device has more appointments in the window than releases that it has paid for. No release
+    /// is due if less than its epsilon is left.
     Result<bool> is_due(std::uint64_t window, const Schedule &schedule, std::uint32_t slot) noexcept
     {
         const Result<Ledger::Image> image = read();

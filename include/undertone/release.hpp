@@ -19,7 +19,7 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
 /// The content of a release.
 struct ReleaseContent {
-    /// What the release names. Check its range, because a release can be forged.
+    /// The number of the outcome. Check its range, because a release can be forged.
     /// - For a candidate: below Pack::candidate_count, or equal to Pack::nothing_known.
     /// - For release_projective(): the number of a point, which is a set of candidates.
     /// - For Form::release: 2^24 times the number of the question, plus the number of the point.

@@ -567,7 +567,8 @@ static void ledger_files(const std::string &folder, const Pack &pack)
     }
     EXPECT(LedgerFile::open(path, Unit::sentence).ok());
     {
-        // A file without permission is not in use. The superuser may open any, so it becomes another user.
+        // A file without permission is not in use. The superuser may open any file, so it becomes
+        // another user.
         EXPECT(chmod(path.c_str(), 0) == 0);
         const bool changed = geteuid() == 0 && seteuid(65534) == 0;
         const Result<LedgerFile> closed = LedgerFile::open(path, Unit::sentence);

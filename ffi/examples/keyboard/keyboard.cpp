@@ -1,7 +1,7 @@
 // A keyboard's suggestion engine. Typed text stays on the device. Once in 52 weeks one line leaves:
 // in a week that is drawn beforehand, a reservoir draws one of the lines that are sent, keeps its
 // topic and no text, and makes a private release when the week is over. With --emoji, whether the
-// topic or the emoji of that line leaves is drawn with the week. The program says so before
+// topic or the emoji of that line leaves is drawn with the week. The program prints it before
 // anything is typed. A ledger file limits the epsilon of the 52 weeks. With --every the text is
 // long, like a letter: each finished sentence is added to sums and forgotten, and every N sentences
 // a release leaves that protects each of them. The program chooses the unit of privacy, not the
@@ -151,7 +151,7 @@ struct Emoji {
     }
 };
 
-/// Reads a form. If it fails, says why.
+/// Reads a form. If it fails, it prints the reason.
 std::optional<Emoji> read_emoji(const std::string &path)
 {
     std::ifstream file(path, std::ios::binary);

@@ -207,7 +207,7 @@ public:
     /// Whether lines are drawn this week.
     bool is_drawing() const { return drawn_.has_value(); }
 
-    /// What the window of `week` is appointed for.
+    /// The week and the kind of release for which the window of `week` is appointed.
     undertone::Result<Appointment> appointed(std::uint64_t week)
     {
         const auto slots = ledger_.appointment(week / WEEKS, schedule());
@@ -267,7 +267,7 @@ private:
                                                              std::move(grant));
     }
 
-    /// What was drawn and stored; nothing if it is missing, damaged or of another pack.
+    /// The stored draw; nothing if it is missing, damaged or of another pack.
     std::optional<Drawn> read() const
     {
         const int file = ::open(stored_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -204,14 +204,14 @@ class Playground {
     }
 
     /** The two most likely topics. */
-    #ahead(law: Float64Array): [number, number] {
+    #likeliest(law: Float64Array): [number, number] {
         const [first, second] = Array.from(law.keys()).sort((a, b) => law[b]! - law[a]!);
         return [first!, second!];
     }
 
     /** What a release of the same text on every day of a month says. */
     #month(law: Float64Array): string {
-        const [first, second] = this.#ahead(law);
+        const [first, second] = this.#likeliest(law);
         const [p, q] = [law[first]!, law[second]!];
         const protects = this.#unit === "sentence" ? "a sentence" : "the text";
         return (
@@ -224,7 +224,7 @@ class Playground {
 
     /** What counts of many devices with this text say. */
     #devices(law: Float64Array): string {
-        const [first, second] = this.#ahead(law);
+        const [first, second] = this.#likeliest(law);
         const [p, q] = [law[first]!, law[second]!];
         // A chance of 1 may be rounded up.
         const root = (variance: number) => Math.sqrt(Math.max(variance, 0));

@@ -207,9 +207,10 @@ export class Ledger {
      * spent even if the grant is never used, and may be spent even if this call fails.
      *
      * @param options `window`: a public number that never decreases, by default the day; after one
-     * far in the future, the ledger refuses all earlier ones. `words`: the number of words that a
-     * bag releases, 1 to 256; each costs epsilon. @throws UndertoneError if less is left, the
-     * ledger is of a later window, or it was changed by others
+     *     far in the future, the ledger refuses all earlier ones. `words`: the number of words that
+     *     a bag releases, 1 to 256; each costs epsilon.
+     * @throws UndertoneError if less is left, the ledger is of a later window, or it was changed by
+     *     others
      */
     async spend(epsilon: number | string, options: { window?: number; words?: number } = {}): Promise<Grant> {
         const spent = epsilonMicro(epsilon);
