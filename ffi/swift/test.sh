@@ -42,11 +42,8 @@ cp "$root/$interests/interests.form" "$tree/$interests"
 for block in first answer; do
     mkdir "$tree/$block"
     printed=$tree/$block/$block.sh
-    awk -v marker="<!-- ci:$block-swift -->" '$0 == marker { found = 1 }
-        found && /^```/ { if (inside) exit; inside = 1; next }
-        inside' "$root/ffi/README.md" >"$printed"
+    "$root/.ci/block" "$block-swift" "$root/ffi/README.md" >"$printed"
     [ "$(wc -l <"$printed")" -le 15 ] || { echo "ci:$block-swift has more than 15 lines" >&2; exit 1; }
-    [ -s "$printed" ] || { echo "ffi/README.md has no block ci:$block-swift" >&2; exit 1; }
 done
 
 commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/build/installed/lib/pkgconfig

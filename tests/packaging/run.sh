@@ -65,13 +65,7 @@ needs_library() {
 
 # --- C through pkg-config: the program of ffi/README.md
 
-# The program after a marker in a page.
-printed() {
-    awk -v marker="<!-- ci:$1 -->" '$0 == marker { found = 1 }
-        found && /^```/ { if (inside) exit; inside = 1; next }
-        inside' "$2"
-}
-printed c-quickstart ffi/README.md >"$work/quickstart.c"
+.ci/block c-quickstart ffi/README.md >"$work/quickstart.c"
 export PKG_CONFIG_PATH=$install/lib/pkgconfig
 [ "$(pkg-config --modversion undertone)" = "$version" ] || fail "pkg-config has another version"
 libdir=$(pkg-config --variable=libdir undertone)
@@ -152,7 +146,7 @@ refused module
 
 jar=$install/share/java/undertone.jar
 mkdir "$work/classes"
-printed java-quickstart ffi/java/README.md >"$work/Quickstart.java"
+.ci/block java-quickstart ffi/java/README.md >"$work/Quickstart.java"
 javac -encoding UTF-8 -Xlint:all,-try -Werror -cp "$jar" -d "$work/classes" "$work/Quickstart.java" "$here"/java/*.java \
     tests/java/EveryMethod.java
 javap -v -cp "$jar" dev.undertone.Document | grep -q 'major version: 52' || fail "the classes are not for Java 8"
