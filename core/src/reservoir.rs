@@ -39,10 +39,10 @@
 //! computes E'.
 //!
 //! # Answers
-//! A line can be a list of answers to a form. An [`AnswerReservoir`] draws the question j once, with
-//! its public weight and *before* the first line. The outcome of a line is that of its answers to
-//! j, so one number is kept and no other answer. The law equals that of a reservoir of whole lists
-//! whose question is drawn at the release, because the two draws are independent. Given j, both
+//! A line can be a list of answers to a form. An [`AnswerReservoir`] draws the question j once,
+//! with its public weight and *before* the first line. The outcome of a line is that of its answers
+//! to j, so one number is kept and no other answer. A reservoir of whole lists, whose question is
+//! drawn at the release, has the same law, because the two draws are independent. Given j, both
 //! promises hold, and j has the same probability for all answers. So they hold for the release,
 //! which states j: Pr\[j, y\] = (w_j / Σ w)·Pr\[y | j\]. ∎
 //!
