@@ -94,7 +94,7 @@ getters! { UndertoneVocabulary {
     vocabularyWordCount = undertone_vocabulary_word_count -> u32;
 } }
 
-/// Where a text starts in the bytes of a file, and its length.
+/// Start of a text in the bytes of a file, and its length.
 fn range_in(file: &Buffer<u8>, text: *const c_char, len: usize) -> [jlong; 2] {
     let offset = text.addr().wrapping_sub(file.start.addr());
     [offset as jlong, len as jlong]

@@ -341,7 +341,7 @@ fn damaged_answers_and_those_of_another_form_are_refused() {
         let expected = ReservoirFormatError::Length { found };
         assert_eq!(read(&long[..found]), Some(expected));
     }
-    // Those of a form with other weights, and of a pack, and the other way round.
+    // Another form has other weights; a pack is no form, and the other way round.
     let other = FormParts::of_sizes(&[3, 40, 1], &[1, 2, 1], &[(0, 2, 1)]).to_form();
     let other = Form::parse(&other).expect("a form");
     let refused = AnswerReservoir::from_bytes(&bytes, &other).map(|_| ());
