@@ -356,7 +356,7 @@
 /** Not an intact reservoir of this version; begin with a new one, which costs no privacy. */
 #define UNDERTONE_STATUS_RESERVOIR_DAMAGED 112
 
-/** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
+/** The reservoir is of another pack or form; begin with a new one, which costs no privacy. */
 #define UNDERTONE_STATUS_RESERVOIR_OTHER_PACK 113
 
 /** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
@@ -373,6 +373,9 @@
 
 /** The form has another number of attributes; give one answer for each. */
 #define UNDERTONE_STATUS_WRONG_ANSWER_COUNT 118
+
+/** The form has no attribute or no category with this number. */
+#define UNDERTONE_STATUS_NO_SUCH_CATEGORY 119
 
 /** A bug in undertone; please report it with the call that returned it. */
 #define UNDERTONE_STATUS_INTERNAL 127
@@ -1562,6 +1565,90 @@ int32_t undertone_reservoir_release_drawn(uint8_t *reservoir,
                                           size_t *out_written);
 
 /**
+ * Makes an empty reservoir for lists of answers to a form, such as an emoji of each line. The
+ * question that will be released is drawn here, once and without looking at any answer, and
+ * stored. The reservoir keeps the outcome of that question for one line.
+ *
+ * `form`: names the form. The other arguments are those of `undertone_reservoir_init`. The bytes
+ * are as private as the answers. A device that pushes fewer lines than there are places often
+ * keeps "no answer".
+ *
+ * Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_answer_reservoir_init(const undertone_form *form,
+                                        uint64_t slot,
+                                        uint32_t place_count,
+                                        undertone_entropy_fn entropy,
+                                        void *context,
+                                        uint8_t *out_reservoir);
+
+/**
+ * Adds the answers of one line. Push a line without an answer as well: its answer is a number that
+ * is no category, such as `UINT32_MAX`. The work is the same for all answers, whether they are
+ * kept or not; it depends on the question that was drawn, which the release states.
+ *
+ * `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `form`: the one of the
+ * reservoir. `answers`, `count`: as for `undertone_form_release`. `entropy`: called once with
+ * `context`, for 32 bytes; it must not use the reservoir.
+ *
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+ * `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then does not
+ * count.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_answer_reservoir_push(uint8_t *reservoir,
+                                        const undertone_form *form,
+                                        const uint32_t *answers,
+                                        size_t count,
+                                        undertone_entropy_fn entropy,
+                                        void *context);
+
+/**
+ * Checks stored bytes of a reservoir of answers and reads its slot, as `undertone_reservoir_read`
+ * does for lines.
+ *
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_answer_reservoir_read(const uint8_t *reservoir,
+                                        size_t len,
+                                        const undertone_form *form,
+                                        uint64_t *out_slot,
+                                        uint32_t *out_place_count);
+
+/**
+ * Releases the answer that was kept, as `undertone_form_release` does, and wipes the reservoir.
+ * The app also wipes what it stored.
+ *
+ * Guarantee: let k be the number of places. Replacing all answers of all lines of the slot changes
+ * the probability of any release by at most a factor of e^epsilon; exchanging, adding or removing
+ * any j <= k lines, by at most a factor of 1 + j * (e^epsilon - 1) / k. There is no delta.
+ *
+ * Leaks: that there is a release, its time, form and epsilon, which must be chosen without looking
+ * at an answer, and the question that was drawn. Release even if no line was pushed. The work
+ * depends on the question alone.
+ *
+ * `reservoir`, `form`: as for `undertone_answer_reservoir_push`. `grant`: for
+ * `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as for
+ * `undertone_form_release`. Unless the status is `UNDERTONE_STATUS_OK`, the reservoir is
+ * unchanged.
+ *
+ * Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_answer_reservoir_release(uint8_t *reservoir,
+                                           const undertone_form *form,
+                                           undertone_grant *grant,
+                                           undertone_entropy_fn entropy,
+                                           void *context,
+                                           uint8_t *out,
+                                           size_t out_capacity,
+                                           size_t *out_written);
+
+/**
  * Returns the bytes of memory that a form needs.
  */
 size_t undertone_form_handle_size(void);
@@ -1582,6 +1669,35 @@ int32_t undertone_form_init(void *memory,
                             const uint8_t *bytes,
                             size_t len,
                             undertone_form **out_form);
+
+/**
+ * Finds the name of an attribute.
+ *
+ * `attribute`: its index, from 0. `out_name`: receives the start of its UTF-8, in the bytes of the
+ * form; no zero follows it. `out_len`: receives its length in bytes.
+ *
+ * Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_attribute_name(const undertone_form *form,
+                                      uint32_t attribute,
+                                      const char **out_name,
+                                      size_t *out_len);
+
+/**
+ * Finds the name of a category, for instance to look up the number of an answer.
+ *
+ * `attribute`: the index of its attribute. `category`: its index in the attribute, from 0. The
+ * other arguments are those of `undertone_form_attribute_name`.
+ *
+ * Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_category_name(const undertone_form *form,
+                                     uint32_t attribute,
+                                     uint32_t category,
+                                     const char **out_name,
+                                     size_t *out_len);
 
 /**
  * Releases the answer to one question of a form. The question, an attribute or a pair of

@@ -53,6 +53,7 @@ use crate::projective::Geometry;
 use crate::release::{DrawnBy, Release};
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::unit::Unit;
+use crate::whole_text::OneBest;
 use format::{AttributeEntry, Header, PairEntry};
 
 /// The bits of the number in a release that hold the point; every geometry has fewer than 2²⁴
@@ -188,12 +189,24 @@ impl<'a> Form<'a> {
         self.name(Some(attribute).filter(|index| *index < self.attributes.len())?)
     }
 
+    /// The name of a category of an attribute.
+    pub fn category_name(&self, attribute: usize, category: u32) -> Option<&'a str> {
+        let count = self.category_count(attribute)?;
+        let category = Some(category).filter(|category| *category < count)?;
+        self.name(self.first_category(attribute) + category as usize)
+    }
+
+    /// The index of the name of an attribute's first category.
+    fn first_category(&self, attribute: usize) -> usize {
+        let before = self.attributes.iter().take(attribute);
+        let before: usize = before.map(|entry| entry.categories.get() as usize).sum();
+        self.attributes.len() + before
+    }
+
     /// The names of an attribute's categories; none if there is no such attribute.
     pub fn category_names(&self, attribute: usize) -> impl Iterator<Item = &'a str> + use<'a> {
         let form = *self;
-        let before = self.attributes.iter().take(attribute);
-        let before: usize = before.map(|entry| entry.categories.get() as usize).sum();
-        let start = self.attributes.len() + before;
+        let start = self.first_category(attribute);
         let count = self.category_count(attribute).unwrap_or(0) as usize;
         (start..start + count).filter_map(move |index| form.name(index))
     }
@@ -354,12 +367,28 @@ impl<'a> Form<'a> {
         self.check_length(answers)?;
         let drawn = self.draw_question(rng);
         let (index, question) = drawn.ok_or(AnswersError::Outcomes { found: 0 })?;
+        let outcome = OneBest {
+            best: self.outcome(question, answers),
+            outcomes: question.outcomes,
+        };
+        self.draw_point(find(index, epsilon), index, &outcome, epsilon, rng)
+    }
+
+    /// Draws a point for an outcome of the question `index`.
+    pub(crate) fn draw_point<R: Rng + ?Sized>(
+        &self,
+        geometry: Option<Geometry>,
+        index: u8,
+        outcome: &OneBest,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<Release, AnswersError> {
         // The proof needs an outcome that the geometry has.
-        let found = question.outcomes;
-        let geometry = find(index, epsilon)
+        let found = outcome.outcomes;
+        let geometry = geometry
             .filter(|geometry| geometry.outcomes() >= found)
             .ok_or(AnswersError::Outcomes { found })?;
-        let point = geometry.draw(self.outcome(question, answers), epsilon, rng);
+        let point = geometry.draw(outcome.best, epsilon, rng);
         Ok(Release {
             drawn_by: DrawnBy::Answer(geometry.into()),
             number: u32::from(index) << POINT_BITS | point,
@@ -369,7 +398,7 @@ impl<'a> Form<'a> {
     }
 
     /// Draws the index of a question by the weights. It is not private, and no answer is read.
-    fn draw_question<R: Rng + ?Sized>(&self, rng: &mut R) -> Option<(u8, Question)> {
+    pub(crate) fn draw_question<R: Rng + ?Sized>(&self, rng: &mut R) -> Option<(u8, Question)> {
         let weights = || self.questions().map(|question| u64::from(question.weight));
         // At most 256·2^32.
         let mut rest = below(rng, weights().sum::<u64>().into());
@@ -385,7 +414,7 @@ impl<'a> Form<'a> {
     /// The private outcome of a question: the number of the category or of the combination, where
     /// "no answer" counts as the last category. Which answers are read, and the work, depend on the
     /// question alone.
-    fn outcome(&self, question: Question, answers: &[u32]) -> u32 {
+    pub(crate) fn outcome(&self, question: Question, answers: &[u32]) -> u32 {
         let of = |attribute: u16| {
             let none = self.category_count(attribute.into()).unwrap_or(0);
             let answer = answers.get(usize::from(attribute)).unwrap_or(&none);

@@ -125,7 +125,7 @@ pub use form::Form;
 pub use ledger::{Grant, Ledger};
 pub use pack::Pack;
 pub use release::Release;
-pub use reservoir::Reservoir;
+pub use reservoir::{AnswerReservoir, Reservoir};
 pub use rng::Entropy;
 pub use select::Rule;
 pub use unit::Unit;

@@ -4,7 +4,8 @@
 //! stretch of time, or the longer text, that one release is about. A release about all lines of a
 //! slot taken together would name a mixture of their topics. A reservoir keeps the outcome of one
 //! line that is drawn without looking at any: the best candidate, or "nothing known". It never
-//! keeps text.
+//! keeps text. An [`AnswerReservoir`] does the same with the answers of lines to a
+//! [`form`](mod@crate::form).
 //!
 //! # The draw
 //! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first
@@ -37,6 +38,14 @@
 //! rule, which adds up bounded scores of all sentences. The release states k, from which a server
 //! computes E'.
 //!
+//! # Answers
+//! A line can be a list of answers to a form. An [`AnswerReservoir`] draws the question j once,
+//! with its public weight and *before* the first line. The outcome of a line is that of its answers
+//! to j, so one number is kept and no other answer. A reservoir of whole lists, whose question is
+//! drawn at the release, has the same law, because the two draws are independent. Given j, both
+//! promises hold, and j has the same probability for all answers. So they hold for the release,
+//! which states j: Pr\[j, y\] = (w_j / Σ w)·Pr\[y | j\]. ∎
+//!
 //! # Finite randomness
 //! By [`below`], a probability of 1/i is met within a factor 1 ± i·2⁻¹²⁸. Over fewer than 2³² lines
 //! these errors multiply to less than 1 ± 2⁻⁶³. With the draws of the release they cost less than a
@@ -63,6 +72,7 @@ use zeroize::Zeroize;
 
 use crate::document::{Document, DocumentError};
 use crate::epsilon::{Epsilon, MICRO, Micro};
+use crate::form::{AnswersError, Form, Question};
 use crate::kernels::Backend;
 use crate::ledger::Grant;
 use crate::release::{DrawnBy, Release};
@@ -75,6 +85,7 @@ use crate::whole_text::{LARGEST_EPSILON, OneBest};
 pub const RESERVOIR_BYTES: usize = 64;
 
 const MAGIC: [u8; 6] = *b"UTRESV";
+const ANSWER_MAGIC: [u8; 6] = *b"UTRESA";
 const VERSION: u8 = 1;
 
 /// The outcome of one line out of all that were added; see the [module](self).
@@ -82,9 +93,17 @@ const VERSION: u8 = 1;
 /// Dropping it wipes it.
 pub struct Reservoir {
     backend: Backend,
-    pack_id: [u8; 8],
-    slot: u64,
+    slot: Slot,
+}
+
+/// The draw of a slot, from lines with outcomes of one source.
+struct Slot {
+    /// The identifier of the pack or the form.
+    id: [u8; 8],
+    number: u64,
     places: NonZero<u16>,
+    /// The index of the question of a form; 0 for a pack.
+    question: u8,
     draw: Draw,
 }
 
@@ -154,13 +173,14 @@ impl Reservoir {
         let outcomes = document.outcomes()?;
         let backend = document.backend();
         let mut stream = open(backend, entropy)?;
-        Ok(Self {
-            backend,
-            pack_id: document.pack_id(),
-            slot,
+        let slot = Slot {
+            id: document.pack_id(),
+            number: slot,
             places,
+            question: 0,
             draw: Draw::new(places, outcomes, &mut stream),
-        })
+        };
+        Ok(Self { backend, slot })
     }
 
     /// Adds the line that `document` holds, all its sentences as one text, and forgets them.
@@ -184,13 +204,13 @@ impl Reservoir {
         }
         let mut stream = open(self.backend, entropy)?;
         let line = document.take_best();
-        line.map(|line| self.draw.add(self.places, line.best, &mut stream))
+        line.map(|line| self.slot.add(line.best, &mut stream))
     }
 
     /// Whether the outcomes are those of documents like `document`.
     fn fits<const K: usize, const P: usize>(&self, document: &Document<'_, K, P>) -> bool {
         let outcomes = document.outcomes();
-        document.pack_id() == self.pack_id && outcomes == Ok(self.draw.best.outcomes)
+        document.pack_id() == self.slot.id && outcomes == Ok(self.slot.draw.best.outcomes)
     }
 
     /// Releases the kept outcome by the whole-text rule.
@@ -250,7 +270,7 @@ impl Reservoir {
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
         let mut stream = open(self.backend, entropy)?;
-        let drawn = self.draw.best.draw_point(epsilon, &mut stream);
+        let drawn = self.slot.draw.best.draw_point(epsilon, &mut stream);
         let (geometry, point) = drawn.map_err(DocumentError::Selection)?;
         Ok(self.release(DrawnBy::Projective(geometry.into()), point, epsilon))
     }
@@ -280,8 +300,8 @@ impl Reservoir {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.spend(Unit::Sentence).map_err(DocumentError::Unit)?;
-        let ratio = drawn_ratio(epsilon, self.places);
-        let drawn_by = DrawnBy::Drawn(self.places);
+        let ratio = drawn_ratio(epsilon, self.slot.places);
+        let drawn_by = DrawnBy::Drawn(self.slot.places);
         self.release_by(drawn_by, ratio, epsilon, entropy)
     }
 
@@ -294,7 +314,8 @@ impl Reservoir {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let mut stream = open(self.backend, entropy)?;
-        let drawn = self.draw.best.draw(self.backend, ratio, &mut stream);
+        let best = &self.slot.draw.best;
+        let drawn = best.draw(self.backend, ratio, &mut stream);
         drawn
             .map(|number| self.release(drawn_by, number, epsilon))
             .map_err(DocumentError::Selection)
@@ -305,37 +326,23 @@ impl Reservoir {
             drawn_by,
             number,
             epsilon,
-            pack_id: self.pack_id,
+            pack_id: self.slot.id,
         }
     }
 
     /// The public number of the slot.
     pub fn slot(&self) -> u64 {
-        self.slot
+        self.slot.number
     }
 
     /// k, the public number of places.
     pub fn places(&self) -> NonZero<u16> {
-        self.places
+        self.slot.places
     }
 
     /// The state to store. **It is as private as the lines.** `core/FORMAT.md` has the layout.
     pub fn to_bytes(&self) -> [u8; RESERVOIR_BYTES] {
-        let state = State {
-            magic: MAGIC,
-            version: VERSION,
-            zero: 0,
-            pack_id: self.pack_id,
-            slot: self.slot.into(),
-            places: self.places.get().into(),
-            // At most `places`.
-            place: (self.draw.place as u16).into(),
-            outcomes: self.draw.best.outcomes.into(),
-            best: self.draw.best.best.into(),
-            lines: self.draw.lines.into(),
-            checksum: [0; 24],
-        };
-        transmute!(state.sealed())
+        self.slot.to_bytes(MAGIC)
     }
 
     /// Reads a stored state, for documents of the same pack as `document`.
@@ -355,11 +362,212 @@ impl Reservoir {
         bytes: &[u8],
         document: &Document<'_, K, P>,
     ) -> Result<Self, ReservoirFormatError> {
+        let slot = Slot::from_bytes(MAGIC, bytes)?;
+        let backend = document.backend();
+        let reservoir = Self { backend, slot };
+        if reservoir.fits(document) {
+            Ok(reservoir)
+        } else {
+            Err(ReservoirFormatError::OtherPack)
+        }
+    }
+}
+
+/// One list of answers to a form out of all that were added; see the [module](self).
+///
+/// It keeps the outcome of one question. Dropping it wipes it.
+pub struct AnswerReservoir<'a> {
+    form: Form<'a>,
+    question: Question,
+    slot: Slot,
+}
+
+impl<'a> AnswerReservoir<'a> {
+    /// Draws the question that will be released, and makes an empty reservoir.
+    ///
+    /// # Shapes
+    /// As [`Reservoir::new`]. A device that adds fewer lines than places often keeps "no answer".
+    ///
+    /// # Errors
+    /// [`AnswersError::Entropy`]; [`AnswersError::Outcomes`] cannot occur with a parsed form.
+    ///
+    /// # Cost
+    /// 32 bytes of entropy.
+    pub fn new<E: Entropy + ?Sized>(
+        form: &Form<'a>,
+        slot: u64,
+        places: NonZero<u16>,
+        entropy: &mut E,
+    ) -> Result<Self, AnswersError> {
+        Self::drawn(form, slot, places, &mut open_for_answers(entropy)?)
+    }
+
+    fn drawn<R: Rng + ?Sized>(
+        form: &Form<'a>,
+        slot: u64,
+        places: NonZero<u16>,
+        rng: &mut R,
+    ) -> Result<Self, AnswersError> {
+        let drawn = form.draw_question(rng);
+        let (index, question) = drawn.ok_or(AnswersError::Outcomes { found: 0 })?;
+        let slot = Slot {
+            id: form.id(),
+            number: slot,
+            places,
+            question: index,
+            draw: Draw::new(places, question.outcomes, rng),
+        };
+        Ok(Self {
+            form: *form,
+            question,
+            slot,
+        })
+    }
+
+    /// Adds the answers of one line.
+    ///
+    /// # Leaks
+    /// The work is the same for all answers, whether they are kept or not. It depends on the
+    /// question that was drawn, which the release states.
+    ///
+    /// # Shapes
+    /// As [`Form::release`].
+    ///
+    /// # Errors
+    /// [`AnswersError::Length`]; [`AnswersError::Entropy`]. The line does not count.
+    ///
+    /// # Cost
+    /// One or two answers are read; 32 bytes of entropy.
+    pub fn add<E: Entropy + ?Sized>(
+        &mut self,
+        answers: &[u32],
+        entropy: &mut E,
+    ) -> Result<(), AnswersError> {
+        self.form.check_length(answers)?;
+        self.add_drawn(answers, &mut open_for_answers(entropy)?);
+        Ok(())
+    }
+
+    fn add_drawn<R: Rng + ?Sized>(&mut self, answers: &[u32], rng: &mut R) {
+        let outcome = self.form.outcome(self.question, answers);
+        self.slot.add(outcome, rng);
+    }
+
+    /// Releases the kept outcome as [`Form::release`] does.
+    ///
+    /// # Guarantee
+    /// ε-DP for **all answers of all lines together**, and [`line_epsilon`] for some lines; see the
+    /// [module](self).
+    ///
+    /// # Leaks
+    /// As [`Form::release`].
+    ///
+    /// # Errors
+    /// [`AnswersError::Unit`] for a grant that is not for whole texts; [`AnswersError::Entropy`].
+    /// The reservoir and the grant are spent: nothing was released, and this slot has no release.
+    ///
+    /// # Cost
+    /// As [`Form::release`].
+    ///
+    /// # Source
+    /// Vitter 1985; see [`form`](mod@crate::form).
+    pub fn release<E: Entropy + ?Sized>(
+        self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, AnswersError> {
+        let epsilon = grant.spend(Unit::WholeText).map_err(AnswersError::Unit)?;
+        self.release_drawn(epsilon, &mut open_for_answers(entropy)?)
+    }
+
+    fn release_drawn<R: Rng + ?Sized>(
+        self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<Release, AnswersError> {
+        let index = self.slot.question;
+        let found = self.form.best_geometry(index, epsilon);
+        let best = &self.slot.draw.best;
+        self.form.draw_point(found, index, best, epsilon, rng)
+    }
+
+    /// The public number of the slot.
+    pub fn slot(&self) -> u64 {
+        self.slot.number
+    }
+
+    /// k, the public number of places.
+    pub fn places(&self) -> NonZero<u16> {
+        self.slot.places
+    }
+
+    /// The state to store. **It is as private as the answers.** `core/FORMAT.md` has the layout.
+    pub fn to_bytes(&self) -> [u8; RESERVOIR_BYTES] {
+        self.slot.to_bytes(ANSWER_MAGIC)
+    }
+
+    /// Reads a stored state, for the same form.
+    ///
+    /// # Leaks
+    /// Whether the bytes are intact, and the question that was drawn. Otherwise the work is always
+    /// the same.
+    ///
+    /// # Shapes
+    /// `bytes`: any bytes, which may be damaged.
+    ///
+    /// # Errors
+    /// [`ReservoirFormatError`]; begin with a [`new`](AnswerReservoir::new) reservoir then.
+    ///
+    /// # Cost
+    /// One block of SHA-256.
+    pub fn from_bytes(bytes: &[u8], form: &Form<'a>) -> Result<Self, ReservoirFormatError> {
+        let slot = Slot::from_bytes(ANSWER_MAGIC, bytes)?;
+        let question = form.questions().nth(slot.question.into());
+        let outcomes = slot.draw.best.outcomes;
+        let question = question
+            .filter(|question| question.weight > 0 && question.outcomes == outcomes)
+            .filter(|_| slot.id == form.id())
+            .ok_or(ReservoirFormatError::OtherPack)?;
+        Ok(Self {
+            form: *form,
+            question,
+            slot,
+        })
+    }
+}
+
+impl Slot {
+    fn add<R: Rng + ?Sized>(&mut self, outcome: u32, rng: &mut R) {
+        self.draw.add(self.places, outcome, rng);
+    }
+
+    fn to_bytes(&self, magic: [u8; 6]) -> [u8; RESERVOIR_BYTES] {
+        let state = State {
+            magic,
+            version: VERSION,
+            question: self.question,
+            id: self.id,
+            slot: self.number.into(),
+            places: self.places.get().into(),
+            // At most `places`.
+            place: (self.draw.place as u16).into(),
+            outcomes: self.draw.best.outcomes.into(),
+            best: self.draw.best.best.into(),
+            lines: self.draw.lines.into(),
+            checksum: [0; 24],
+        };
+        transmute!(state.sealed())
+    }
+
+    fn from_bytes(magic: [u8; 6], bytes: &[u8]) -> Result<Self, ReservoirFormatError> {
         let found = bytes.len();
         let state =
             State::ref_from_bytes(bytes).map_err(|_| ReservoirFormatError::Length { found })?;
-        if state.magic != MAGIC {
-            return Err(ReservoirFormatError::NotAReservoir);
+        if state.magic != magic {
+            return Err(match state.magic {
+                MAGIC | ANSWER_MAGIC => ReservoirFormatError::OtherPack,
+                _ => ReservoirFormatError::NotAReservoir,
+            });
         }
         if state.version != VERSION {
             return Err(ReservoirFormatError::Version {
@@ -371,23 +579,22 @@ impl Reservoir {
             .filter(|places| (1..=places.get()).contains(&place) && best < outcomes)
             .filter(|_| state.checksum == state.digest())
             .ok_or(ReservoirFormatError::Damaged)?;
-        let reservoir = Self {
-            backend: document.backend(),
-            pack_id: state.pack_id,
-            slot: state.slot.get(),
+        Ok(Self {
+            id: state.id,
+            number: state.slot.get(),
             places,
+            question: state.question,
             draw: Draw {
                 best: OneBest { best, outcomes },
                 place: place.into(),
                 lines: state.lines.get(),
             },
-        };
-        if reservoir.fits(document) {
-            Ok(reservoir)
-        } else {
-            Err(ReservoirFormatError::OtherPack)
-        }
+        })
     }
+}
+
+fn open_for_answers<E: Entropy + ?Sized>(entropy: &mut E) -> Result<ReleaseStream, AnswersError> {
+    ReleaseStream::open(Backend::best(), entropy).map_err(|_| AnswersError::Entropy)
 }
 
 fn open<E: Entropy + ?Sized>(
@@ -440,8 +647,8 @@ fn rounded_up(loss: f64) -> Micro {
 struct State {
     magic: [u8; 6],
     version: u8,
-    zero: u8,
-    pack_id: [u8; 8],
+    question: u8,
+    id: [u8; 8],
     slot: U64,
     places: U16,
     place: U16,
@@ -474,7 +681,7 @@ impl State {
     }
 }
 
-/// The reason why bytes are not a reservoir of this pack that this version reads.
+/// The reason why bytes are not a reservoir of this pack or form that this version reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReservoirFormatError {
@@ -484,8 +691,11 @@ pub enum ReservoirFormatError {
         /// Bytes given.
         found: usize,
     },
-    /// The bytes do not start with the magic number.
-    #[error("not a reservoir: the first six bytes are not \"UTRESV\"; begin with a new one")]
+    /// The bytes start with neither magic number.
+    #[error(
+        "not a reservoir: the first six bytes are neither \"UTRESV\" nor \"UTRESA\"; begin with a \
+         new one"
+    )]
     NotAReservoir,
     /// A version that this reader does not know.
     #[error(
@@ -498,8 +708,8 @@ pub enum ReservoirFormatError {
     /// The checksum or a field is wrong.
     #[error("the reservoir is damaged; begin with a new one")]
     Damaged,
-    /// The reservoir has outcomes of another pack.
-    #[error("the reservoir was filled with another pack; begin with a new one")]
+    /// The reservoir has outcomes of another pack or form.
+    #[error("the reservoir was filled with another pack or form; begin with a new one")]
     OtherPack,
 }
 
@@ -513,6 +723,8 @@ mod tests {
     use rand_core::TryRng;
 
     use super::*;
+    use crate::form::{NO_ANSWER, digest, format};
+    use crate::projective::Geometry;
 
     /// Replays random words of 128 bits, each in two halves.
     struct Words {
@@ -562,19 +774,47 @@ mod tests {
     /// draws. If the code does the same with both ends of an interval of words, it does so with
     /// every word between them.
     fn law(k: u16, lines: &[u32], outcomes: u32) -> Vec<u64> {
-        let [law, same] = [0, 1].map(|end| law_of_ends(k, lines, outcomes, end));
-        assert_eq!(law, same, "{k} {lines:?}");
+        law_by(k, lines.len(), outcomes, None, |rng| {
+            let mut draw = Draw::new(places(k), outcomes, rng);
+            for outcome in lines {
+                draw.add(places(k), *outcome, rng);
+            }
+            draw.best.best
+        })
+    }
+
+    /// The law of the outcome that `run` keeps of `lines` lines. `first`: the ends of a draw before
+    /// the place.
+    fn law_by(
+        k: u16,
+        lines: usize,
+        outcomes: u32,
+        first: Option<[u128; 2]>,
+        run: impl Fn(&mut Words) -> u32,
+    ) -> Vec<u64> {
+        let [law, same] = [0, 1].map(|end| {
+            let first = first.map(|ends| ends[end]);
+            law_of_ends(k, lines, outcomes, end, first, &run)
+        });
+        assert_eq!(law, same, "{k} {lines}");
         law
     }
 
-    fn law_of_ends(k: u16, lines: &[u32], outcomes: u32, end: usize) -> Vec<u64> {
+    fn law_of_ends(
+        k: u16,
+        lines: usize,
+        outcomes: u32,
+        end: usize,
+        first: Option<u128>,
+        run: impl Fn(&mut Words) -> u32,
+    ) -> Vec<u64> {
         let mut law = vec![0; outcomes as usize];
-        let late = lines.len().saturating_sub(k.into());
-        let early = (lines.len() - late) as u64;
+        let late = lines.saturating_sub(k.into());
+        let early = (lines - late) as u64;
         // A late line is kept with probability 1/i; an early line's word does not matter.
         for kept in 0..1u32 << late {
             let is_kept = |line: u64| kept >> (line - early - 1) & 1 == 1;
-            let late_lines = || early + 1..=lines.len() as u64;
+            let late_lines = || early + 1..=lines as u64;
             let weight = late_lines().fold(WHOLE, |weight, line| {
                 let share = if is_kept(line) { 1 } else { line - 1 };
                 assert!((weight * share).is_multiple_of(line));
@@ -585,17 +825,15 @@ mod tests {
                     let kept = is_kept(line);
                     ends(u64::from(!kept), if kept { 1 } else { line }, line)[end]
                 });
-                let script = iter::once(ends(place, place + 1, k.into())[end])
+                let place = ends(place, place + 1, k.into())[end];
+                let script = (first.into_iter().chain([place]))
                     .chain(iter::repeat_n(ends(0, 1, 1)[end], early as usize))
                     .chain(late_words)
                     .collect();
                 let mut rng = Words { script, halves: 0 };
-                let mut draw = Draw::new(places(k), outcomes, &mut rng);
-                for outcome in lines {
-                    draw.add(places(k), *outcome, &mut rng);
-                }
+                let kept = run(&mut rng);
                 assert_eq!(rng.halves, 2 * rng.script.len(), "every line draws once");
-                law[draw.best.best as usize] += weight;
+                law[kept as usize] += weight;
             }
         }
         law
@@ -626,6 +864,12 @@ mod tests {
         (0..=most).flat_map(move |a| {
             (0..=most - a).flat_map(move |b| (0..=most - a - b).map(move |c| [a, b, c]))
         })
+    }
+
+    /// The number of lines that make one text of the other: exchanged, added or removed.
+    fn changed_lines(a: &[u32; 3], b: &[u32; 3]) -> u32 {
+        let common: u32 = a.iter().zip(b).map(|(a, b)| a.min(b)).sum();
+        a.iter().sum::<u32>().max(b.iter().sum()) - common
     }
 
     #[test]
@@ -661,15 +905,152 @@ mod tests {
                 let mut attained = vec![false; usize::from(k) + 1];
                 for (a, of_a) in &laws {
                     for (b, of_b) in &laws {
-                        let common: u32 = a.iter().zip(b).map(|(a, b)| a.min(b)).sum();
-                        let longer = a.iter().sum::<u32>().max(b.iter().sum());
-                        let changed = u128::from((longer - common).min(k.into()));
+                        let changed = u128::from(changed_lines(a, b).min(k.into()));
                         let k128 = u128::from(k);
                         for (x, y) in of_a.iter().zip(of_b) {
                             let (loss, bound) = (
                                 x * k128 * other,
                                 y * (k128 * other + changed * (first - other)),
                             );
+                            assert!(loss <= bound, "{a:?} {b:?} of {k} places");
+                            attained[changed as usize] |= loss == bound;
+                        }
+                    }
+                }
+                assert!(attained.iter().all(|attained| *attained), "{k} places");
+            }
+        }
+    }
+
+    /// Attributes of 2 and 1 categories with the weights 3 and 1, and their pair with 2.
+    fn form_file() -> Vec<u8> {
+        let numbers = |numbers: &[u32]| -> Vec<u8> {
+            numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
+        };
+        let rest = [
+            numbers(&[2, 3, 1, 1, 1 << 16, 2]),
+            numbers(&[1, 2, 3, 4, 5]),
+            b"abcde".to_vec(),
+        ]
+        .concat();
+        let head = numbers(&[64 + rest.len() as u32, 2 | 1 << 16, 3]);
+        let head = [b"UTFORM\x01\0".as_slice(), &head, &[0; 12 + 32]].concat();
+        let mut header = format::Header::read_from_bytes(&head).unwrap();
+        header.digest = digest(&header, &rest);
+        [header.as_bytes(), &rest].concat()
+    }
+
+    /// The release of a kept outcome: for each point whether it has the first weight. Checks every
+    /// draw of the code, by the ends of its interval.
+    fn points_of(form: &Form<'_>, index: u8, outcome: u32, epsilon: Epsilon) -> Vec<bool> {
+        let question = form.questions().nth(index.into()).unwrap();
+        let geometry = Geometry::best_for_answer(question.outcomes, epsilon).unwrap();
+        let (first, other) = Geometry::weights(epsilon);
+        let (all, preferred) = (
+            u64::from(geometry.points()),
+            u64::from(geometry.preferred()),
+        );
+        let share = preferred * first;
+        let whole = share + (all - preferred) * other;
+        let mut points = vec![None; all as usize];
+        for (is_first, from, to, count) in [
+            (true, 0, share, preferred),
+            (false, share, whole, all - preferred),
+        ] {
+            for rank in 0..count {
+                for end in [0, 1] {
+                    let script = vec![ends(from, to, whole)[end], ends(rank, rank + 1, count)[end]];
+                    let filled = AnswerReservoir {
+                        form: *form,
+                        question,
+                        slot: Slot {
+                            id: form.id(),
+                            number: 7,
+                            places: places(2),
+                            question: index,
+                            draw: Draw {
+                                best: OneBest {
+                                    best: outcome,
+                                    outcomes: question.outcomes,
+                                },
+                                place: 1,
+                                lines: 9,
+                            },
+                        },
+                    };
+                    let mut rng = Words { script, halves: 0 };
+                    let release = filled.release_drawn(epsilon, &mut rng).unwrap();
+                    assert_eq!(rng.halves, 4);
+                    let read = form.read(&release).unwrap();
+                    assert_eq!((read.index, read.geometry), (index, geometry));
+                    assert_eq!(geometry.contains(outcome, read.point), is_first);
+                    points[read.point as usize] = Some(is_first);
+                }
+            }
+        }
+        points.into_iter().map(Option::unwrap).collect()
+    }
+
+    /// The theorem for lists of answers: whatever the question, each line is kept with probability
+    /// 1/max(k, m), and lines lose what the theorem allows, and no less.
+    #[test]
+    fn answers_keep_the_promise_of_lines() {
+        const LISTS: [[u32; 2]; 3] = [[0, 0], [1, NO_ANSWER], [7, 1]];
+        let file = form_file();
+        let form = Form::parse(&file).unwrap();
+        let epsilon = Epsilon::from_micro(1_098_612).unwrap();
+        // From the definition, where "no answer" is the last number of an attribute.
+        let outcomes_of: [(u64, u64, [u32; 3]); 3] =
+            [(0, 3, [0, 1, 2]), (3, 4, [0, 1, 1]), (4, 6, [0, 3, 5])];
+        for (index, (question, (from, to, outcome_of))) in
+            form.questions().zip(outcomes_of).enumerate()
+        {
+            let first = ends(from, to, 6);
+            let outcomes = question.outcomes;
+            for (k, m) in (1..=4).flat_map(|k| (0..=6).map(move |m| (k, m))) {
+                // The line `kept` has another outcome than all others.
+                for kept in 0..m {
+                    let law = law_by(k, m, outcomes, Some(first), |rng| {
+                        let mut slot = AnswerReservoir::drawn(&form, 7, places(k), rng).unwrap();
+                        assert_eq!((slot.question, slot.slot.question), (question, index as u8));
+                        for line in 0..m {
+                            slot.add_drawn(&LISTS[usize::from(line != kept)], rng);
+                        }
+                        slot.slot.draw.best.best
+                    });
+                    let most = cmp::max(m as u64, k.into());
+                    assert_eq!(law[outcome_of[0] as usize] * most, u64::from(k) * WHOLE);
+                }
+            }
+            let points: Vec<_> = (0..outcomes)
+                .map(|outcome| points_of(&form, index as u8, outcome, epsilon))
+                .collect();
+            let (weight, other) = Geometry::weights(epsilon);
+            let (weight, other) = (u128::from(weight), u128::from(other));
+            for k in 1..=4u16 {
+                let laws: Vec<_> = texts(6)
+                    .map(|text| {
+                        let lists = (0..3).flat_map(|at| iter::repeat_n(at, text[at] as usize));
+                        let lines: Vec<u32> = lists.map(|at| outcome_of[at]).collect();
+                        let law = law(k, &lines, outcomes);
+                        let of = |point: usize| -> u128 {
+                            let outcomes = law.iter().zip(&points);
+                            outcomes
+                                .map(|(part, points)| {
+                                    u128::from(*part) * if points[point] { weight } else { other }
+                                })
+                                .sum()
+                        };
+                        (text, (0..points[0].len()).map(of).collect::<Vec<_>>())
+                    })
+                    .collect();
+                let mut attained = vec![false; usize::from(k) + 1];
+                for (a, of_a) in &laws {
+                    for (b, of_b) in &laws {
+                        let changed = cmp::min(changed_lines(a, b), k.into());
+                        let bound = u128::from(k) * other + u128::from(changed) * (weight - other);
+                        for (x, y) in of_a.iter().zip(of_b) {
+                            let (loss, bound) = (x * u128::from(k) * other, y * bound);
                             assert!(loss <= bound, "{a:?} {b:?} of {k} places");
                             attained[changed as usize] |= loss == bound;
                         }

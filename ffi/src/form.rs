@@ -1,13 +1,15 @@
 //! Forms, and releases of answers.
 
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
 
 use undertone_core::form::{AnswersError, Form, FormError};
 use undertone_core::unit::Unit;
 
 use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
-use crate::memory::{self, Buffer, Handle, HandleMut, HandleRef, In, Room, Source, checked};
+use crate::memory::{
+    self, Buffer, Handle, HandleMut, HandleRef, In, Out, Place, Room, Source, checked,
+};
 use crate::status::{Refusal, SENTENCES_STACK, report, report_private};
 
 /// A form: a public file of questions whose answers the app has. The handle points into the bytes
@@ -33,7 +35,7 @@ fn refusal(error: FormError) -> Refusal {
     })
 }
 
-fn answers_refusal(error: AnswersError) -> Refusal {
+pub(crate) fn answers_refusal(error: AnswersError) -> Refusal {
     Refusal(match error {
         AnswersError::Length { .. } => UNDERTONE_STATUS_WRONG_ANSWER_COUNT,
         AnswersError::Unit(_) => UNDERTONE_STATUS_GRANT_WRONG_UNIT,
@@ -72,6 +74,64 @@ pub unsafe extern "C" fn undertone_form_init(
         let (bytes, room) = checked!(unsafe In(bytes, len), Room(memory, memory_len, out_form));
         room.make(|| Form::parse(bytes).map_err(refusal))
     })
+}
+
+/// Finds the name of an attribute.
+///
+/// `attribute`: its index, from 0. `out_name`: receives the start of its UTF-8, in the bytes of the
+/// form; no zero follows it. `out_len`: receives its length in bytes.
+///
+/// Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_form_attribute_name(
+    form: *const UndertoneForm,
+    attribute: u32,
+    out_name: *mut *const c_char,
+    out_len: *mut usize,
+) -> i32 {
+    report(|| {
+        let (form, start, len) = checked!(unsafe HandleRef(form), Out(out_name), Out(out_len));
+        give_name(form.attribute_name(attribute as usize), start, len)
+    })
+}
+
+/// Finds the name of a category, for instance to look up the number of an answer.
+///
+/// `attribute`: the index of its attribute. `category`: its index in the attribute, from 0. The
+/// other arguments are those of `undertone_form_attribute_name`.
+///
+/// Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_form_category_name(
+    form: *const UndertoneForm,
+    attribute: u32,
+    category: u32,
+    out_name: *mut *const c_char,
+    out_len: *mut usize,
+) -> i32 {
+    report(|| {
+        let (form, start, len) = checked!(unsafe HandleRef(form), Out(out_name), Out(out_len));
+        give_name(form.category_name(attribute as usize, category), start, len)
+    })
+}
+
+fn give_name(
+    name: Option<&'static str>,
+    start: Place<'_, *const c_char>,
+    len: Place<'_, usize>,
+) -> Result<(), Refusal> {
+    let name = name.ok_or(Refusal(UNDERTONE_STATUS_NO_SUCH_CATEGORY))?;
+    start.write(name.as_ptr().cast());
+    len.write(name.len());
+    Ok(())
 }
 
 /// Releases the answer to one question of a form. The question, an attribute or a pair of

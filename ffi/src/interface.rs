@@ -192,7 +192,7 @@ statuses! {
     UNDERTONE_STATUS_RESERVOIR_DAMAGED = 112:
         "not an intact reservoir of this version; begin with a new one, which costs no privacy";
     UNDERTONE_STATUS_RESERVOIR_OTHER_PACK = 113:
-        "the reservoir was filled with another pack; begin with a new one, which costs no privacy";
+        "the reservoir is of another pack or form; begin with a new one, which costs no privacy";
     UNDERTONE_STATUS_NOT_A_FORM = 114:
         "not a form: the first six bytes are not \"UTFORM\"; is it the right file?";
     UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION = 115:
@@ -203,6 +203,8 @@ statuses! {
         "the form breaks the rules of its format; build it again";
     UNDERTONE_STATUS_WRONG_ANSWER_COUNT = 118:
         "the form has another number of attributes; give one answer for each";
+    UNDERTONE_STATUS_NO_SUCH_CATEGORY = 119:
+        "the form has no attribute or no category with this number";
 
     UNDERTONE_STATUS_INTERNAL = 127:
         "a bug in undertone; please report it with the call that returned it";

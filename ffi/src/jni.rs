@@ -94,6 +94,12 @@ getters! { UndertoneVocabulary {
     vocabularyWordCount = undertone_vocabulary_word_count -> u32;
 } }
 
+/// Start of a text in the bytes of a file, and its length.
+fn range_in(file: &Buffer<u8>, text: *const c_char, len: usize) -> [jlong; 2] {
+    let offset = text.addr().wrapping_sub(file.start.addr());
+    [offset as jlong, len as jlong]
+}
+
 native! {
     fn abiVersion() -> u32 {
         undertone_abi_version()
@@ -367,6 +373,67 @@ native! {
         })
     }
 
+    /// Writes where the name starts in the bytes of the form, and its length.
+    fn formAttributeName(
+        form: Handle<UndertoneForm>, bytes: Buffer<u8>, attribute: u32, out_range: Reference
+    ) -> i32 {
+        let (mut name, mut len) = (ptr::null(), 0);
+        let status =
+            undertone_form_attribute_name(form.0, attribute, &raw mut name, &raw mut len);
+        out_range.fill_longs(status, range_in(&bytes, name, len))
+    }
+
+    fn formCategoryName(
+        form: Handle<UndertoneForm>, bytes: Buffer<u8>, attribute: u32, category: u32,
+        out_range: Reference
+    ) -> i32 {
+        let (mut name, mut len) = (ptr::null(), 0);
+        let status = undertone_form_category_name(
+            form.0, attribute, category, &raw mut name, &raw mut len,
+        );
+        out_range.fill_longs(status, range_in(&bytes, name, len))
+    }
+
+    fn answerReservoirInit(
+        form: Handle<UndertoneForm>, _held: Held, slot: Window, places: u32, secret: Secret,
+        out: Buffer<u8>
+    ) -> i32 {
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        undertone_answer_reservoir_init(form.0, slot.0, places, give, context, out.start)
+    }
+
+    fn answerReservoirPush(
+        reservoir: Buffer<u8>, form: Handle<UndertoneForm>, _held: Held, answers: Ints,
+        secret: Secret
+    ) -> i32 {
+        undertone_answer_reservoir_push(
+            reservoir.start, form.0, answers.start(), answers.len, Some(give_secret),
+            secret.context(),
+        )
+    }
+
+    fn answerReservoirRead(
+        bytes: Bytes, form: Handle<UndertoneForm>, _held: Held, out_slot: Reference
+    ) -> i32 {
+        let mut slot = 0;
+        let status = undertone_answer_reservoir_read(
+            bytes.start(), bytes.len, form.0, &raw mut slot, ptr::null_mut(),
+        );
+        out_slot.fill_longs(status, [slot.cast_signed()])
+    }
+
+    fn answerReservoirRelease(
+        reservoir: Buffer<u8>, form: Handle<UndertoneForm>, _held: Held,
+        grant: Handle<UndertoneGrant>, secret: Secret, out: Reference
+    ) -> i32 {
+        let (give, context): (UndertoneEntropyFn, _) = (Some(give_secret), secret.context());
+        out.fill_buffer::<UNDERTONE_RELEASE_BYTES>(|bytes, len, written| {
+            undertone_answer_reservoir_release(
+                reservoir.start, form.0, grant.0, give, context, bytes, len, written,
+            )
+        })
+    }
+
     fn formRelease(
         form: Handle<UndertoneForm>, _held: Held, answers: Ints, grant: Handle<UndertoneGrant>,
         secret: Secret, out: Reference
@@ -468,8 +535,7 @@ native! {
     ) -> i32 {
         let (mut text, mut len) = (ptr::null(), 0);
         let status = undertone_vocabulary_word(vocabulary.0, word, &raw mut text, &raw mut len);
-        let offset = text.addr().wrapping_sub(pack.start.addr());
-        out_range.fill_longs(status, [offset as jlong, len as jlong])
+        out_range.fill_longs(status, range_in(&pack, text, len))
     }
 
     fn bagInit(memory: Memory, vocabulary: Handle<UndertoneVocabulary>, _held: Held) -> i32 {

@@ -6,10 +6,11 @@ use core::num::NonZero;
 use undertone_core::document::DocumentError;
 use undertone_core::ledger::Grant;
 use undertone_core::release::Release;
-use undertone_core::reservoir::{Reservoir, ReservoirFormatError};
+use undertone_core::reservoir::{AnswerReservoir, Reservoir, ReservoirFormatError};
 use undertone_core::unit::Unit;
 
 use crate::document::{self, Inner, UndertoneDocument};
+use crate::form::{UndertoneForm, answers_refusal};
 use crate::grant::{self, Callback, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
@@ -265,6 +266,163 @@ pub unsafe extern "C" fn undertone_reservoir_release_drawn(
             Buffer(out, out_capacity, out_written),
         );
         release(arguments, Unit::Sentence, Reservoir::release_drawn)
+    })
+}
+
+/// Makes an empty reservoir for lists of answers to a form, such as an emoji of each line. The
+/// question that will be released is drawn here, once and without looking at any answer, and
+/// stored. The reservoir keeps the outcome of that question for one line.
+///
+/// `form`: names the form. The other arguments are those of `undertone_reservoir_init`. The bytes
+/// are as private as the answers. A device that pushes fewer lines than there are places often
+/// keeps "no answer".
+///
+/// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_answer_reservoir_init(
+    form: *const UndertoneForm,
+    slot: u64,
+    place_count: u32,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out_reservoir: *mut u8,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(move || {
+        let (form, mut entropy, out) = checked!(
+            unsafe HandleRef(form),
+            Source(entropy, context),
+            Out(out_reservoir.cast::<Bytes>()),
+        );
+        let places = schedule(place_count)?;
+        let made = AnswerReservoir::new(form, slot, places, &mut entropy);
+        out.write(made.map_err(answers_refusal)?.to_bytes());
+        Ok(())
+    })
+}
+
+/// Adds the answers of one line. Push a line without an answer as well: its answer is a number that
+/// is no category, such as `UINT32_MAX`. The work is the same for all answers, whether they are
+/// kept or not; it depends on the question that was drawn, which the release states.
+///
+/// `reservoir`: `UNDERTONE_RESERVOIR_BYTES` bytes, which are replaced. `form`: the one of the
+/// reservoir. `answers`, `count`: as for `undertone_form_release`. `entropy`: called once with
+/// `context`, for 32 bytes; it must not use the reservoir.
+///
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+/// `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then does not
+/// count.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_answer_reservoir_push(
+    reservoir: *mut u8,
+    form: *const UndertoneForm,
+    answers: *const u32,
+    count: usize,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(move || {
+        let (bytes, form, answers, mut entropy) = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleRef(form),
+            In(answers, count),
+            Source(entropy, context),
+        );
+        let stored = AnswerReservoir::from_bytes(&bytes.read(), form);
+        let mut reservoir = stored.map_err(format_refusal)?;
+        let added = reservoir.add(answers, &mut entropy);
+        added.map_err(answers_refusal)?;
+        bytes.write(reservoir.to_bytes());
+        Ok(())
+    })
+}
+
+/// Checks stored bytes of a reservoir of answers and reads its slot, as `undertone_reservoir_read`
+/// does for lines.
+///
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_answer_reservoir_read(
+    reservoir: *const u8,
+    len: usize,
+    form: *const UndertoneForm,
+    out_slot: *mut u64,
+    out_place_count: *mut u32,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(move || {
+        let (bytes, form, slot, places) = checked!(
+            unsafe In(reservoir, len),
+            HandleRef(form),
+            Optional(out_slot),
+            Optional(out_place_count),
+        );
+        let reservoir = AnswerReservoir::from_bytes(bytes, form).map_err(format_refusal)?;
+        give(slot, reservoir.slot());
+        give(places, reservoir.places().get().into());
+        Ok(())
+    })
+}
+
+/// Releases the answer that was kept, as `undertone_form_release` does, and wipes the reservoir.
+/// The app also wipes what it stored.
+///
+/// Guarantee: let k be the number of places. Replacing all answers of all lines of the slot changes
+/// the probability of any release by at most a factor of e^epsilon; exchanging, adding or removing
+/// any j <= k lines, by at most a factor of 1 + j * (e^epsilon - 1) / k. There is no delta.
+///
+/// Leaks: that there is a release, its time, form and epsilon, which must be chosen without looking
+/// at an answer, and the question that was drawn. Release even if no line was pushed. The work
+/// depends on the question alone.
+///
+/// `reservoir`, `form`: as for `undertone_answer_reservoir_push`. `grant`: for
+/// `UNDERTONE_UNIT_WHOLE_TEXT`. All other arguments, and what a failure spends, are as for
+/// `undertone_form_release`. Unless the status is `UNDERTONE_STATUS_OK`, the reservoir is
+/// unchanged.
+///
+/// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_answer_reservoir_release(
+    reservoir: *mut u8,
+    form: *const UndertoneForm,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(move || {
+        let (bytes, form, grant, mut entropy, out) = checked!(
+            unsafe InOut(reservoir.cast::<Bytes>()),
+            HandleRef(form),
+            HandleMut(grant),
+            Source(entropy, context),
+            Buffer(out, out_capacity, out_written),
+        );
+        let stored = AnswerReservoir::from_bytes(&bytes.read(), form).map_err(format_refusal)?;
+        grant::release(grant, Unit::WholeText, out, |grant| {
+            let drawn = stored.release(grant, &mut entropy);
+            drawn.map_err(answers_refusal)
+        })?;
+        bytes.write([0; UNDERTONE_RESERVOIR_BYTES]);
+        Ok(())
     })
 }
 

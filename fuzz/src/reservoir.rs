@@ -5,15 +5,17 @@ use std::num::NonZero;
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::Form;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Outcome, Release};
-use undertone_core::reservoir::{RESERVOIR_BYTES, Reservoir};
+use undertone_core::reservoir::{AnswerReservoir, RESERVOIR_BYTES, Reservoir};
 use undertone_core::unit::Unit;
 
 use crate::double::Repeated;
 
+const FORM: &[u8] = include_bytes!("../../tests/golden/golden.form");
 const PACK: &[u8] = include_bytes!("../../tests/golden/golden-scores.pack");
 
 /// The input is a stored reservoir, and then a key, a number of places, lines and damage.
@@ -25,6 +27,10 @@ pub fn reservoir_is_total(data: &[u8]) {
     let pack = Pack::parse(PACK).expect("a golden pack");
     let document: Document<'_> = Document::new(&pack).expect("scores");
     if let Ok(reservoir) = Reservoir::from_bytes(data, &document) {
+        assert_eq!(reservoir.to_bytes(), data);
+    }
+    let form = Form::parse(FORM).expect("a golden form");
+    if let Ok(reservoir) = AnswerReservoir::from_bytes(data, &form) {
         assert_eq!(reservoir.to_bytes(), data);
     }
     // Input that is too short for a slot teaches nothing.

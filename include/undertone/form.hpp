@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,18 @@ public:
         return make(data, len, std::move(owner));
     }
 
+    /// The name of an attribute, which points into the bytes of the form.
+    Result<std::string_view> attribute_name(std::uint32_t attribute) const noexcept
+    {
+        return name(undertone_form_attribute_name, attribute);
+    }
+
+    /// The name of a category of an attribute, which points into the bytes of the form.
+    Result<std::string_view> category_name(std::uint32_t attribute, std::uint32_t category) const noexcept
+    {
+        return name(undertone_form_category_name, attribute, category);
+    }
+
     /// Draws one question without looking at any answer, and releases the answer to it. The epsilon
     /// of the grant protects all answers together. The grant is for Unit::whole_text. `answers`:
     /// the index of a category for each attribute, or any other number, such as no_answer. If it
@@ -64,6 +77,16 @@ public:
 
 private:
     explicit Form(detail::Handle<undertone_form> handle) noexcept : handle_(std::move(handle)) {}
+
+    template <class Find, class... Indices>
+    Result<std::string_view> name(Find find, Indices... indices) const noexcept
+    {
+        const char *start = nullptr;
+        std::size_t len = 0;
+        const Status status = detail::call(find, capi(), indices..., &start, &len);
+        if (!status) return status;
+        return std::string_view(start, len);
+    }
 
     static Result<Form> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
     {

@@ -1,4 +1,4 @@
-// One line of a slot, and its release.
+// One line of a slot, or its answers to a form, and its release.
 
 #ifndef UNDERTONE_RESERVOIR_HPP
 #define UNDERTONE_RESERVOIR_HPP
@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "document.hpp"
+#include "form.hpp"
 
 #include "macros_begin.inc"
 
@@ -24,14 +26,60 @@ enum class LineMechanism {
     drawn,
 };
 
+namespace detail {
+
+/// The bytes of a reservoir, which are overwritten when it is moved or destroyed.
+class ReservoirBytes {
+public:
+    using Bytes = std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES>;
+
+    ReservoirBytes(ReservoirBytes &&other) noexcept : bytes_(other.bytes_), slot_(other.slot_) { other.wipe(); }
+    ReservoirBytes &operator=(ReservoirBytes &&other) noexcept
+    {
+        if (this != &other) {
+            bytes_ = other.bytes_;
+            slot_ = other.slot_;
+            other.wipe();
+        }
+        return *this;
+    }
+    ~ReservoirBytes() { wipe(); }
+
+    /// The number of the slot.
+    std::uint64_t slot() const noexcept { return slot_; }
+    /// The bytes to store.
+    const Bytes &bytes() const noexcept { return bytes_; }
+
+protected:
+    ReservoirBytes() noexcept = default;
+
+    /// Copies stored bytes if `read`, a function of C, accepts them for `source`.
+    template <class Read, class Source>
+    Status copy(Read read, const std::uint8_t *bytes, std::size_t len, const Source *source) noexcept
+    {
+        const Status status = call(read, bytes, len, source, &slot_, static_cast<std::uint32_t *>(nullptr));
+        for (std::size_t i = 0; status && i < bytes_.size(); i++) bytes_[i] = bytes[i];
+        return status;
+    }
+
+    Bytes bytes_{};
+    std::uint64_t slot_ = 0;
+
+private:
+    void wipe() noexcept
+    {
+        for (volatile std::uint8_t &byte : bytes_) byte = 0;
+    }
+};
+
+} // namespace detail
+
 /// Draws one line of a slot without looking at any line, and keeps its outcome, but no text. A line
 /// is one text, such as a message; a slot is the time that one release is about. Store bytes()
 /// after each call; they are as private as the lines. If they are lost, begin with a new reservoir,
 /// which costs no privacy.
-class Reservoir {
+class Reservoir : public detail::ReservoirBytes {
 public:
-    using Bytes = std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES>;
-
     /// Makes an empty reservoir for documents of the same pack as `document`. `slot`: a public
     /// number, which is stored. `place_count`: k, a public number from 1 to 65535, below the number
     /// of lines that most devices see in a slot. Each line is kept with probability at most 1/k.
@@ -46,26 +94,12 @@ public:
         return made;
     }
 
-    Reservoir(Reservoir &&other) noexcept : bytes_(other.bytes_), slot_(other.slot_) { other.wipe(); }
-    Reservoir &operator=(Reservoir &&other) noexcept
-    {
-        if (this != &other) {
-            bytes_ = other.bytes_;
-            slot_ = other.slot_;
-            other.wipe();
-        }
-        return *this;
-    }
-    ~Reservoir() { wipe(); }
-
     /// Reads stored bytes.
     static Result<Reservoir> read(const std::uint8_t *bytes, std::size_t len, const Document &document) noexcept
     {
         Reservoir stored;
-        const Status status = detail::call(undertone_reservoir_read, bytes, len, document.capi(), &stored.slot_,
-                                           static_cast<std::uint32_t *>(nullptr));
+        const Status status = stored.copy(undertone_reservoir_read, bytes, len, document.capi());
         if (!status) return status;
-        for (std::size_t i = 0; i < len; i++) stored.bytes_[i] = bytes[i];
         return stored;
     }
 
@@ -103,21 +137,72 @@ public:
     }
 #endif
 
-    /// The number of the slot.
-    std::uint64_t slot() const noexcept { return slot_; }
-    /// The bytes to store.
-    const Bytes &bytes() const noexcept { return bytes_; }
-
 private:
     Reservoir() noexcept = default;
+};
 
-    void wipe() noexcept
+/// Draws the answers of one line of a slot to one question of a form, such as the emoji of a line,
+/// without looking at any answer. Otherwise as a Reservoir: store bytes() after each call.
+class AnswerReservoir : public detail::ReservoirBytes {
+public:
+    /// Draws the question that will be released, and makes an empty reservoir. `slot`,
+    /// `place_count`: as for a Reservoir.
+    static Result<AnswerReservoir> create(const Form &form, std::uint64_t slot, std::uint32_t place_count,
+                                          Entropy entropy) noexcept
     {
-        for (volatile std::uint8_t &byte : bytes_) byte = 0;
+        AnswerReservoir made;
+        made.slot_ = slot;
+        const Status status = detail::call(undertone_answer_reservoir_init, form.capi(), slot, place_count,
+                                           entropy.function(), entropy.context(), made.bytes_.data());
+        if (!status) return status;
+        return made;
     }
 
-    Bytes bytes_{};
-    std::uint64_t slot_ = 0;
+    /// Reads stored bytes.
+    static Result<AnswerReservoir> read(const std::uint8_t *bytes, std::size_t len, const Form &form) noexcept
+    {
+        AnswerReservoir stored;
+        const Status status = stored.copy(undertone_answer_reservoir_read, bytes, len, form.capi());
+        if (!status) return status;
+        return stored;
+    }
+
+    /// Adds the answers of one line, as for Form::release. If it fails, the line does not count.
+    Status push(const Form &form, const std::vector<std::uint32_t> &answers, Entropy entropy) noexcept
+    {
+        return detail::call(undertone_answer_reservoir_push, bytes_.data(), form.capi(), answers.data(), answers.size(),
+                            entropy.function(), entropy.context());
+    }
+
+    /// Releases the answer that was kept and wipes the reservoir. The grant is for
+    /// Unit::whole_text. Release even if nothing was pushed, and wipe what was stored.
+    Result<Release> release(const Form &form, Grant grant, Entropy entropy) noexcept
+    {
+        Release out{};
+        std::size_t written = 0;
+        const Status status =
+            detail::call(undertone_answer_reservoir_release, bytes_.data(), form.capi(), grant.capi(),
+                         entropy.function(), entropy.context(), out.data(), out.size(), &written);
+        if (!status) return status;
+        return out;
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<AnswerReservoir> create(const Form &form, std::uint64_t slot, std::uint32_t place_count) noexcept
+    {
+        return create(form, slot, place_count, Entropy());
+    }
+    Status push(const Form &form, const std::vector<std::uint32_t> &answers) noexcept
+    {
+        return push(form, answers, Entropy());
+    }
+    Result<Release> release(const Form &form, Grant grant) noexcept
+    {
+        return release(form, std::move(grant), Entropy());
+    }
+#endif
+
+private:
+    AnswerReservoir() noexcept = default;
 };
 
 } // namespace undertone

@@ -2262,6 +2262,108 @@ static void packs_say_what_they_lack(const struct fixture *f)
                                                                       sizeof out, &written));
 }
 
+static void names_are_checked(const undertone_form *form, const uint8_t *bytes, size_t len)
+{
+    const char *name = untouched;
+    size_t name_len = 99;
+    CASE(no_such_category);
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_CATEGORY, undertone_form_attribute_name(form, 3, &name, &name_len));
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_CATEGORY, undertone_form_category_name(form, 0, 4, &name, &name_len));
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_CATEGORY, undertone_form_category_name(form, 3, 0, &name, &name_len));
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_CATEGORY, undertone_form_category_name(form, UINT32_MAX, UINT32_MAX, &name,
+                                                                           &name_len));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_category_name(form, 0, 0, NULL, &name_len));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_attribute_name(form, 0, &name, NULL));
+    HOLD(name == untouched && name_len == 99);
+    /* The names of attributes come first in the file, the last category's name is its end. */
+    const char *start;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_form_attribute_name(form, 0, &start, &name_len));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_form_attribute_name(form, 1, &name, &name_len));
+    HOLD(start < name && start > (const char *)bytes);
+    uint32_t last = 0;
+    while (undertone_form_category_name(form, 2, last, &name, &name_len) == UNDERTONE_STATUS_OK) {
+        last++;
+    }
+    EXPECT(UNDERTONE_STATUS_OK, undertone_form_category_name(form, 2, last - 1, &name, &name_len));
+    HOLD(name + name_len == (const char *)bytes + len);
+}
+
+/* Reservoirs of answers to the golden form. */
+static void answers_of_lines_are_checked(const struct fixture *f, const undertone_form *form)
+{
+    uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES], before[UNDERTONE_RESERVOIR_BYTES], out[UNDERTONE_RELEASE_BYTES];
+    static const uint8_t wiped[UNDERTONE_RESERVOIR_BYTES];
+    const uint32_t answers[4] = {4, 2600, UINT32_MAX, 0};
+    size_t written = 99;
+    uint64_t slot = 99;
+    uint32_t places = 99;
+    memset(reservoir, 0, sizeof reservoir);
+    EXPECT(UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE,
+           undertone_answer_reservoir_init(form, 7, 0, counting_entropy, NULL, reservoir));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_answer_reservoir_init(form, 7, 1, counting_entropy, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_answer_reservoir_init(form, 7, 1, NULL, NULL, reservoir));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED,
+           undertone_answer_reservoir_init(form, 7, 1, failing_entropy, NULL, reservoir));
+    HOLD(memcmp(reservoir, wiped, sizeof wiped) == 0);
+
+    CASE(lines_as_answers);
+    undertone_document *document = new_document(f);
+    if (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES) {
+        EXPECT(UNDERTONE_STATUS_OK, undertone_reservoir_init(document, 7, 1, counting_entropy, NULL, reservoir));
+        EXPECT(UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
+               undertone_answer_reservoir_read(reservoir, sizeof reservoir, form, &slot, &places));
+        EXPECT(UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
+               undertone_answer_reservoir_push(reservoir, form, answers, 3, counting_entropy, NULL));
+    }
+    EXPECT(UNDERTONE_STATUS_OK, undertone_answer_reservoir_init(form, 7, 1, counting_entropy, NULL, reservoir));
+    EXPECT(UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
+           undertone_reservoir_read(reservoir, sizeof reservoir, document, &slot, &places));
+    HOLD(slot == 99 && places == 99);
+
+    memcpy(before, reservoir, sizeof before);
+    EXPECT(UNDERTONE_STATUS_WRONG_ANSWER_COUNT,
+           undertone_answer_reservoir_push(reservoir, form, answers, 4, counting_entropy, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_answer_reservoir_push(reservoir, form, NULL, 3, counting_entropy, NULL));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED,
+           undertone_answer_reservoir_push(reservoir, form, answers, 3, failing_entropy, NULL));
+    undertone_grant *sentence = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1000000);
+    EXPECT(UNDERTONE_STATUS_GRANT_WRONG_UNIT,
+           undertone_answer_reservoir_release(reservoir, form, sentence, counting_entropy, NULL, out, sizeof out,
+                                              &written));
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1000000);
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_answer_reservoir_release(reservoir, form, grant, counting_entropy, NULL, reservoir, sizeof out,
+                                              &written));
+    HOLD(written == 99);
+    EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
+           undertone_answer_reservoir_release(reservoir, form, grant, counting_entropy, NULL, out, sizeof out - 1,
+                                              &written));
+    for (size_t i = 0; i < sizeof reservoir; i++) {
+        reservoir[i] ^= 1;
+        EXPECT(UNDERTONE_STATUS_RESERVOIR_DAMAGED,
+               undertone_answer_reservoir_push(reservoir, form, answers, 3, counting_entropy, NULL));
+        EXPECT(UNDERTONE_STATUS_RESERVOIR_DAMAGED,
+               undertone_answer_reservoir_release(reservoir, form, grant, counting_entropy, NULL, out, sizeof out,
+                                                  &written));
+        reservoir[i] ^= 1;
+    }
+    EXPECT(UNDERTONE_STATUS_RESERVOIR_DAMAGED,
+           undertone_answer_reservoir_read(reservoir, sizeof reservoir - 1, form, NULL, NULL));
+    HOLD(memcmp(before, reservoir, sizeof before) == 0);
+
+    /* None of these spent the grant. */
+    EXPECT(UNDERTONE_STATUS_OK, undertone_answer_reservoir_push(reservoir, form, answers, 3, counting_entropy, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_answer_reservoir_read(reservoir, sizeof reservoir, form, &slot, &places));
+    HOLD(slot == 7 && places == 1 && memcmp(before, reservoir, sizeof before) != 0);
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_answer_reservoir_release(reservoir, form, grant, counting_entropy, NULL, out, sizeof out,
+                                              &written));
+    HOLD(written == sizeof out && memcmp(reservoir, wiped, sizeof wiped) == 0);
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT,
+           undertone_answer_reservoir_release(before, form, grant, counting_entropy, NULL, out, sizeof out, &written));
+}
+
 static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t len)
 {
     size_t size = undertone_form_handle_size();
@@ -2294,6 +2396,8 @@ static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t le
     EXPECT(UNDERTONE_STATUS_OK, undertone_form_release(form, answers, 3, grant, counting_entropy, NULL, release,
                                                        sizeof release, &written));
     HOLD(written == sizeof release);
+    names_are_checked(form, bytes, len);
+    answers_of_lines_are_checked(f, form);
     free(memory);
 }
 

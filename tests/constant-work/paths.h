@@ -645,6 +645,21 @@ static int32_t release_answers(void)
                                   &written);
 }
 
+/* Begins a reservoir, adds answers as a line, which is drawn or not, and releases. */
+static int32_t release_line_of_answers(void)
+{
+    uint8_t reservoir[UNDERTONE_RESERVOIR_BYTES];
+    int32_t status = undertone_answer_reservoir_init(form, 1, 2, not_entropy, NULL, reservoir);
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_answer_reservoir_push(reservoir, form, answers, ATTRIBUTES, not_entropy, NULL);
+    }
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_answer_reservoir_release(reservoir, form, grant, not_entropy, NULL, release,
+                                                    sizeof release, &written);
+    }
+    return status;
+}
+
 /* The question that was drawn: the highest byte of the number. */
 static uint32_t question(void)
 {
@@ -665,6 +680,8 @@ __attribute__((unused)) static void form_paths(const uint8_t *bytes, size_t len)
             answers[2] = numbers[(i + 1) % NUMBERS];
             new_grant();
             count("release, answers", "any answers", release_answers, question);
+            new_grant();
+            count("release, a line of answers", "any answers", release_line_of_answers, question);
         }
     }
     key = 0;

@@ -645,6 +645,18 @@ static void forms(const char *path)
         EXPECT(fields.unit == Unit::whole_text && fields.order > 0);
         EXPECT(why(form->release({1, 2}, grant(), Entropy())) == UNDERTONE_STATUS_WRONG_ANSWER_COUNT);
     }
+    EXPECT(take(view.category_name(0, 1)) == take(own.category_name(0, 1)));
+    EXPECT(!take(view.attribute_name(0)).empty());
+    EXPECT(why(view.attribute_name(9)) == UNDERTONE_STATUS_NO_SUCH_CATEGORY);
+    EXPECT(why(Form().category_name(0, 0)) == STATUS_MOVED);
+    const auto broken = [](std::uint8_t *, std::size_t) { return false; };
+    EXPECT(why(AnswerReservoir::create(own, 1, 1, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED);
+    EXPECT(why(AnswerReservoir::create(Form(), 1, 1)) == STATUS_MOVED);
+    AnswerReservoir answers = take(AnswerReservoir::create(own, 1, 1));
+    const AnswerReservoir moved = std::move(answers);
+    // NOLINTNEXTLINE: the behaviour of a moved-from reservoir is promised.
+    EXPECT(answers.bytes() == AnswerReservoir::Bytes{} && moved.bytes() != answers.bytes());
+    EXPECT(answers.push(own, {0, 0, 0}).code() == UNDERTONE_STATUS_RESERVOIR_DAMAGED);
     EXPECT(why(Form::own({})) == UNDERTONE_STATUS_FORM_DAMAGED);
     EXPECT(why(Form().release({}, grant())) == STATUS_MOVED);
     moves(take(Form::own(bytes)));

@@ -149,6 +149,13 @@ static void misuse_of_forms(const std::string &golden)
     REFUSED(WRONG_ANSWER_COUNT, form.release({0, 0, 0, 0}, grant(Unit::whole_text)));
     CASE(answers_out_of_range);
     EXPECT(form.release({4, 2600, no_answer}, grant(Unit::whole_text)).ok());
+    CASE(no_such_category);
+    REFUSED(NO_SUCH_CATEGORY, form.attribute_name(3));
+    REFUSED(NO_SUCH_CATEGORY, form.category_name(0, 4));
+    CASE(lines_as_answers);
+    Document document = take(Document::create(take(Pack::open(golden + "golden-scores.pack"))));
+    const Reservoir::Bytes lines = take(Reservoir::create(document, 7, 1)).bytes();
+    REFUSED(RESERVOIR_OTHER_PACK, AnswerReservoir::read(lines.data(), lines.size(), form));
 }
 
 static void misuse_of_documents(const std::string &golden)
@@ -444,6 +451,19 @@ static void year(const std::string &golden, const std::string &folder)
         ++releases;
     }
     EXPECT(releases == 1);
+
+    const Form form = take(Form::own(load(golden + "golden.form")));
+    AnswerReservoir answers = take(AnswerReservoir::create(form, 9, 2));
+    for (int line = 0; line < 5; ++line) {
+        const AnswerReservoir::Bytes stored = answers.bytes();
+        answers = take(AnswerReservoir::read(stored.data(), stored.size(), form));
+        EXPECT(answers.push(form, {2, no_answer, 0}));
+    }
+    EXPECT(answers.slot() == 9);
+    REFUSED(WRONG_ANSWER_COUNT, answers.push(form, {2}));
+    const Release answer = take(answers.release(form, grant(Unit::whole_text)));
+    EXPECT(take(read_release(answer)).unit == Unit::whole_text);
+    EXPECT(answers.bytes() == AnswerReservoir::Bytes{});
 
     Reservoir sentences = take(Reservoir::create(document, 0, 3));
     EXPECT(document.push_sentence("One.") && sentences.push(document));

@@ -1,3 +1,4 @@
+import dev.undertone.AnswerReservoir;
 import dev.undertone.Bag;
 import dev.undertone.BagRelease;
 import dev.undertone.Document;
@@ -545,6 +546,20 @@ public final class EveryMethod {
             Grant sentence = Grant.unrecorded(Unit.SENTENCE, ONE);
             refuses(Status.GRANT_WRONG_UNIT, () -> form.release(answers, sentence));
         }
+        check(form.attributeName(0).length() > 0 && !form.categoryName(0, 0).equals(form.categoryName(0, 3)), "names");
+        AnswerReservoir reservoir = AnswerReservoir.begin(form, 9, 2);
+        for (int line = 0; line < 5; line++) {
+            reservoir = AnswerReservoir.read(reservoir.toBytes(), form);
+            reservoir.push(new int[] {1, Form.NO_ANSWER, 0});
+        }
+        check(reservoir.slot() == 9, "the slot");
+        AnswerReservoir filled = reservoir;
+        refuses(Status.WRONG_ANSWER_COUNT, () -> filled.push(new int[2]));
+        refuses(Status.GRANT_WRONG_UNIT, () -> filled.release(Grant.unrecorded(Unit.SENTENCE, ONE)));
+        Release release = filled.release(Grant.unrecorded(Unit.WHOLE_TEXT, ONE));
+        check(release.unit() == Unit.WHOLE_TEXT && release.candidate() >>> 24 < 4, "an answer of a line");
+        check(Arrays.equals(filled.toBytes(), new byte[AnswerReservoir.BYTES]), "nothing is left of answers");
+        refuses(Status.SCHEDULE_OUT_OF_RANGE, () -> AnswerReservoir.begin(form, 0, 0));
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -1,3 +1,4 @@
+import dev.undertone.AnswerReservoir;
 import dev.undertone.Bag;
 import dev.undertone.Document;
 import dev.undertone.Form;
@@ -167,6 +168,11 @@ public final class Misuse {
                 () -> form.release(new int[2], grant),
                 () -> form.release(new int[4], grant));
         test("answers_out_of_range", "OK", () -> form.release(new int[] {4, 2600, Form.NO_ANSWER}, grant));
+        test("no_such_category", "NO_SUCH_CATEGORY", () -> form.attributeName(3), () -> form.categoryName(0, 4));
+        try (Document document = new Document(Pack.copyOf(scores))) {
+            byte[] lines = Reservoir.begin(document, 7, 1).toBytes();
+            test("lines_as_answers", "RESERVOIR_OTHER_PACK", () -> AnswerReservoir.read(lines, form));
+        }
     }
 
     private static void releases(Pack pack) throws Exception {

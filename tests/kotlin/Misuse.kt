@@ -1,3 +1,4 @@
+import dev.undertone.AnswerReservoir
 import dev.undertone.Bag
 import dev.undertone.Document
 import dev.undertone.Form
@@ -117,6 +118,9 @@ private fun forms(golden: Path) {
         { form.release(IntArray(2), grant) }, { form.release(IntArray(4), grant) }
     )
     test("answers_out_of_range", "OK", { form.release(intArrayOf(4, 2600, Form.NO_ANSWER), grant) })
+    test("no_such_category", "NO_SUCH_CATEGORY", { form.attributeName(3) }, { form.categoryName(0, 4) })
+    val lines = Reservoir.begin(Document(Pack.copyOf(scores)), 7, 1).toBytes()
+    test("lines_as_answers", "RESERVOIR_OTHER_PACK", { AnswerReservoir.read(lines, form) })
 }
 
 private fun releases(golden: Path, pack: Pack) {

@@ -590,10 +590,15 @@ proptest! {
             prop_assert_eq!(form.attribute_name(at), Some(name.as_str()));
             let found: Vec<&str> = form.category_names(at).collect();
             prop_assert_eq!(&found, categories);
+            for index in 0..=categories.len() {
+                let name = form.category_name(at, index as u32);
+                prop_assert_eq!(name, found.get(index).copied());
+            }
             let question = form.questions().nth(at).expect("a question");
             let outcomes = categories.len() as u32 + 1;
             prop_assert_eq!((question.outcomes, question.weight), (outcomes, *weight));
         }
+        prop_assert_eq!(form.category_name(usize::from(m), 0), None);
         let found: Vec<_> = form.questions().filter_map(|it| {
             Some((it.first, it.second?, it.weight))
         }).collect();

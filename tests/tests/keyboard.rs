@@ -260,24 +260,6 @@ fn a_topic_or_an_emoji_leaves_once() {
     }
 }
 
-/// `EmojiDraw` of `year.hpp` has exactly the law of a reservoir.
-#[test]
-fn an_emoji_is_drawn_like_a_line_of_a_reservoir() {
-    if !have("g++", "g++") {
-        return;
-    }
-    let program = output_dir().join("emoji-draw");
-    run(Command::new("g++")
-        .args(STRICT)
-        .args(["-std=c++17", "-I"])
-        .arg(root().join("include"))
-        .arg(root().join("tests/cpp/emoji_draw.cpp"))
-        .arg("-o")
-        .arg(&program)
-        .arg(static_library()));
-    run(&mut Command::new(program));
-}
-
 /// The pack's table of quality rates releases by the sentence higher at epsilon 1, and a line is
 /// protected as a whole nevertheless.
 #[test]

@@ -699,15 +699,15 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "a release states the number of lines as the number of places",
         "reservoir.rs",
-        "let drawn_by = DrawnBy::Drawn(self.places);",
+        "let drawn_by = DrawnBy::Drawn(self.slot.places);",
         "let drawn_by = DrawnBy::Drawn(
-            NonZero::new(self.draw.lines as u16).unwrap_or(NonZero::<u16>::MIN),
+            NonZero::new(self.slot.draw.lines as u16).unwrap_or(NonZero::<u16>::MIN),
         );",
     ),
     mutant(
         "one sentence spends the whole text's epsilon",
         "reservoir.rs",
-        "let ratio = drawn_ratio(epsilon, self.places);",
+        "let ratio = drawn_ratio(epsilon, self.slot.places);",
         "let ratio = OneBest::ratio(epsilon);",
     ),
     mutant(

@@ -5,16 +5,18 @@ use std::num::NonZero;
 use undertone_core::appointment::Appointment;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::{Epsilon, Micro};
+use undertone_core::form::{AnswersError, Form, NO_ANSWER};
 use undertone_core::ledger::{Contents, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, Storage};
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Outcome, Release};
 use undertone_core::reservoir::{
-    RESERVOIR_BYTES, Reservoir, ReservoirFormatError, all_lines_epsilon,
+    AnswerReservoir, RESERVOIR_BYTES, Reservoir, ReservoirFormatError, all_lines_epsilon,
 };
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
+use undertone_tests::forms::FormParts;
 use undertone_tests::packs::ScoreParts;
 
 const ENTROPY: [u8; 32] = [7; 32];
@@ -233,6 +235,122 @@ fn damaged_states_are_refused() {
     }
     let other = pack_of(3);
     let refused = Reservoir::from_bytes(&bytes, &document(&other)).map(|_| ());
+    assert_eq!(refused, Err(ReservoirFormatError::OtherPack));
+}
+
+/// Three attributes and a pair.
+fn form_file() -> Vec<u8> {
+    FormParts::of_sizes(&[3, 40, 1], &[1, 2, 0], &[(0, 2, 1)]).to_form()
+}
+
+fn new_answers<'f>(form: &Form<'f>, key: u8) -> AnswerReservoir<'f> {
+    let mut entropy = [key; 32];
+    entropy[0] = 1;
+    AnswerReservoir::new(form, 9, places(3), &mut FixedEntropy::new(&entropy)).expect("entropy")
+}
+
+/// A device that stores and reads the state after every line draws as one that never stops. What is
+/// stored is one outcome, and the release is of the question that was drawn before any line.
+#[test]
+fn answers_go_on_after_a_restart() {
+    let file = form_file();
+    let form = Form::parse(&file).expect("a form");
+    let mut questions = [0; 4];
+    for key in 0..100 {
+        let mut running = new_answers(&form, key);
+        let mut stored = running.to_bytes();
+        let question = stored[7];
+        for line in 0..12u8 {
+            let answers = [u32::from(line) % 4, u32::from(line) * 7 % 45, NO_ANSWER];
+            let entropy = [line + 1; 32];
+            let added = running.add(&answers, &mut FixedEntropy::new(&entropy));
+            assert_eq!(added, Ok(()));
+            let read = AnswerReservoir::from_bytes(&stored, &form);
+            let mut read = read.expect("intact");
+            let mut entropy = FixedEntropy::new(&entropy);
+            assert_eq!(
+                (read.add(&answers, &mut entropy), entropy.left()),
+                (Ok(()), 0)
+            );
+            stored = read.to_bytes();
+            assert_eq!(running.to_bytes(), stored);
+        }
+        let read = AnswerReservoir::from_bytes(&stored, &form).expect("intact");
+        assert_eq!((read.slot(), read.places()), (9, places(3)));
+        // At this ε a release is of the kept outcome.
+        let one = Grant::unrecorded(Unit::WholeText, epsilon(1_000_000_000));
+        let kept = u32::from_le_bytes(stored[32..36].try_into().expect("four bytes"));
+        let release = read.release(one, &mut FixedEntropy::new(&[key + 1; 32]));
+        let answer = form.read(&release.expect("entropy")).expect("of this form");
+        assert_eq!(answer.index, question);
+        assert!(answer.geometry.contains(kept, answer.point), "{key}");
+        questions[usize::from(question)] += 1;
+    }
+    assert!(questions[0] > 0 && questions[1] > 0 && questions[3] > 0);
+    assert_eq!(questions[2], 0, "its weight is 0");
+}
+
+#[test]
+fn refusals_of_answers_depend_on_no_answer() {
+    let file = form_file();
+    let form = Form::parse(&file).expect("a form");
+    let mut reservoir = new_answers(&form, 1);
+    let before = reservoir.to_bytes();
+    for answers in [[0, 0, 0], [u32::MAX, 40, 9]] {
+        for count in [0, 2] {
+            let failed = reservoir.add(&answers[..count], &mut FixedEntropy::new(&ENTROPY));
+            let expected = AnswersError::Length {
+                found: count,
+                expected: 3,
+            };
+            assert_eq!(failed, Err(expected));
+        }
+        let failed = reservoir.add(&answers, &mut FixedEntropy::new(&[]));
+        assert_eq!(failed, Err(AnswersError::Entropy));
+    }
+    assert_eq!(reservoir.to_bytes(), before);
+    for unit in [Unit::Sentence, Unit::Word, Unit::Vector] {
+        let refused = new_answers(&form, 1).release(grant(unit), &mut FixedEntropy::new(&ENTROPY));
+        assert!(matches!(refused, Err(AnswersError::Unit(_))), "{unit}");
+    }
+    let failed = reservoir.release(grant(Unit::WholeText), &mut FixedEntropy::new(&[0; 32]));
+    assert_eq!(failed, Err(AnswersError::Entropy));
+    let failed = AnswerReservoir::new(&form, 0, places(1), &mut FixedEntropy::new(&[]));
+    assert_eq!(failed.map(|_| ()), Err(AnswersError::Entropy));
+}
+
+#[test]
+fn damaged_answers_and_those_of_another_form_are_refused() {
+    let file = form_file();
+    let form = Form::parse(&file).expect("a form");
+    let bytes = new_answers(&form, 1).to_bytes();
+    let read = |bytes: &[u8]| AnswerReservoir::from_bytes(bytes, &form).map(|_| ()).err();
+    assert_eq!(read(&bytes), None);
+    for bit in 0..8 * RESERVOIR_BYTES {
+        let mut bytes = bytes;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let expected = match bit / 8 {
+            0..6 => ReservoirFormatError::NotAReservoir,
+            6 => ReservoirFormatError::Version { found: bytes[6] },
+            _ => ReservoirFormatError::Damaged,
+        };
+        assert_eq!(read(&bytes), Some(expected), "bit {bit}");
+    }
+    for found in (0..RESERVOIR_BYTES).chain([RESERVOIR_BYTES + 1]) {
+        let long = [bytes.as_slice(), &[0]].concat();
+        let expected = ReservoirFormatError::Length { found };
+        assert_eq!(read(&long[..found]), Some(expected));
+    }
+    // Another form has other weights; a pack is no form, and the other way round.
+    let other = FormParts::of_sizes(&[3, 40, 1], &[1, 2, 1], &[(0, 2, 1)]).to_form();
+    let other = Form::parse(&other).expect("a form");
+    let refused = AnswerReservoir::from_bytes(&bytes, &other).map(|_| ());
+    assert_eq!(refused, Err(ReservoirFormatError::OtherPack));
+    let pack = pack_of(2);
+    let line = document(&pack);
+    let of_lines = new(&line, 4).to_bytes();
+    assert_eq!(read(&of_lines), Some(ReservoirFormatError::OtherPack));
+    let refused = Reservoir::from_bytes(&bytes, &line).map(|_| ());
     assert_eq!(refused, Err(ReservoirFormatError::OtherPack));
 }
 

@@ -19,7 +19,7 @@ use undertone_core::laplace::Noise;
 use undertone_core::ledger::{Cost, LEDGER_BYTES, LedgerError, RECORD_BYTES};
 use undertone_core::pack::PackError;
 use undertone_core::release::ReleaseFormatError;
-use undertone_core::reservoir::ReservoirFormatError;
+use undertone_core::reservoir::{AnswerReservoir, ReservoirFormatError};
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::vector::{VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
@@ -218,6 +218,15 @@ fn reservoir_of_another_pack() {
     let mut other = Document::<128, 100>::new(&pack(VOTE_PACK)).expect("candidates");
     let refused = reservoir.expect("entropy").add(&mut other, &mut OsEntropy);
     assert_eq!(refused, Err(DocumentError::OtherPack));
+}
+
+#[test]
+fn lines_as_answers() {
+    let lines = Reservoir::new(&scores(), 7, NonZero::<u16>::MIN, &mut OsEntropy);
+    let lines = lines.expect("entropy").to_bytes();
+    let form = Form::parse(FORM).expect("a form");
+    let refused = AnswerReservoir::from_bytes(&lines, &form).err();
+    assert_eq!(refused, Some(ReservoirFormatError::OtherPack));
 }
 
 #[test]

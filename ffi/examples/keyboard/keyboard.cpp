@@ -156,11 +156,11 @@ std::optional<Emoji> read_emoji(const std::string &path)
 {
     std::ifstream file(path, std::ios::binary);
     std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-    auto form = undertone::Form::own(bytes);
+    auto form = undertone::Form::own(std::move(bytes));
     if (failed(path, form.status())) return std::nullopt;
-    auto names = keyboard::read_categories(bytes);
+    auto names = keyboard::category_names(*form);
     if (!names.empty()) return Emoji{*std::move(form), std::move(names)};
-    std::fprintf(stderr, "keyboard: %s has several attributes, or a pair; make a form with one\n", path.c_str());
+    std::fprintf(stderr, "keyboard: %s has several attributes; make a form with one\n", path.c_str());
     return std::nullopt;
 }
 

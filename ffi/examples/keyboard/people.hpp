@@ -69,23 +69,12 @@ inline std::optional<std::vector<Candidate>> read_candidates(const std::string &
     return candidates;
 }
 
-/// The names of the categories of a form with one attribute; none if it has more. `form`: bytes
-/// that undertone::Form accepted. core/FORMAT.md has the layout.
-inline std::vector<std::string> read_categories(const std::vector<std::uint8_t> &form)
+/// The names of the categories of a form with one attribute; none if it has more.
+inline std::vector<std::string> category_names(const undertone::Form &form)
 {
-    const auto number = [&](std::size_t at, std::size_t bytes) {
-        std::uint32_t value = 0;
-        while (bytes-- > 0) value = value << 8 | form[at + bytes];
-        return value;
-    };
     std::vector<std::string> names;
-    if (number(12, 2) != 1 || number(14, 2) != 0) return names;
-    const std::size_t count = number(16, 4);
-    // The header and the attribute, then the ends of the attribute's name and of the categories'.
-    const std::size_t ends = 64 + 8;
-    const auto text = form.begin() + static_cast<std::ptrdiff_t>(ends + 4 * (1 + count));
-    for (std::size_t i = 0; i < count; i++)
-        names.emplace_back(text + number(ends + 4 * i, 4), text + number(ends + 4 * (i + 1), 4));
+    if (form.attribute_name(1)) return names;
+    while (const auto name = form.category_name(0, static_cast<std::uint32_t>(names.size()))) names.emplace_back(*name);
     return names;
 }
 

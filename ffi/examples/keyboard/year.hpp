@@ -18,7 +18,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,97 +52,6 @@ inline undertone::Status wipe_file(const std::string &path)
     ::close(file);
     return wiped ? undertone::Status() : undertone::Status::system(error);
 }
-
-/// The emoji of one line of a week, as the index of a category of a form. Line i is kept with
-/// probability 1/k if i <= k, and otherwise replaces the kept line with probability 1/i, without
-/// looking at any line, as in a Reservoir with k places. So the bound of line_micro() holds.
-class EmojiDraw {
-public:
-    using Bytes = std::array<std::uint8_t, UNDERTONE_RESERVOIR_BYTES>;
-
-    /// `slot`: the public number of the week. `place_count`: k, at least 1.
-    static undertone::Result<EmojiDraw> create(std::uint64_t slot, std::uint32_t place_count,
-                                               undertone::Entropy entropy = {})
-    {
-        const auto place = below(place_count, entropy);
-        if (!place) return place.status();
-        EmojiDraw made;
-        made.state_ = {MAGIC, slot, 0, *place + 1, place_count, undertone::no_answer, {}};
-        return made;
-    }
-
-    /// Reads stored bytes of a draw with this k. Other wrong numbers in them cost accuracy, and no
-    /// privacy, because a line is still kept with probability at most 1/k.
-    static std::optional<EmojiDraw> read(const std::uint8_t *bytes, std::size_t len, std::uint32_t place_count)
-    {
-        EmojiDraw stored;
-        if (len != sizeof stored.state_) return std::nullopt;
-        std::memcpy(&stored.state_, bytes, len);
-        if (stored.state_.magic != MAGIC || stored.state_.place_count != place_count) return std::nullopt;
-        return stored;
-    }
-
-    EmojiDraw(const EmojiDraw &) = default;
-    EmojiDraw &operator=(const EmojiDraw &) = default;
-    ~EmojiDraw()
-    {
-        volatile std::uint32_t &emoji = state_.emoji;
-        emoji = 0;
-    }
-
-    /// Adds the emoji of a line, undertone::no_answer for none. If it fails, the line does not
-    /// count.
-    undertone::Status push(std::uint32_t emoji, undertone::Entropy entropy = {})
-    {
-        const std::uint64_t line = state_.lines + 1;
-        const auto late = below(line, entropy);
-        if (!late) return late.status();
-        if (line <= state_.place_count ? line == state_.place : *late == 0) state_.emoji = emoji;
-        state_.lines = line;
-        return {};
-    }
-
-    std::uint64_t slot() const { return state_.slot; }
-    /// The kept answer, which is as private as the line.
-    std::uint32_t emoji() const { return state_.emoji; }
-    /// The bytes to store.
-    Bytes bytes() const
-    {
-        Bytes bytes;
-        std::memcpy(bytes.data(), &state_, bytes.size());
-        return bytes;
-    }
-
-private:
-    static constexpr std::array<char, 8> MAGIC{'U', 'T', 'E', 'M', 'O', 'J', 'I', '1'};
-
-    struct State {
-        std::array<char, 8> magic;
-        std::uint64_t slot;
-        std::uint64_t lines;
-        /// From 1 to `place_count`.
-        std::uint64_t place;
-        std::uint32_t place_count;
-        std::uint32_t emoji;
-        std::array<std::uint8_t, 24> zero;
-    };
-    static_assert(sizeof(State) == UNDERTONE_RESERVOIR_BYTES, "stored like a Reservoir");
-
-    EmojiDraw() = default;
-
-    /// A number below `limit`. Its probability is 1/limit within a factor of 1 ± limit/2^64.
-    static undertone::Result<std::uint64_t> below(std::uint64_t limit, undertone::Entropy entropy)
-    {
-        std::array<std::uint8_t, sizeof(std::uint64_t)> bytes{};
-        if (entropy.function()(entropy.context(), bytes.data(), bytes.size()) != 0)
-            return undertone::Status(UNDERTONE_STATUS_ENTROPY_FAILED);
-        std::uint64_t word = 0;
-        std::memcpy(&word, bytes.data(), bytes.size());
-        return word % limit;
-    }
-
-    State state_{};
-};
 
 /// The week of a window from which a line is drawn, from 0, and what leaves about that line.
 struct Appointment {
@@ -196,11 +104,10 @@ public:
         if (!due) return due.status();
         if (!*due) return wipe();
         drawn_ = read();
-        if (drawn_ && slot(*drawn_) == week && std::holds_alternative<EmojiDraw>(*drawn_) == appointed->is_emoji)
-            return {};
+        if (drawn_ && slot(*drawn_) == week && std::holds_alternative<Emoji>(*drawn_) == appointed->is_emoji) return {};
         drawn_.reset();
-        const auto begun = appointed->is_emoji ? draw(EmojiDraw::create(week, PLACES))
-                                               : draw(undertone::Reservoir::create(document_, week, PLACES));
+        const auto begun = appointed->is_emoji ? draw(Emoji::create(*form_, week, PLACES))
+                                               : draw(Topic::create(document_, week, PLACES));
         return begun ? store() : begun;
     }
 
@@ -232,7 +139,9 @@ public:
     }
 
 private:
-    using Drawn = std::variant<undertone::Reservoir, EmojiDraw>;
+    using Topic = undertone::Reservoir;
+    using Emoji = undertone::AnswerReservoir;
+    using Drawn = std::variant<Topic, Emoji>;
 
     /// A week has a slot for each kind of release that its lines can have.
     std::uint32_t kinds() const { return form_ == nullptr ? 1 : 2; }
@@ -250,24 +159,25 @@ private:
         return begun.status();
     }
 
-    undertone::Status push(undertone::Reservoir &reservoir, std::string_view line, std::uint32_t)
+    undertone::Status push(Topic &reservoir, std::string_view line, std::uint32_t)
     {
         const auto sentences = document_.push_text(line);
         if (!sentences) return sentences.status();
         return reservoir.push(document_);
     }
 
-    static undertone::Status push(EmojiDraw &draw, std::string_view, std::uint32_t emoji) { return draw.push(emoji); }
+    undertone::Status push(Emoji &reservoir, std::string_view, std::uint32_t emoji)
+    {
+        return reservoir.push(*form_, {emoji});
+    }
 
     undertone::Result<undertone::Release> release(Drawn &drawn, undertone::Grant grant)
     {
-        if (const auto *draw = std::get_if<EmojiDraw>(&drawn))
-            return form_->release({draw->emoji()}, std::move(grant));
-        return std::get<undertone::Reservoir>(drawn).release(document_, undertone::LineMechanism::whole_text,
-                                                             std::move(grant));
+        if (auto *emoji = std::get_if<Emoji>(&drawn)) return emoji->release(*form_, std::move(grant));
+        return std::get<Topic>(drawn).release(document_, undertone::LineMechanism::whole_text, std::move(grant));
     }
 
-    /// The stored draw; nothing if it is missing, damaged or of another pack.
+    /// The stored draw; nothing if it is missing, damaged, or of another pack or form.
     std::optional<Drawn> read() const
     {
         const int file = ::open(stored_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -278,10 +188,11 @@ private:
         ::close(file);
         std::optional<Drawn> drawn;
         if (len >= 0) {
-            auto topic = undertone::Reservoir::read(bytes.data(), static_cast<std::size_t>(len), document_);
-            const auto emoji = EmojiDraw::read(bytes.data(), static_cast<std::size_t>(len), PLACES);
-            if (topic) drawn.emplace(*std::move(topic));
-            else if (emoji && form_ != nullptr) drawn.emplace(*emoji);
+            const auto size = static_cast<std::size_t>(len);
+            if (auto topic = Topic::read(bytes.data(), size, document_)) drawn.emplace(*std::move(topic));
+            else if (form_ != nullptr) {
+                if (auto emoji = Emoji::read(bytes.data(), size, *form_)) drawn.emplace(*std::move(emoji));
+            }
         }
         for (volatile std::uint8_t &byte : bytes) byte = 0;
         return drawn;

@@ -5,7 +5,7 @@ export { Form } from "./form.js";
 export { Grant, type Unit } from "./grant.js";
 export { Ledger, type Schedule } from "./ledger.js";
 export { Pack } from "./pack.js";
-export { Reservoir, type LineMechanism } from "./reservoir.js";
+export { AnswerReservoir, Reservoir, type LineMechanism } from "./reservoir.js";
 export { finishedSentences, sentences } from "./sentences.js";
 export { VectorMechanism, VectorRelease, type Noise, type VectorOptions } from "./vector.js";
 export { type Code, UndertoneError } from "./errors.js";

@@ -1,10 +1,10 @@
 import { RELEASE_BYTES } from "./numbers.js";
-import { expect } from "./arguments.js";
-import { call, written } from "./calls.js";
+import { expect, natural } from "./arguments.js";
+import { call, out, u32, written } from "./calls.js";
 import { Release } from "./document.js";
 import { Grant } from "./grant.js";
 import { fileMemory, Handle } from "./handle.js";
-import { withBytes } from "./memory.js";
+import { bytes, withBytes } from "./memory.js";
 import { source } from "./module.js";
 
 const NO_ANSWER = 0xffffffff;
@@ -14,6 +14,18 @@ const NO_ANSWER = 0xffffffff;
  * 0.5 or 2^32 do not become the category 0.
  */
 const category = (answer: unknown) => (typeof answer === "number" && answer >>> 0 === answer ? answer : NO_ANSWER);
+
+/** @internal Calls `use` with the numbers of the answers in the module's memory. */
+export function withAnswers<T>(answers: readonly (number | undefined)[], use: (start: number, count: number) => T): T {
+    if (!Array.isArray(answers)) throw new TypeError("the answers are not an array");
+    const count = answers.length;
+    return withBytes(4 * count, (region) => {
+        // A view, which ends when the memory grows.
+        const numbers = new Uint32Array(region.bytes.buffer, region.address, count);
+        for (let i = 0; i < count; i++) numbers[i] = category(answers[i]);
+        return use(region.address, count);
+    });
+}
 
 /**
  * A form: a public file of attributes, each with categories, for answers that the app has. It holds
@@ -34,6 +46,28 @@ export class Form extends Handle {
     }
 
     /**
+     * The name of an attribute, by its index from 0.
+     *
+     * @throws UndertoneError if there is no attribute with this index
+     */
+    attributeName(attribute: number): string {
+        const index = natural(attribute, "the attribute");
+        call("undertone_form_attribute_name", this.address, index, out(0), out(1));
+        return new TextDecoder().decode(bytes(u32(0), u32(1)));
+    }
+
+    /**
+     * The name of a category, by its index in its attribute, from 0.
+     *
+     * @throws UndertoneError if there is no attribute or category with this index
+     */
+    categoryName(attribute: number, category: number): string {
+        const [first, second] = [natural(attribute, "the attribute"), natural(category, "the category")];
+        call("undertone_form_category_name", this.address, first, second, out(0), out(1));
+        return new TextDecoder().decode(bytes(u32(0), u32(1)));
+    }
+
+    /**
      * Releases the answer to one question of the form, which is drawn without looking at any
      * answer.
      *
@@ -49,16 +83,11 @@ export class Form extends Handle {
      */
     release(answers: readonly (number | undefined)[], grant: Grant): Release {
         const [form, permission] = [this.address, expect(grant, Grant, "grant").address];
-        if (!Array.isArray(answers)) throw new TypeError("the answers are not an array");
-        const count = answers.length;
-        const drawn = withBytes(4 * count, (region) => {
-            // A view, which ends when the memory grows.
-            const numbers = new Uint32Array(region.bytes.buffer, region.address, count);
-            for (let i = 0; i < count; i++) numbers[i] = category(answers[i]);
-            return written(1, RELEASE_BYTES, (memory, room, length) =>
-                call("undertone_form_release", form, region.address, count, permission, ...source(), memory, room, length),
-            );
-        });
+        const drawn = withAnswers(answers, (start, count) =>
+            written(1, RELEASE_BYTES, (memory, room, length) =>
+                call("undertone_form_release", form, start, count, permission, ...source(), memory, room, length),
+            ),
+        );
         return new Release(drawn);
     }
 }

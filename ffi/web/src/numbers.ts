@@ -73,6 +73,7 @@ export const STATUS = {
     FORM_DAMAGED: 116,
     FORM_MALFORMED: 117,
     WRONG_ANSWER_COUNT: 118,
+    NO_SUCH_CATEGORY: 119,
     INTERNAL: 127,
 } as const;
 export const UNIT_SENTENCE = 1;

@@ -2,6 +2,7 @@ import { RELEASE_BYTES, RESERVOIR_BYTES } from "./numbers.js";
 import { expect, meaningOf, natural, withCopy } from "./arguments.js";
 import { call, out, u64, written } from "./calls.js";
 import { Document, Release } from "./document.js";
+import { Form, withAnswers } from "./form.js";
 import { Grant } from "./grant.js";
 import { type Region, withBytes } from "./memory.js";
 import { source } from "./module.js";
@@ -98,11 +99,101 @@ export class Reservoir {
     }
 
     #change<T>(use: (region: Region) => T): T {
+        return change(this.#bytes, use);
+    }
+}
+
+/** Calls `use` with a copy of the bytes in the module's memory, and takes over its changes. */
+function change<T>(bytes: Uint8Array, use: (region: Region) => T): T {
+    return withBytes(RESERVOIR_BYTES, (region) => {
+        region.bytes.set(bytes);
+        const result = use(region);
+        bytes.set(region.bytes);
+        return result;
+    });
+}
+
+/**
+ * The answer of one line of a slot to one question of a form, such as the emoji of a line. The
+ * question and the line are drawn without looking at any answer. Store `bytes` after each line, as
+ * for a `Reservoir`.
+ */
+export class AnswerReservoir {
+    #bytes: Uint8Array;
+    #form: Form;
+    /** The number of the slot. */
+    readonly slot: bigint;
+
+    private constructor(bytes: Uint8Array, slot: bigint, form: Form) {
+        this.#bytes = bytes;
+        this.#form = form;
+        this.slot = slot;
+    }
+
+    /**
+     * Draws the question that will be released, and returns an empty reservoir.
+     *
+     * @param slot a public number, which is stored
+     * @param places a public number below the number of lines that most devices see in a slot, from
+     *     1 to 65535
+     */
+    static begin(form: Form, slot: number | bigint, places: number): AnswerReservoir {
+        const [like, number] = [expect(form, Form, "form").address, BigInt.asUintN(64, BigInt(slot))];
+        const k = natural(places, "the number of places");
         return withBytes(RESERVOIR_BYTES, (region) => {
-            region.bytes.set(this.#bytes);
-            const result = use(region);
-            this.#bytes.set(region.bytes);
-            return result;
+            call("undertone_answer_reservoir_init", like, number, k, ...source(), region.address);
+            return new AnswerReservoir(region.bytes.slice(), number, form);
         });
+    }
+
+    /**
+     * Reads stored bytes.
+     *
+     * @throws UndertoneError if they are damaged, or of another form
+     */
+    static read(bytes: Uint8Array, form: Form): AnswerReservoir {
+        const like = expect(form, Form, "form").address;
+        return withCopy(bytes, (start, length) => {
+            call("undertone_answer_reservoir_read", start, length, like, out(), 0);
+            return new AnswerReservoir(Uint8Array.from(bytes), u64(), form);
+        });
+    }
+
+    /** The 64 bytes to store. */
+    get bytes(): Uint8Array {
+        return this.#bytes.slice();
+    }
+
+    /**
+     * Adds the answers of one line, as for `Form.release`.
+     *
+     * @throws UndertoneError if the number of answers is not the number of attributes; the line
+     *     does not count then
+     */
+    push(answers: readonly (number | undefined)[]): void {
+        const form = this.#form.address;
+        withAnswers(answers, (start, count) =>
+            change(this.#bytes, (region) =>
+                call("undertone_answer_reservoir_push", region.address, form, start, count, ...source()),
+            ),
+        );
+    }
+
+    /**
+     * Releases the answer that was kept, and wipes the reservoir. Release even if nothing was
+     * pushed, and wipe what was stored.
+     *
+     * @param grant for the unit "whole-text"
+     * @throws UndertoneError if the grant was spent or is for another unit; the reservoir is
+     *     unchanged then
+     */
+    release(grant: Grant): Release {
+        const [form, permission] = [this.#form.address, expect(grant, Grant, "grant").address];
+        const drawn = change(this.#bytes, (region) =>
+            written(1, RELEASE_BYTES, (memory, room, count) =>
+                call("undertone_answer_reservoir_release", region.address, form, permission, ...source(), memory, room, count),
+            ),
+        );
+        return new Release(drawn);
     }
 }

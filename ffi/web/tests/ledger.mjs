@@ -13,7 +13,7 @@ import * as undertone from "undertone";
 import { golden, inFolder, ran } from "./common.mjs";
 import { keyboardDay } from "./day.mjs";
 
-const { Document, Grant, Ledger, Pack, Reservoir } = undertone;
+const { AnswerReservoir, Document, Form, Grant, Ledger, Pack, Reservoir } = undertone;
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 test("a day of a keyboard", () =>
@@ -55,6 +55,18 @@ test("a year with one release", () =>
         await assert.rejects(ledger.isDue(2026, 52, schedule), (error) => error.code === "SCHEDULE_OUT_OF_RANGE");
         await ledger.close();
 
+        const form = new Form(golden("golden.form"));
+        assert.notEqual(form.categoryName(0, 1), form.attributeName(0));
+        let answers = AnswerReservoir.begin(form, 9, 2);
+        for (let line = 0; line < 5; line++) {
+            answers = AnswerReservoir.read(answers.bytes, form);
+            answers.push([1, undefined, 0]);
+        }
+        assert.equal(answers.slot, 9n);
+        assert.throws(() => answers.push([1]), { code: "WRONG_ANSWER_COUNT" });
+        const answer = answers.release(Grant.unrecorded("whole-text", 1));
+        assert(answer.unit === "whole-text" && answer.candidate >>> 24 < 4);
+        assert(answers.bytes.every((byte) => byte === 0));
         const drawn = Reservoir.begin(document, 0, 3).release(document, Grant.unrecorded("sentence", 1), "drawn");
         assert.deepEqual([drawn.unit, drawn.order], ["sentence", 3]);
     }));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { Bag, Document, Form, Grant, Ledger, Pack, Release, Reservoir, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
+import { AnswerReservoir, Bag, Document, Form, Grant, Ledger, Pack, Release, Reservoir, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
 
 import { golden, inFolder, misuse } from "./common.mjs";
 
@@ -164,6 +164,13 @@ misuse("answers_out_of_range", () => {
     form.release(Array(3), grant("whole-text"));
 });
 
+refuses("no_such_category", "NO_SUCH_CATEGORY", () => {
+    assert.throws(() => new Form(FORM).attributeName(3), says("NO_SUCH_CATEGORY"));
+    new Form(FORM).categoryName(0, 4);
+});
+refuses("lines_as_answers", "RESERVOIR_OTHER_PACK", () =>
+    AnswerReservoir.read(Reservoir.begin(document(), 7, 1).bytes, new Form(FORM)),
+);
 refuses("damaged_reservoir", "RESERVOIR_DAMAGED", () => {
     const stored = Reservoir.begin(document(), 7, 1).bytes;
     stored[63] ^= 1;

@@ -13,9 +13,9 @@ public final class Form {
     public static final int NO_ANSWER = -1;
 
     /** Read in place by the native side, as those of a {@link Pack}. */
-    private final ByteBuffer bytes;
+    final ByteBuffer bytes;
 
-    private final ByteBuffer memory = ByteBuffer.allocateDirect(Native.formHandleMemory());
+    final ByteBuffer memory = ByteBuffer.allocateDirect(Native.formHandleMemory());
 
     private Form(ByteBuffer bytes) {
         this.bytes = bytes;
@@ -31,6 +31,30 @@ public final class Form {
         ByteBuffer copy = ByteBuffer.allocateDirect(bytes.length);
         copy.put(bytes).flip();
         return new Form(copy);
+    }
+
+    /**
+     * The name of an attribute.
+     *
+     * @param attribute its index, from 0
+     * @throws UndertoneException if there is no attribute with this index
+     */
+    public String attributeName(int attribute) {
+        long[] range = new long[2];
+        Native.check(Native.formAttributeName(memory, bytes, attribute, range));
+        return Native.text(bytes, range);
+    }
+
+    /**
+     * The name of a category of an attribute.
+     *
+     * @param category its index in the attribute, from 0
+     * @throws UndertoneException if there is no attribute or category with this index
+     */
+    public String categoryName(int attribute, int category) {
+        long[] range = new long[2];
+        Native.check(Native.formCategoryName(memory, bytes, attribute, category, range));
+        return Native.text(bytes, range);
     }
 
     /**

@@ -80,6 +80,14 @@ final class Native {
         return bytes;
     }
 
+    /** A text in the bytes of a file, by its start and its length. */
+    static String text(ByteBuffer file, long[] range) {
+        // Another position, so that threads do not move one another's.
+        ByteBuffer bytes = file.duplicate();
+        bytes.position((int) range[0]);
+        return new String(bytes(bytes, (int) range[1]), StandardCharsets.UTF_8);
+    }
+
     private static native int abiVersion();
 
     static native String version();
@@ -198,6 +206,22 @@ final class Native {
     static native int formHandleMemory();
 
     static native int formInit(ByteBuffer memory, ByteBuffer bytes);
+
+    static native int formAttributeName(ByteBuffer form, ByteBuffer held, int attribute, long[] outRange);
+
+    static native int formCategoryName(
+            ByteBuffer form, ByteBuffer held, int attribute, int category, long[] outRange);
+
+    static native int answerReservoirInit(
+            ByteBuffer form, ByteBuffer held, long slot, int places, byte[] entropy, ByteBuffer out);
+
+    static native int answerReservoirPush(
+            ByteBuffer reservoir, ByteBuffer form, ByteBuffer held, int[] answers, byte[] entropy);
+
+    static native int answerReservoirRead(byte[] bytes, ByteBuffer form, ByteBuffer held, long[] outSlot);
+
+    static native int answerReservoirRelease(
+            ByteBuffer reservoir, ByteBuffer form, ByteBuffer held, ByteBuffer grant, byte[] entropy, byte[] out);
 
     static native int formRelease(
             ByteBuffer form, ByteBuffer held, int[] answers, ByteBuffer grant, byte[] entropy, byte[] out);

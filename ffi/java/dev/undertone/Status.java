@@ -220,7 +220,7 @@ public final class Status {
     /** Not an intact reservoir of this version; begin with a new one, which costs no privacy. */
     public static final int RESERVOIR_DAMAGED = 112;
 
-    /** The reservoir was filled with another pack; begin with a new one, which costs no privacy. */
+    /** The reservoir is of another pack or form; begin with a new one, which costs no privacy. */
     public static final int RESERVOIR_OTHER_PACK = 113;
 
     /** Not a form: the first six bytes are not "UTFORM"; is it the right file? */
@@ -237,6 +237,9 @@ public final class Status {
 
     /** The form has another number of attributes; give one answer for each. */
     public static final int WRONG_ANSWER_COUNT = 118;
+
+    /** The form has no attribute or no category with this number. */
+    public static final int NO_SUCH_CATEGORY = 119;
 
     /** A bug in undertone; please report it with the call that returned it. */
     public static final int INTERNAL = 127;

@@ -1,7 +1,6 @@
 package dev.undertone;
 
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 
 /**
  * The public vocabulary of private words: the words of a pack's lexicon, by number.
@@ -53,10 +52,7 @@ public final class Vocabulary {
     public String word(int word) {
         long[] range = new long[2];
         Native.check(Native.vocabularyWord(memory, pack.bytes, word, range));
-        // Another position, so that threads do not move one another's.
-        ByteBuffer bytes = pack.bytes.duplicate();
-        bytes.position((int) range[0]);
-        return new String(Native.bytes(bytes, (int) range[1]), StandardCharsets.UTF_8);
+        return Native.text(pack.bytes, range);
     }
 
     /** The pack that the vocabulary was made from. */

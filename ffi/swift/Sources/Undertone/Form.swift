@@ -7,7 +7,7 @@ public final class Form: Sendable {
     /// An answer that is no category of any attribute.
     public static let noAnswer = UInt32.max
 
-    private let handle: Handle
+    let handle: Handle
 
     /// Checks a form, and keeps a copy of its bytes.
     public init(_ bytes: some Collection<UInt8>) throws {
@@ -19,6 +19,16 @@ public final class Form: Sendable {
 
     /// Reads a file.
     public convenience init(contentsOf file: URL) throws { try self.init(Data(contentsOf: file)) }
+
+    /// The name of an attribute, by its index from 0.
+    public func attributeName(_ attribute: UInt32) throws -> String {
+        try handle.use { form in try foundText { undertone_form_attribute_name(form, attribute, $0, $1) } }
+    }
+
+    /// The name of a category, by its index in its attribute, from 0.
+    public func categoryName(_ attribute: UInt32, _ category: UInt32) throws -> String {
+        try handle.use { form in try foundText { undertone_form_category_name(form, attribute, category, $0, $1) } }
+    }
 
     /// Releases the answer to one question of the form, which is drawn without looking at any
     /// answer.

@@ -95,6 +95,16 @@ func withBytes<T>(of text: String, _ body: (UnsafePointer<CChar>?, Int) throws -
     return try copy.withMemoryRebound(to: CChar.self) { try body($0.baseAddress, $0.count) }
 }
 
+/// A text in the bytes of a file, whose start and length `find` writes.
+func foundText(
+    _ find: (UnsafeMutablePointer<UnsafePointer<CChar>?>, UnsafeMutablePointer<Int>) -> Int32
+) throws -> String {
+    var start: UnsafePointer<CChar>?
+    var len = 0
+    try check(find(&start, &len))
+    return String(decoding: UnsafeBufferPointer(start: start, count: len).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
 /// Writes zeroes by a function that no compiler leaves out.
 private func wipe(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
     #if canImport(Darwin)

@@ -48,3 +48,51 @@ public final class Reservoir {
 
     deinit { for i in bytes.indices { bytes[i] = 0 } }
 }
+
+/// The answer of one line of a slot to one question of a form, such as the emoji of a line. The
+/// question and the line are drawn without looking at any answer. Store `bytes` after each line, as
+/// for a `Reservoir`. One thread at a time may use it.
+public final class AnswerReservoir {
+    /// The bytes to store.
+    public private(set) var bytes: [UInt8]
+    /// The number of the slot.
+    public let slot: UInt64
+    private let form: Form
+
+    /// Draws the question that will be released, and makes an empty reservoir. `slot`, `places`: as
+    /// for a `Reservoir`.
+    public init(_ form: Form, slot: UInt64, places: UInt32) throws {
+        var made = [UInt8](repeating: 0, count: Int(UNDERTONE_RESERVOIR_BYTES))
+        try form.handle.use { try check(undertone_answer_reservoir_init($0, slot, places, entropy, nil, &made)) }
+        bytes = made
+        self.slot = slot
+        self.form = form
+    }
+
+    /// Reads stored bytes.
+    public init(reading stored: [UInt8], for form: Form) throws {
+        var found: UInt64 = 0
+        try form.handle.use { try check(undertone_answer_reservoir_read(stored, stored.count, $0, &found, nil)) }
+        bytes = stored
+        slot = found
+        self.form = form
+    }
+
+    /// Adds the answers of one line, as for `Form.release`. If it fails, the line does not count.
+    public func push(_ answers: [UInt32]) throws {
+        try form.handle.use {
+            try check(undertone_answer_reservoir_push(&bytes, $0, answers, answers.count, entropy, nil))
+        }
+    }
+
+    /// Releases the answer that was kept, and wipes the reservoir. The grant is for `.wholeText`.
+    /// Release even if nothing was pushed, and wipe what was stored. If it fails, the reservoir is
+    /// unchanged.
+    public func release(_ grant: Grant) throws -> Release {
+        try form.handle.draw(grant) {
+            undertone_answer_reservoir_release(&bytes, $0, $1, entropy, nil, $2, $3, $4)
+        }
+    }
+
+    deinit { for i in bytes.indices { bytes[i] = 0 } }
+}

@@ -27,10 +27,7 @@ public final class Vocabulary: Sendable {
     /// The text of a word.
     public func word(_ number: UInt32) throws -> String {
         try handle.use { vocabulary in
-            var text: UnsafePointer<CChar>?
-            var len = 0
-            try check(undertone_vocabulary_word(vocabulary, number, &text, &len))
-            return String(decoding: UnsafeBufferPointer(start: text, count: len).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            try foundText { undertone_vocabulary_word(vocabulary, number, $0, $1) }
         }
     }
 }

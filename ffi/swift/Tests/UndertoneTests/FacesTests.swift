@@ -90,6 +90,10 @@ final class FacesTests: XCTestCase {
             refused("WRONG_ANSWER_COUNT", "wrong_answer_count") { try form.release(answers, grant) }
         }
         run("answers_out_of_range") { _ = try form.release([4, 2600, Form.noAnswer], grant) }
+        refused("NO_SUCH_CATEGORY", "no_such_category") { try form.attributeName(3) }
+        refused("NO_SUCH_CATEGORY", "no_such_category") { try form.categoryName(0, 4) }
+        let lines = try Reservoir(Document(try pack("golden-scores")), slot: 7, places: 1).bytes
+        refused("RESERVOIR_OTHER_PACK", "lines_as_answers") { try AnswerReservoir(reading: lines, for: form) }
     }
 
     func testAnswersAreReleased() throws {
@@ -395,6 +399,17 @@ final class FacesTests: XCTestCase {
         XCTAssertEqual(due, appointed)
         XCTAssertThrowsError(try ledger.isDue(in: 2026, slot: 52, schedule))
         ledger.close()
+        let form = try Form(load(Self.golden.appendingPathComponent("golden.form").path))
+        XCTAssertNotEqual(try form.categoryName(0, 1), try form.attributeName(0))
+        var answers = try AnswerReservoir(form, slot: 9, places: 2)
+        for _ in 0..<5 {
+            answers = try AnswerReservoir(reading: answers.bytes, for: form)
+            try answers.push([1, Form.noAnswer, 0])
+        }
+        XCTAssertEqual(answers.slot, 9)
+        XCTAssertThrowsError(try answers.push([1]))
+        XCTAssertEqual(try answers.release(grant(.wholeText)).unit, .wholeText)
+        XCTAssertTrue(answers.bytes.allSatisfy { $0 == 0 })
         let drawn = try Reservoir(document, slot: 0, places: 3).release(document, by: .drawn, grant())
         XCTAssertEqual(drawn.unit, .sentence)
         XCTAssertEqual(drawn.order, 3)
