@@ -84,8 +84,10 @@ use crate::whole_text::{LARGEST_EPSILON, OneBest};
 /// The length of a stored reservoir.
 pub const RESERVOIR_BYTES: usize = 64;
 
-const MAGIC: [u8; 6] = *b"UTRESV";
-const ANSWER_MAGIC: [u8; 6] = *b"UTRESA";
+const MAGIC: [u8; 5] = *b"UTRES";
+/// The byte after the magic number: the reservoir is for lines of text, or for answers.
+const LINES: u8 = b'V';
+const ANSWERS: u8 = b'A';
 const VERSION: u8 = 1;
 
 /// The outcome of one line out of all that were added; see the [module](self).
@@ -342,7 +344,7 @@ impl Reservoir {
 
     /// The state to store. **It is as private as the lines.** `core/FORMAT.md` has the layout.
     pub fn to_bytes(&self) -> [u8; RESERVOIR_BYTES] {
-        self.slot.to_bytes(MAGIC)
+        self.slot.to_bytes(LINES)
     }
 
     /// Reads a stored state, for documents of the same pack as `document`.
@@ -362,14 +364,12 @@ impl Reservoir {
         bytes: &[u8],
         document: &Document<'_, K, P>,
     ) -> Result<Self, ReservoirFormatError> {
-        let slot = Slot::from_bytes(MAGIC, bytes)?;
-        let backend = document.backend();
-        let reservoir = Self { backend, slot };
-        if reservoir.fits(document) {
-            Ok(reservoir)
-        } else {
-            Err(ReservoirFormatError::OtherPack)
+        let slot = Slot::from_bytes(LINES, document.pack_id(), bytes)?;
+        if document.outcomes() != Ok(slot.draw.best.outcomes) {
+            return Err(ReservoirFormatError::OtherPack);
         }
+        let backend = document.backend();
+        Ok(Self { backend, slot })
     }
 }
 
@@ -503,7 +503,7 @@ impl<'a> AnswerReservoir<'a> {
 
     /// The state to store. **It is as private as the answers.** `core/FORMAT.md` has the layout.
     pub fn to_bytes(&self) -> [u8; RESERVOIR_BYTES] {
-        self.slot.to_bytes(ANSWER_MAGIC)
+        self.slot.to_bytes(ANSWERS)
     }
 
     /// Reads a stored state, for the same form.
@@ -521,12 +521,11 @@ impl<'a> AnswerReservoir<'a> {
     /// # Cost
     /// One block of SHA-256.
     pub fn from_bytes(bytes: &[u8], form: &Form<'a>) -> Result<Self, ReservoirFormatError> {
-        let slot = Slot::from_bytes(ANSWER_MAGIC, bytes)?;
+        let slot = Slot::from_bytes(ANSWERS, form.id(), bytes)?;
         let question = form.questions().nth(slot.question.into());
         let outcomes = slot.draw.best.outcomes;
         let question = question
             .filter(|question| question.weight > 0 && question.outcomes == outcomes)
-            .filter(|_| slot.id == form.id())
             .ok_or(ReservoirFormatError::OtherPack)?;
         Ok(Self {
             form: *form,
@@ -541,9 +540,10 @@ impl Slot {
         self.draw.add(self.places, outcome, rng);
     }
 
-    fn to_bytes(&self, magic: [u8; 6]) -> [u8; RESERVOIR_BYTES] {
+    fn to_bytes(&self, kind: u8) -> [u8; RESERVOIR_BYTES] {
         let state = State {
-            magic,
+            magic: MAGIC,
+            kind,
             version: VERSION,
             question: self.question,
             id: self.id,
@@ -559,15 +559,12 @@ impl Slot {
         transmute!(state.sealed())
     }
 
-    fn from_bytes(magic: [u8; 6], bytes: &[u8]) -> Result<Self, ReservoirFormatError> {
+    fn from_bytes(kind: u8, id: [u8; 8], bytes: &[u8]) -> Result<Self, ReservoirFormatError> {
         let found = bytes.len();
         let state =
             State::ref_from_bytes(bytes).map_err(|_| ReservoirFormatError::Length { found })?;
-        if state.magic != magic {
-            return Err(match state.magic {
-                MAGIC | ANSWER_MAGIC => ReservoirFormatError::OtherPack,
-                _ => ReservoirFormatError::NotAReservoir,
-            });
+        if state.magic != MAGIC {
+            return Err(ReservoirFormatError::NotAReservoir);
         }
         if state.version != VERSION {
             return Err(ReservoirFormatError::Version {
@@ -579,8 +576,11 @@ impl Slot {
             .filter(|places| (1..=places.get()).contains(&place) && best < outcomes)
             .filter(|_| state.checksum == state.digest())
             .ok_or(ReservoirFormatError::Damaged)?;
+        if state.kind != kind || state.id != id {
+            return Err(ReservoirFormatError::OtherPack);
+        }
         Ok(Self {
-            id: state.id,
+            id,
             number: state.slot.get(),
             places,
             question: state.question,
@@ -645,7 +645,8 @@ fn rounded_up(loss: f64) -> Micro {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct State {
-    magic: [u8; 6],
+    magic: [u8; 5],
+    kind: u8,
     version: u8,
     question: u8,
     id: [u8; 8],
@@ -691,11 +692,8 @@ pub enum ReservoirFormatError {
         /// Bytes given.
         found: usize,
     },
-    /// The bytes start with neither magic number.
-    #[error(
-        "not a reservoir: the first six bytes are neither \"UTRESV\" nor \"UTRESA\"; begin with a \
-         new one"
-    )]
+    /// The bytes do not start with the magic number.
+    #[error("not a reservoir: the first five bytes are not \"UTRES\"; begin with a new one")]
     NotAReservoir,
     /// A version that this reader does not know.
     #[error(
