@@ -1036,7 +1036,10 @@ fn intervals_name_the_sources_that_they_allow_for() {
 
     let file = "t.candidates.safetensors";
     let (text, json) = estimate("guessed.csv", whole(&world.candidates), file);
-    assert!(text.contains("--source-field"), "{text}");
+    assert!(
+        text.contains("a field that names the source of each text"),
+        "{text}"
+    );
     assert_eq!(json["labels"][0]["sources"]["guessed"], true);
 
     named.calibration.as_mut().unwrap().by_source = None;

@@ -91,8 +91,9 @@ class Answered(Framed):
         """In words."""
         raise NotImplementedError
 
-    def html(self) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
+    def html(self, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
         raise NotImplementedError
 
     def json(self) -> str:
@@ -172,9 +173,10 @@ class Estimate(Answered):
         """In words, with the ``top`` most frequent answers of each table."""
         return self._answer.text(top)
 
-    def html(self, top: int = 10) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
-        return self._answer.html(top)
+    def html(self, top: int = 10, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
+        return self._answer.html(top, list(byline))
 
     def __repr__(self) -> str:
         return f"Estimate({self.data['releases']} releases)"
@@ -206,9 +208,10 @@ class PlanOf(Answered):
         """In words."""
         return self._answer.text()
 
-    def html(self) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
-        return self._answer.html()
+    def html(self, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
+        return self._answer.html(list(byline))
 
     def __repr__(self) -> str:
         return f"PlanOf({len(self.data.get('ways') or self.data['questions'])} ways)"
