@@ -22,7 +22,7 @@ from undertone.opentelemetry import ALLOWED, ReleasingExporter  # noqa: E402
 
 SECRET = "Kowalski's biopsy is on Monday. The doctor wants to repeat the blood test."
 OTHER = "The goalkeeper saved the penalty. The fans sang after the match."
-CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1", "gen_ai.request.temperature": 0.5}
+CHAT: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1", "gen_ai.request.temperature": 0.5}
 
 
 def message(role: str, text: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_no_text_of_a_span_is_exported(built: ut.Built) -> None:
     remote = SpanContext(1, 2, True, TraceFlags(1), TraceState([("secret", "Kowalski")]))
     for attributes, events in prompts():
         answer = json.dumps([message("assistant", OTHER)])
-        more = {"gen_ai.output.messages": answer, "gen_ai.system_instructions": SECRET, "note": SECRET, "gen_ai.usage.input_tokens": 20}
+        more: dict[str, Any] = {"gen_ai.output.messages": answer, "gen_ai.system_instructions": SECRET, "note": SECRET, "gen_ai.usage.input_tokens": 20}
         with tracer.start_as_current_span("outer " + SECRET, attributes={"http.url": SECRET}):
             with tracer.start_as_current_span("chat " + SECRET, attributes={**CHAT, **attributes, **more}, links=[Link(remote, {"a": SECRET})]) as span:
                 for name, own in events:

@@ -151,7 +151,7 @@ const STYLE: &str = "
   svg { filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 64rem;
   margin: 0 auto; padding: 1rem; }
-h1 { line-height: 1.2; max-width: 48rem; } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
+h1 { font-size: clamp(1.5rem, 6vw, 2rem); line-height: 1.2; max-width: 48rem; } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
 .title, .byline { color: var(--soft); margin: .5rem 0; } .title + h1 { margin: 0; }
 .verdict { font-size: 3rem; font-weight: 700; line-height: 1.2; margin: 1rem 0; }
 .good { color: var(--good); } .bad { color: var(--bad); }

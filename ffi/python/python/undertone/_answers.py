@@ -104,8 +104,8 @@ class Answered(Framed):
         return self.text()
 
     def _repr_html_(self) -> str:
-        # A page within the page of a notebook: neither has the styles of the other.
-        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        # A page within the page of a notebook: neither has the styles of the other, and its theme is that of the browser.
+        return f'<iframe sandbox srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
 
 class Estimate(Answered):
@@ -303,6 +303,9 @@ def count(
     What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called
     with what is done, how many steps are done, and how many there are (0: unknown). Raises
     ``UndertoneError``.
+
+    >>> ut.count("releases.jsonl", by="day", packs=ut.Pack.open("topics.pack"), epsilon=3)
+    Counts(total=200, slices=['day'])
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     by = [by] if isinstance(by, str) else list(by)
@@ -337,6 +340,10 @@ def estimate(
     like the public ones.
 
     Raises ``UndertoneError`` if nothing can be said, and why.
+
+    >>> candidates = ut.Candidates.open("topics.candidates.safetensors")
+    >>> ut.estimate("releases.jsonl", candidates, by="day", difference=True)
+    Estimate(200 releases)
     """
     candidates = several(candidates)
     counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
@@ -372,6 +379,10 @@ def plan(
     plans each question, and ``shares``, ``delta`` and ``question`` have no effect.
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
+
+    >>> candidates = ut.Candidates.open("topics.candidates.safetensors")
+    >>> sorted(set(ut.plan(candidates, epsilon=[1, 3], within=0.1).to_dict()["epsilon"]))
+    [1.0, 3.0]
     """
     own: Any = candidates
     form = getattr(own, "_own", None)

@@ -15,8 +15,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanContext, Status
 
+from ._answers import Number
 from ._errors import UndertoneError
-from ._releases import Number, release
+from ._releases import release
 from ._undertone import Ledger, Pack
 
 __all__ = ["ALLOWED", "ReleasingExporter"]
