@@ -59,7 +59,7 @@ def test_examples_of_the_documentation_run(
     releases[:200].save("releases.jsonl")
     found = doctest.DocTestFinder()
     examples = 0
-    # Those of Rust have no lines of source, by which the finder would know them.
+    # Objects of Rust have no source file, by which the finder would assign them to a module.
     for name in ut.__all__:
         for example in found.find(getattr(ut, name), name, module=False, globs={"ut": ut}):
             runner = doctest.DocTestRunner()

@@ -196,7 +196,7 @@ impl Report {
     }
 
     /// Writes `checks.csv` and `report.html` into the folder `out`, each atomically, the page last.
-    /// A full disk leaves the old files. `byline` stands at the top of the page: date, pack, author.
+    /// A full disk leaves the old files. The page shows `byline`: date, pack, author.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io),

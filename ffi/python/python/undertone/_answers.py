@@ -104,7 +104,7 @@ class Answered(Framed):
         return self.text()
 
     def _repr_html_(self) -> str:
-        # A page within the page of a notebook: neither has the styles of the other, and its theme is that of the browser.
+        # A page within the page of a notebook: neither has the styles of the other.
         return f'<iframe sandbox srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
 

@@ -38,7 +38,7 @@ ALLOWED = frozenset(
     }
 )
 
-#: For prompts and completions: the role, the attributes, and the events with an attribute of theirs.
+#: For each kind of text: the role, the attributes, and the attribute of an event.
 _PROMPT = ("user", ("gen_ai.input.messages", "gen_ai.prompt"), {"gen_ai.user.message": "content"})
 _COMPLETION = ("assistant", ("gen_ai.output.messages", "gen_ai.completion"), {"gen_ai.choice": "message"})
 

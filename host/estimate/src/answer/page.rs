@@ -233,21 +233,33 @@ fn headline(answer: &Answer) -> String {
         return format!("{} releases were counted.", count(answer.releases));
     };
     let (rows, _) = most(rows, 2, last);
-    let named = |row: &Row| match interval(row) {
-        Some(ends) => format!("{}, {} % ({ends} %)", visible(&row.name), share(row)),
-        None => visible(&row.name),
+    let (first, second) = (rows.first().copied(), rows.get(1).copied());
+    most_frequent(noun, &of, first, second)
+}
+
+/// Names the most frequent answer if its interval lies above that of the second.
+fn most_frequent(noun: &str, of: &str, first: Option<&Row>, second: Option<&Row>) -> String {
+    let ends = |row: Option<&Row>| row.and_then(|row| row.low.zip(row.high));
+    let named = |row: &Row| {
+        let ends = interval(row).unwrap_or_default();
+        format!("{}, {} % ({ends} %)", visible(&row.name), share(row))
     };
-    match rows.as_slice() {
-        [first, second, ..] if first.low.is_none() || second.high.is_none() => {
-            format!("The releases do not show which {noun} is the most frequent.")
+    match (first, second) {
+        (Some(first), Some(second)) => match (ends(Some(first)), ends(Some(second))) {
+            (Some((low, _)), Some((_, high))) if low > high => {
+                format!("The most frequent {noun} {of} is {}.", named(first))
+            }
+            (Some(_), Some(_)) => format!(
+                "No {noun} is clearly the most frequent {of}: {} and {} are close.",
+                named(first),
+                named(second)
+            ),
+            _ => format!("The releases do not show which {noun} is the most frequent."),
+        },
+        (Some(first), None) if ends(Some(first)).is_some() => {
+            format!("The only {noun} {of} is {}.", named(first))
         }
-        [first, second, ..] if first.low <= second.high => format!(
-            "No {noun} is clearly the most frequent {of}: {} and {} are close.",
-            named(first),
-            named(second)
-        ),
-        [first, ..] => format!("The most frequent {noun} {of} is {}.", named(first)),
-        [] => format!("{} releases were counted.", count(answer.releases)),
+        _ => format!("The releases do not show which {noun} is the most frequent."),
     }
 }
 
@@ -440,7 +452,28 @@ fn breaks(page: &mut Page, answer: &Answer) {
 
 #[cfg(test)]
 mod tests {
-    use super::day;
+    use super::{Row, day, most_frequent};
+
+    #[test]
+    fn the_most_frequent_answer_is_named_only_if_it_is_clear() {
+        let row = |name: &str, share: f64, ends: Option<(f64, f64)>| Row {
+            name: name.to_owned(),
+            share,
+            low: ends.map(|own| own.0),
+            high: ends.map(|own| own.1),
+            unbiased: None,
+        };
+        let headline = |ends: Option<(f64, f64)>| {
+            let (first, second) = (row("a", 0.5, ends), row("b", 0.25, Some((0.2, 0.3))));
+            most_frequent("subject", "of the texts", Some(&first), Some(&second))
+        };
+        assert_eq!(
+            headline(Some((0.4, 0.6))),
+            "The most frequent subject of the texts is a, 50.0 % (40.0 to 60.0 %)."
+        );
+        assert!(headline(Some((0.29, 0.6))).starts_with("No subject is clearly the most frequent"));
+        assert!(headline(None).starts_with("The releases do not show"));
+    }
 
     #[test]
     fn days_are_numbered() {
