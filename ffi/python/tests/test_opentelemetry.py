@@ -1,4 +1,7 @@
-"""Prompts in spans, with the real OpenTelemetry SDK."""
+"""Prompts in spans, with the real OpenTelemetry SDK.
+
+Chance: false alarm 10⁻¹². At ε = 1000, served as 33, each of 12 other outcomes of 14 releases has a relative weight of 2⁻⁴⁸.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,6 @@ def exported(exporter: InMemorySpanExporter) -> list[dict[str, Any]]:
 
 
 def test_no_text_of_a_span_is_exported(built: ut.Built) -> None:
-    """At the largest epsilon another candidate than the best has a probability below 1e-9."""
     memory, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(ReleasingExporter(memory, built.pack, 1000, completions=True)))
     tracer = provider.get_tracer("test")
