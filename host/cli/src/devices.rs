@@ -91,7 +91,8 @@ impl Arguments {
             let form = read_form(path)?;
             let plan = FormPlan::new(&form, &self.epsilon, self.within, &self.devices)?;
             let html = |byline: &[String]| Ok(plan.html(byline));
-            self.answer.write(|| plan.json(), html, &[path.clone()])?;
+            self.answer
+                .write(|| plan.json(), html, std::slice::from_ref(path))?;
             return self.answer.print(|| plan.json(), || plan.text());
         }
         let candidates = self.candidates.as_deref();

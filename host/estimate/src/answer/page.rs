@@ -216,8 +216,8 @@ fn headline(answer: &Answer) -> String {
     let all = |slice: &Slice| slice.is_none();
     let labels = answer.labels.iter().find(|own| all(&own.slice));
     let answers = answer.answers.iter().find(|own| all(&own.estimated.slice));
-    let candidates = answer.candidates.iter();
-    let candidates = candidates.filter(|own| all(&own.estimated.slice)).next();
+    let mut candidates = answer.candidates.iter();
+    let candidates = candidates.find(|own| all(&own.estimated.slice));
     let (rows, last, of, noun) = if let Some(own) = labels {
         (&own.shares, false, "of the texts".to_owned(), "subject")
     } else if let Some(own) = answers {
