@@ -355,8 +355,9 @@ impl Answer {
         self.0.text(top)
     }
 
-    fn html(&self, py: Python<'_>, top: usize) -> PyResult<String> {
-        raised(py.detach(|| quietly(|| self.0.html(top))))
+    fn html(&self, py: Python<'_>, top: usize, byline: Vec<Name>) -> PyResult<String> {
+        let byline = listed(byline);
+        raised(py.detach(|| quietly(|| self.0.html(top, &byline))))
     }
 }
 
@@ -385,11 +386,12 @@ impl PlanAnswer {
         }
     }
 
-    fn html(&self, py: Python<'_>) -> PyResult<String> {
+    fn html(&self, py: Python<'_>, byline: Vec<Name>) -> PyResult<String> {
+        let byline = listed(byline);
         raised(py.detach(|| {
             quietly(|| match &self.0 {
-                Planned::Pack(plan) => plan.html(),
-                Planned::Form(plan) => Ok(plan.html()),
+                Planned::Pack(plan) => plan.html(&byline),
+                Planned::Form(plan) => Ok(plan.html(&byline)),
             })
         }))
     }

@@ -15,6 +15,8 @@ use undertone_core::epsilon::MICRO;
 use undertone_core::pack::Pack as CorePack;
 use undertone_core::release::Mechanism;
 use undertone_core::unit::Unit;
+use undertone_report::escape;
+use undertone_report::number::{bytes, count, percent};
 
 use crate::arguments::{self, Name};
 use crate::errors::raise;
@@ -161,7 +163,7 @@ impl Pack {
         let Some(quality) = self.own().quality() else {
             return Ok(Vec::new());
         };
-        let share = |accuracy: Option<u16>| accuracy.map(|own| f64::from(own) / 65534.0);
+        let share = |accuracy: Option<u16>| accuracy.map(share);
         let mut rows = Vec::new();
         for (place, epsilon) in quality.epsilons().enumerate() {
             for (column, sentences) in quality.lengths().enumerate() {
@@ -178,6 +180,42 @@ impl Pack {
         Ok(rows)
     }
 
+    /// For notebooks: a table without styles of its own, so that it follows their theme.
+    fn _repr_html_(&self) -> String {
+        let own = self.own();
+        let mut html = format!(
+            "<p><strong>Pack of {} candidates</strong> · {} · encoder: {}</p>\n",
+            count(own.candidate_count().into()),
+            bytes(self.__len__() as u64),
+            escape(own.encoder_name())
+        );
+        let Some(quality) = own.quality() else {
+            return html;
+        };
+        let lengths = quality.lengths().enumerate().map(|(column, length)| {
+            let name = match length {
+                0 => "texts as they are".to_owned(),
+                1 => "1 sentence".to_owned(),
+                more => format!("{more} sentences"),
+            };
+            (column, name)
+        });
+        let lengths: Vec<(usize, String)> = lengths.collect();
+        let head = lengths.iter().map(|(_, name)| format!("<th>{name}</th>"));
+        html += "<table><caption>Right releases of the whole text (%)</caption>\n<tr><th>ε</th>";
+        html += &format!("{}</tr>\n", head.collect::<String>());
+        for (place, epsilon) in quality.epsilons().enumerate() {
+            let cells = lengths.iter().map(|(column, _)| {
+                let accuracy = quality.accuracy(Unit::WholeText, place, *column);
+                let share = accuracy.map_or("–".to_owned(), |own| percent(share(own)));
+                format!("<td>{share}</td>")
+            });
+            let cells: String = cells.collect();
+            html += &format!("<tr><th>{epsilon}</th>{cells}</tr>\n");
+        }
+        html + "</table>\n"
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Pack(id={:?}, candidates={}, encoder={:?}, bytes={})",
@@ -187,6 +225,11 @@ impl Pack {
             self.__len__()
         )
     }
+}
+
+/// A share of a table of quality.
+fn share(stored: u16) -> f64 {
+    f64::from(stored) / 65534.0
 }
 
 pub(crate) fn mechanism_name(mechanism: Mechanism) -> &'static str {

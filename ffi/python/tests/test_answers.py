@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import json
 import pickle
@@ -40,10 +41,42 @@ def test_estimates_cover_the_truth(built: ut.Built, releases: ut.Releases) -> No
         assert share.low <= truth.count(share.name) / 3000 <= share.high
     assert "3,000 releases" in str(estimate)
     page = estimate.html()
-    assert page.startswith("<!DOCTYPE html>") and "<svg" in page
+    assert page.startswith("<!DOCTYPE html>") and "<svg" in page and "prefers-color-scheme: dark" in page
+    assert '<p class="title">What the texts are about</p>\n<h1>' in page
+    assert '<p class="byline">2026-11-28 · &lt;Ada&gt;</p>' in estimate.html(byline=["2026-11-28", "<Ada>"])
+    # People need no digest.
+    assert built.pack.id not in page
     assert json.loads(estimate.json()) == estimate.data
     shown = estimate._repr_html_()
     assert shown.startswith("<iframe") and unescape(shown).count(page) == 1 and shown.count('"') == 4
+
+
+def test_examples_of_the_documentation_run(
+    built: ut.Built, releases: ut.Releases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    built.save("topics.pack")
+    releases[:200].save("releases.jsonl")
+    found = doctest.DocTestFinder()
+    examples = 0
+    # Objects of Rust have no source file, by which the finder would assign them to a module.
+    for name in ut.__all__:
+        for example in found.find(getattr(ut, name), name, module=False, globs={"ut": ut}):
+            runner = doctest.DocTestRunner()
+            runner.run(example)
+            examples += runner.summarize().attempted
+            assert runner.summarize().failed == 0, example.name
+    assert examples >= 19
+
+
+def test_packs_are_tables_in_notebooks(built: ut.Built) -> None:
+    shown = built.pack._repr_html_()
+    quality = built.pack.quality()
+    assert shown.startswith("<p><strong>Pack of 12 candidates") and "style" not in shown
+    assert shown.count("<td>") == len(quality) and shown.count("<tr>") == 1 + len({row["epsilon"] for row in quality})
+    best = max(row["whole_text"] or 0 for row in quality)
+    assert f"<td>{100 * best:.1f}</td>" in shown
+    assert built.pack.id not in shown and built.pack.digest not in shown
 
 
 def test_slices_and_differences(built: ut.Built, releases: ut.Releases) -> None:

@@ -244,8 +244,7 @@ pub fn run(
     audit.add(Vec::from_iter(stated));
     if audit.device.is_none() {
         audit.leave_out(
-            "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one, --device \
-             names it",
+            "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one",
         );
     }
     let mut report = audit.report;

@@ -138,6 +138,24 @@ impl Report {
         line
     }
 
+    /// The size of the audit and the largest loss, for people.
+    fn extent(&self) -> String {
+        let mut text = format!(
+            "{} checks compared {} pairs of neighbouring inputs exactly in {}.",
+            number::count(self.checks.len() as u64),
+            number::count(self.neighbours()),
+            number::time(self.took)
+        );
+        if let Some(worst) = self.worst() {
+            let _ = write!(
+                text,
+                " The promise is a limit, and a release may use all of it: the largest loss uses {} %. More than 100 % would be a failure.",
+                number::percent(worst.measured / worst.claimed)
+            );
+        }
+        text
+    }
+
     /// One line about properties that no audit covers.
     fn not_covered() -> String {
         format!("no audit covers: {}", NOT_COVERED.join("; "))
@@ -178,16 +196,16 @@ impl Report {
     }
 
     /// Writes `checks.csv` and `report.html` into the folder `out`, each atomically, the page last.
-    /// A full disk leaves the old files.
+    /// A full disk leaves the old files. The page shows `byline`: date, pack, author.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io),
     /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) or
     /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
-    pub fn write(&self, out: &Path, command: &str) -> Result<()> {
+    pub fn write(&self, out: &Path, command: &str, byline: &[String]) -> Result<()> {
         let files = [
             ("checks.csv", self.csv()),
-            (Page::FILE, self.page(command).map_err(Error::plot)?),
+            (Page::FILE, self.page(command, byline).map_err(Error::plot)?),
         ];
         folder::write(out, &files)
     }
@@ -211,15 +229,22 @@ impl Report {
         csv.finish()
     }
 
-    fn page(&self, command: &str) -> Result<String, DrawError> {
+    fn page(&self, command: &str, byline: &[String]) -> Result<String, DrawError> {
         let mut page = Page::new("Privacy audit");
-        page.paragraph(&format!("<strong>{}</strong>", escape(&self.summary())));
-        let mut facts = vec![("pack", self.pack.clone())];
+        let failed = self.checks.iter().filter(|check| !check.passed).count();
+        page.headline(&match failed {
+            0 => "The check found no release that reveals more than promised.".to_owned(),
+            _ => format!(
+                "{failed} of {} checks failed: see the first rows of the table.",
+                self.checks.len()
+            ),
+        });
+        page.byline(byline);
+        page.verdict(failed == 0, if failed == 0 { "Passed" } else { "Failed" });
+        page.paragraph(&escape(&self.extent()));
         if !self.left_out.is_empty() {
-            facts.push(("not checked", self.left_out.join("; ")));
+            page.facts(&[("not checked", self.left_out.join("; "))]);
         }
-        page.facts(&facts);
-        page.repeat(self.options.seed, command);
         page.paragraph(
             "Every mechanism makes one promise: a neighbouring input changes the probability of any release by at \
              most a factor of e<sup>loss</sup>, and the loss is at most what is claimed.",
@@ -263,6 +288,9 @@ impl Report {
         page.heading(2, "All checks");
         page.table(&self.all());
         page.paragraph(&escape(&Self::not_covered()));
+        page.heading(2, "To repeat it");
+        page.facts(&[("SHA-256 of the pack", self.pack.clone())]);
+        page.repeat(self.options.seed, command);
         Ok(page.finish())
     }
 

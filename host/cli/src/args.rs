@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use chrono::NaiveDate;
 use clap::{Args, ValueEnum};
 use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
@@ -17,6 +18,7 @@ use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
 use undertone::progress::Progress;
+use undertone::release::ledger::utc_day;
 use undertone::text::{WordFilter, end_of_sentences, message_body, read_word_list};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -220,6 +222,28 @@ pub struct AnswerArgs {
     /// Write a page for people: one HTML file that needs no other.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// The author that the page names.
+    #[arg(long, value_name = "NAME", requires = "html")]
+    author: Option<String>,
+}
+
+/// The line below the headline of a page: the date in UTC, the file name of the pack or form
+/// without its extensions, and the author.
+pub fn byline<'p>(
+    files: impl IntoIterator<Item = &'p PathBuf>,
+    author: Option<&str>,
+) -> Vec<String> {
+    const DAYS_TO_1970: i32 = 719_163;
+    let day = i32::try_from(utc_day()).ok();
+    let date = day.and_then(|day| NaiveDate::from_num_days_from_ce_opt(day + DAYS_TO_1970));
+    let mut parts: Vec<String> = date.iter().map(NaiveDate::to_string).collect();
+    let names = files.into_iter().filter_map(|path| path.file_name());
+    parts.extend(names.map(|name| {
+        let name = name.to_string_lossy();
+        name.split('.').next().unwrap_or_default().to_owned()
+    }));
+    parts.extend(author.map(str::to_owned));
+    parts
 }
 
 impl AnswerArgs {
@@ -244,14 +268,16 @@ impl AnswerArgs {
     pub fn write(
         &self,
         json: impl FnOnce() -> String,
-        html: impl FnOnce() -> Result<String>,
+        html: impl FnOnce(&[String]) -> Result<String>,
+        files: &[PathBuf],
     ) -> Result<()> {
         let mut settled = Vec::new();
         if let Some(path) = &self.json_file {
             settled.push(AtomicFile::settled(path, json().as_bytes())?);
         }
         if let Some(path) = &self.html {
-            settled.push(AtomicFile::settled(path, html()?.as_bytes())?);
+            let html = html(&byline(files, self.author.as_deref()))?;
+            settled.push(AtomicFile::settled(path, html.as_bytes())?);
         }
         settled.into_iter().try_for_each(AtomicFile::commit)
     }

@@ -19,7 +19,7 @@ use undertone_core::release::{Mechanism as Released, Release};
 use undertone_estimate::refused;
 use undertone_estimate::statement::Terms;
 
-use crate::args::{EncoderArgs, RuleArg, whole};
+use crate::args::{EncoderArgs, RuleArg, byline, whole};
 use crate::files::{print, read_pack};
 use crate::paths::Paths;
 
@@ -77,6 +77,9 @@ pub(super) struct Arguments {
     /// Print the report as JSON instead of text.
     #[arg(long, conflicts_with = "statement")]
     json: bool,
+    /// The author that the page names.
+    #[arg(long, value_name = "NAME", requires = "out")]
+    author: Option<String>,
 }
 
 /// A line of `--observed`.
@@ -247,7 +250,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let command: Vec<String> = env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    report.write(out, &command.join(" "))?;
+    let byline = byline(Some(&arguments.pack), arguments.author.as_deref());
+    report.write(out, &command.join(" "), &byline)?;
     print(&if arguments.json {
         report.json()
     } else {

@@ -87,14 +87,17 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
         self.answer.check()?;
-        if let Some(form) = &self.form {
-            let form = read_form(form)?;
+        if let Some(path) = &self.form {
+            let form = read_form(path)?;
             let plan = FormPlan::new(&form, &self.epsilon, self.within, &self.devices)?;
-            self.answer.write(|| plan.json(), || Ok(plan.html()))?;
+            let html = |byline: &[String]| Ok(plan.html(byline));
+            self.answer
+                .write(|| plan.json(), html, std::slice::from_ref(path))?;
             return self.answer.print(|| plan.json(), || plan.text());
         }
         let candidates = self.candidates.as_deref();
-        let candidates = Candidates::read(candidates.expect("required without a form"))?;
+        let path = candidates.expect("required without a form");
+        let candidates = Candidates::read(path)?;
         let asked = Asked {
             epsilon: self.epsilon.clone(),
             within: self.within,
@@ -104,7 +107,9 @@ impl Arguments {
             question: self.question.is_asked(),
         };
         let plan = Plan::new(&asked, &candidates, &self.texts(&candidates)?)?;
-        self.answer.write(|| plan.json(), || plan.html())?;
+        let html = |byline: &[String]| plan.html(byline);
+        self.answer
+            .write(|| plan.json(), html, &[path.to_owned()])?;
         self.answer.print(|| plan.json(), || plan.text())
     }
 

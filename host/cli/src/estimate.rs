@@ -111,8 +111,9 @@ impl Arguments {
             self.question.is_asked(),
             self.alike,
         )?;
-        self.answer
-            .write(|| answer.json(), || answer.html(self.top))?;
+        let files = [&self.candidates[..], &self.form].concat();
+        let html = |byline: &[String]| answer.html(self.top, byline);
+        self.answer.write(|| answer.json(), html, &files)?;
         if counted.rejected.total() > 0 {
             note!(
                 "{} rejected{}",

@@ -85,6 +85,7 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("replaced sentences, exact"));
     assert!(page.contains("the whole text is exchanged"));
+    assert!(page.contains("<p class=\"verdict good\">Passed</p>"));
     common::check_page(&page);
 
     // A second run repeats all checks exactly, because the seed determines every draw.

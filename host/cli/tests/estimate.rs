@@ -238,7 +238,10 @@ fn near(value: &Value, wanted: f64, by: f64) {
 fn all_kinds_together_and_by_day() {
     let world = World::new();
     world.all_kinds();
-    let (text, json) = world.estimate("all.csv", &["--difference", "--html", "page.html"]);
+    let (text, json) = world.estimate(
+        "all.csv",
+        &["--difference", "--html", "page.html", "--author", "Ada"],
+    );
     assert_eq!(json["version"], 2);
     assert_eq!(json["slices"], json!(["day"]));
     assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
@@ -316,9 +319,26 @@ fn all_kinds_together_and_by_day() {
     }
     let page = fs::read_to_string(world.path().join("page.html")).unwrap();
     stands_alone(&page);
+    let mut tables = json["labels"].as_array().unwrap().iter();
+    let all = tables.find(|own| own["slice"].is_null()).unwrap();
+    let frequency = |row: &&Value| row["share"].as_f64().unwrap();
+    let rows = all["shares"].as_array().unwrap().iter();
+    let first = rows
+        .max_by(|a, b| frequency(a).total_cmp(&frequency(b)))
+        .unwrap();
+    // People need neither digests nor options.
+    let (_, body) = page.split_once("</style>").unwrap();
+    let pack = json["kinds"][0]["pack"].as_str().unwrap();
+    assert!(!body.contains(pack) && !body.contains("--") && !body.contains('`'));
     for part in [
         "What would make this wrong",
         "days since 2026-11-01",
+        "<p class=\"title\">What the texts are about</p>",
+        &format!(
+            "<h1>No subject is clearly the most frequent of the texts: {}, ",
+            first["name"].as_str().unwrap()
+        ),
+        " · t · Ada</p>",
         "a release may make one of two whole texts that were equally likely before up to",
         "a release may make one of two sentences that were equally likely before up to",
         "<svg",
@@ -1036,7 +1056,7 @@ fn intervals_name_the_sources_that_they_allow_for() {
 
     let file = "t.candidates.safetensors";
     let (text, json) = estimate("guessed.csv", whole(&world.candidates), file);
-    assert!(text.contains("--source-field"), "{text}");
+    assert!(text.contains("field that names real sources"), "{text}");
     assert_eq!(json["labels"][0]["sources"]["guessed"], true);
 
     named.calibration.as_mut().unwrap().by_source = None;

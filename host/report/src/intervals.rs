@@ -9,6 +9,7 @@ use crate::plot::Figure;
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
     rows: Vec<(String, f64, Option<Ends>)>,
+    reach: Ends,
 }
 
 /// The ends of an interval.
@@ -29,17 +30,30 @@ impl Intervals {
         self.rows.push((name.to_owned(), share, ends));
     }
 
+    /// Gives charts that are compared the same axis.
+    pub fn align(charts: &mut [Self]) {
+        let ends = charts.iter().map(Self::ends);
+        let reach = ends.fold((0.0f64, 0.0f64), |all, own| {
+            (all.0.min(own.0), all.1.max(own.1))
+        });
+        for chart in charts {
+            chart.reach = reach;
+        }
+    }
+
+    /// The ends of the axis: the lowest and the highest number, 0 and `reach`.
+    fn ends(&self) -> Ends {
+        let numbers = self.rows.iter().flat_map(|(_, share, ends)| {
+            let (low, high) = ends.unwrap_or((*share, *share));
+            [*share, low, high]
+        });
+        numbers.fold(self.reach, |(low, high), x| (low.min(x), high.max(x)))
+    }
+
     /// Draws the rows on an axis from 0, or from the lowest end if that is negative, to the highest
     /// end.
     pub fn draw(&self) -> Figure {
-        let all = self
-            .rows
-            .iter()
-            .flat_map(|(_, share, ends)| {
-                [Some(*share), ends.map(|own| own.0), ends.map(|own| own.1)]
-            })
-            .flatten();
-        let (low, high) = all.fold((0.0f64, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
+        let (low, high) = self.ends();
         let step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
             .into_iter()
             .find(|step| (high - low) / step <= 6.0)
@@ -128,5 +142,16 @@ mod tests {
             "{svg}"
         );
         assert!(Intervals::default().draw().into_svg().ends_with("</svg>\n"));
+        // Charts that are compared have the same axis.
+        let mut charts = [differences, Intervals::default()];
+        charts[1].row("more", 0.02, Some((0.01, 0.03)));
+        Intervals::align(&mut charts);
+        for chart in charts {
+            let svg = chart.draw().into_svg();
+            assert!(
+                svg.contains(">−80</text>") && svg.contains(">20</text>"),
+                "{svg}"
+            );
+        }
     }
 }

@@ -6,6 +6,8 @@ use crate::{Figure, Table};
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
+    headline: Option<String>,
+    byline: String,
     body: String,
 }
 
@@ -17,8 +19,26 @@ impl Page {
     pub fn new(title: &str) -> Self {
         Self {
             title: escape(title),
+            headline: None,
+            byline: String::new(),
             body: String::new(),
         }
+    }
+
+    /// Puts the answer, a sentence in plain text, in the place of the title, which moves above it.
+    pub fn headline(&mut self, sentence: &str) {
+        self.headline = Some(escape(sentence));
+    }
+
+    /// Sets the line below the headline, such as date, pack and author, in plain text.
+    pub fn byline(&mut self, parts: &[String]) {
+        self.byline = escape(&parts.join(" · "));
+    }
+
+    /// Appends one word about the whole page, in plain text and large letters.
+    pub fn verdict(&mut self, good: bool, word: &str) {
+        let class = if good { "good" } else { "bad" };
+        self.body += &format!("<p class=\"verdict {class}\">{}</p>\n", escape(word));
     }
 
     /// Appends a heading in plain text; `level` is 2 for chapters and 3 for sections.
@@ -71,12 +91,24 @@ impl Page {
 
     /// The whole page.
     pub fn finish(&self) -> String {
-        let Self { title, body } = self;
+        let Self {
+            title,
+            headline,
+            byline,
+            body,
+        } = self;
+        let mut head = match headline {
+            Some(headline) => format!("<p class=\"title\">{title}</p>\n<h1>{headline}</h1>\n"),
+            None => format!("<h1>{title}</h1>\n"),
+        };
+        if !byline.is_empty() {
+            head += &format!("<p class=\"byline\">{byline}</p>\n");
+        }
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>undertone: {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-             <h1>{title}</h1>\n{body}</body>\n</html>\n"
+             {head}{body}</body>\n</html>\n"
         )
     }
 }
@@ -112,28 +144,36 @@ pub fn escape(text: &str) -> String {
 // Plots are 500 pixels wide with letters of 16 pixels. Two fit side by side on a wide page. On a
 // narrow page they shrink to its width, and letters stay above 11 pixels.
 const STYLE: &str = "
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem;
+:root { color-scheme: light dark; --ink: #1a1a1a; --page: #fff; --clear: #fff0; --shade: #0003; --none: #0000; --soft: #555;
+  --line: #ddd; --mark: #fff3e6; --good: #00653a; --bad: #b00020; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --page: #161616; --clear: #16161600; --shade: #fff4;
+  --none: #fff0; --soft: #aaa; --line: #3a3a3a; --mark: #3d2a12; --good: #5fd39a; --bad: #ff8a9a; }
+  svg { filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 64rem;
   margin: 0 auto; padding: 1rem; }
-h1 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #bbb; }
+h1 { font-size: clamp(1.5rem, 6vw, 2rem); line-height: 1.2; max-width: 48rem; } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
+.title, .byline { color: var(--soft); margin: .5rem 0; } .title + h1 { margin: 0; }
+.verdict { font-size: 3rem; font-weight: 700; line-height: 1.2; margin: 1rem 0; }
+.good { color: var(--good); } .bad { color: var(--bad); }
 p, dl { max-width: 48rem; } code { overflow-wrap: anywhere; }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem; overflow-wrap: anywhere; }
-figure { margin: 1rem 0; } figcaption { color: #444; font-size: .9rem; max-width: 48rem; }
+figure { margin: 1rem 0; } figcaption { color: var(--soft); font-size: .9rem; max-width: 48rem; }
 svg { display: block; width: 100%; max-width: 500px; height: auto; }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1rem; }
 .panels > figure { margin: 0; }
 .scroll { overflow-x: auto; margin: 1rem 0; max-width: 100%;
-  background: linear-gradient(to right, #fff 30%, #fff0), linear-gradient(to left, #fff 30%, #fff0) 100% 0,
-  linear-gradient(to right, #0003, #0000), linear-gradient(to left, #0003, #0000) 100% 0;
+  background: linear-gradient(to right, var(--page) 30%, var(--clear)),
+  linear-gradient(to left, var(--page) 30%, var(--clear)) 100% 0,
+  linear-gradient(to right, var(--shade), var(--none)), linear-gradient(to left, var(--shade), var(--none)) 100% 0;
   background-repeat: no-repeat; background-size: 2rem 100%, 2rem 100%, .6rem 100%, .6rem 100%;
   background-attachment: local, local, scroll, scroll; }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .5rem; text-align: right; vertical-align: top; border-bottom: 1px solid #ddd; }
+th, td { padding: .3rem .5rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
 td { white-space: nowrap; } th { min-width: 3rem; }
 .text { text-align: left; white-space: normal; min-width: 5rem; } td.text:last-child { min-width: 8rem; }
 th.text:first-child { max-width: 14rem; overflow-wrap: break-word; }
-small { color: #555; display: block; font-weight: 400; white-space: normal; }
-.marked { background: #fff3e6; } .marked th { font-weight: 700; } tr:not(.marked) > th.text { font-weight: 400; }
+small { color: var(--soft); display: block; font-weight: 400; white-space: normal; }
+.marked { background: var(--mark); } .marked th { font-weight: 700; } tr:not(.marked) > th.text { font-weight: 400; }
 tr:first-child > th, tr:first-child > th.text { font-weight: 600; vertical-align: bottom; }
 @media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 10rem; } }
 @media print { body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
@@ -147,6 +187,9 @@ mod tests {
     #[test]
     fn a_page_stands_alone_and_escapes() {
         let mut page = Page::new("A < B");
+        page.headline("C > D");
+        page.byline(&["1 May".to_owned(), "<me>".to_owned()]);
+        page.verdict(true, "Passed");
         page.heading(2, "R & D");
         page.paragraph("<em>kept</em>");
         page.facts(&[("pack", "<x>".to_owned())]);
@@ -154,7 +197,9 @@ mod tests {
         let html = page.finish();
         for part in [
             "<title>undertone: A &lt; B</title>",
-            "<h1>A &lt; B</h1>",
+            "<p class=\"title\">A &lt; B</p>\n<h1>C &gt; D</h1>\n<p class=\"byline\">1 May · &lt;me&gt;</p>",
+            "<p class=\"verdict good\">Passed</p>",
+            "prefers-color-scheme: dark",
             "<h2>R &amp; D</h2>",
             "<p><em>kept</em></p>",
             "<dt>pack</dt><dd>&lt;x&gt;</dd>",

@@ -91,8 +91,9 @@ class Answered(Framed):
         """In words."""
         raise NotImplementedError
 
-    def html(self) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
+    def html(self, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
         raise NotImplementedError
 
     def json(self) -> str:
@@ -104,7 +105,7 @@ class Answered(Framed):
 
     def _repr_html_(self) -> str:
         # A page within the page of a notebook: neither has the styles of the other.
-        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        return f'<iframe sandbox srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
 
 class Estimate(Answered):
@@ -172,9 +173,10 @@ class Estimate(Answered):
         """In words, with the ``top`` most frequent answers of each table."""
         return self._answer.text(top)
 
-    def html(self, top: int = 10) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
-        return self._answer.html(top)
+    def html(self, top: int = 10, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
+        return self._answer.html(top, list(byline))
 
     def __repr__(self) -> str:
         return f"Estimate({self.data['releases']} releases)"
@@ -206,9 +208,10 @@ class PlanOf(Answered):
         """In words."""
         return self._answer.text()
 
-    def html(self) -> str:
-        """A page for people, with plots: HTML that needs no other file."""
-        return self._answer.html()
+    def html(self, *, byline: Sequence[str] = ()) -> str:
+        """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
+        headline, such as ``["2026-11-28", "topics", "Ada"]``."""
+        return self._answer.html(list(byline))
 
     def __repr__(self) -> str:
         return f"PlanOf({len(self.data.get('ways') or self.data['questions'])} ways)"
@@ -300,6 +303,9 @@ def count(
     What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called
     with what is done, how many steps are done, and how many there are (0: unknown). Raises
     ``UndertoneError``.
+
+    >>> ut.count("releases.jsonl", by="day", packs=ut.Pack.open("topics.pack"), epsilon=3)
+    Counts(total=200, slices=['day'])
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     by = [by] if isinstance(by, str) else list(by)
@@ -334,6 +340,10 @@ def estimate(
     like the public ones.
 
     Raises ``UndertoneError`` if nothing can be said, and why.
+
+    >>> candidates = ut.Candidates.open("topics.candidates.safetensors")
+    >>> ut.estimate("releases.jsonl", candidates, by="day", difference=True)
+    Estimate(200 releases)
     """
     candidates = several(candidates)
     counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
@@ -369,6 +379,10 @@ def plan(
     plans each question, and ``shares``, ``delta`` and ``question`` have no effect.
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
+
+    >>> candidates = ut.Candidates.open("topics.candidates.safetensors")
+    >>> sorted(set(ut.plan(candidates, epsilon=[1, 3], within=0.1).to_dict()["epsilon"]))
+    [1.0, 3.0]
     """
     own: Any = candidates
     form = getattr(own, "_own", None)

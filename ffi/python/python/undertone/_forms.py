@@ -106,6 +106,10 @@ class Form:
         :func:`undertone.privatize`. No exception depends on an answer. Raises ``ArgumentError`` for
         a column that is missing, columns of different lengths, and a name that is no attribute in
         the dictionary of one person.
+
+        >>> form = ut.Form({"attributes": [{"name": "language", "categories": ["de", "en"]}]})
+        >>> form.release({"language": ["de", None, "en"]}, epsilon=2)
+        Releases(3, columns=[])
         """
         releaser = _undertone.FormReleaser(self._own, epsilon, threads)
         if isinstance(answers, Mapping) and not (answers and all(_is_column(value) for value in answers.values())):

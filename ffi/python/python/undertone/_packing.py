@@ -53,6 +53,11 @@ def build_pack(
     unknown); what it raises stops the call, as Ctrl-C does.
 
     Raises ``TypeError`` and ``UndertoneError``: among others, if only some texts have a label.
+
+    >>> public = ut.demo.public()
+    >>> built = ut.build_pack(public.texts[::6], public.labels[::6], heads="features")
+    >>> built.pack.candidate_count, built.candidates.names[:2]
+    (12, ['astronomy', 'computers'])
     """
     if unlabelled not in ("refuse", "skip"):
         raise ValueError(f'unlabelled = {short(unlabelled)!r} is unknown; take "refuse" or "skip"')

@@ -246,7 +246,13 @@ class Releases(Framed):
         progress: Optional[Progress] = None,
     ) -> Estimate:
         """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by``
-        names columns."""
+        names columns.
+
+        >>> releases = ut.read_releases("releases.jsonl", "day")
+        >>> estimate = releases.estimate(ut.Candidates.open("topics.candidates.safetensors"), by="day")
+        >>> [share.name for share in estimate.shares("candidates")][:2]
+        ['astronomy', 'computers']
+        """
         candidates = several(candidates)
         counted = self.count(by, candidates=candidates, epsilon=epsilon, progress=progress)
         return counted.estimate(
@@ -308,6 +314,11 @@ def release(
     ``BudgetExhausted``; none depends on what the text says.
 
     Leaks: time depends on the text.
+
+    >>> pack = ut.Pack.open("topics.pack")
+    >>> release = ut.release("The doctor wants to repeat the blood test.", pack, epsilon=3)
+    >>> len(bytes(release)), release.epsilon, release.pack_id == pack.id
+    (24, 3.0, True)
     """
     releaser = _undertone.Releaser(pack, epsilon, rule, encoder, 1)
     if ledger is None:
@@ -353,6 +364,10 @@ def privatize(
     Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place.
     Before a list, a Series or an array is paid for, all its values are looked at; of other
     iterables, those of a block.
+
+    >>> releases = ut.privatize(["Frost killed the roses."] * 3, ut.Pack.open("topics.pack"), epsilon=3)
+    >>> releases.with_columns(day=["mon", "mon", "tue"])
+    Releases(3, columns=['day'])
     """
     releaser = _undertone.Releaser(pack, epsilon, rule, encoder, threads)
     size = BLOCK if encoder is None else FEW
@@ -394,6 +409,9 @@ def read_releases(
     :func:`undertone.count`.
 
     Raises ``UndertoneError`` if a file cannot be read.
+
+    >>> ut.read_releases("releases.jsonl", "day").columns["day"][:3]
+    ['2026-11-01', '2026-11-02', '2026-11-01']
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     columns = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))

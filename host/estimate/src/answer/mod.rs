@@ -136,7 +136,7 @@ pub(crate) struct LeftOut {
 pub(crate) struct KindOf {
     #[serde(skip)]
     pub(crate) name: String,
-    pack: String,
+    pub(crate) pack: String,
     mechanism: u8,
     rule: u8,
     pub(crate) epsilon: f64,
@@ -380,12 +380,13 @@ impl Answer {
         text::text(self, top)
     }
 
-    /// A self-contained HTML page with the `top` most frequent answers of each table.
+    /// A self-contained HTML page with the `top` most frequent answers of each table, and `byline`
+    /// below the headline, such as date, pack and author.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
-    pub fn html(&self, top: usize) -> Result<String> {
-        page::page(self, top).map_err(Error::plot)
+    pub fn html(&self, top: usize, byline: &[String]) -> Result<String> {
+        page::page(self, top, byline).map_err(Error::plot)
     }
 
     /// Groups the packs by their labels; reports the packs without labels.

@@ -20,13 +20,15 @@ const LINES: usize = 8;
 /// Most slices that get a plot of their own.
 const PLOTTED: usize = 40;
 
-pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
+pub(crate) fn page(answer: &Answer, top: usize, byline: &[String]) -> Result<String, DrawError> {
     let is_of_texts = answer.answers.is_empty();
     let mut page = Page::new(if is_of_texts {
         "What the texts are about"
     } else {
         "What the releases say"
     });
+    page.headline(&headline(answer));
+    page.byline(byline);
     page.paragraph(&format!(
         "<strong>{} releases were counted.</strong> {} Together they say how frequent a subject or an answer is. A point is the best \
          guess; the bar is where the share lies. {}",
@@ -40,11 +42,14 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         page.paragraph(&escape(OF_CANDIDATES));
         let tables = answer.candidates.iter().map(|own| Shown {
             slice: &own.estimated.slice,
-            title: format!(
-                "{}: {} releases of pack {}",
-                slice(&answer.slices, &own.estimated.slice),
-                count(own.estimated.releases),
-                own.pack
+            title: undigested(
+                answer,
+                &format!(
+                    "{}: {} releases of pack {}",
+                    slice(&answer.slices, &own.estimated.slice),
+                    count(own.estimated.releases),
+                    own.pack
+                ),
             ),
             said: of_candidates(own),
             rows: &own.estimated.shares,
@@ -57,7 +62,7 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         page.paragraph(&escape(OF_ANSWERS));
         let tables = answer.answers.iter().map(|own| Shown {
             slice: &own.estimated.slice,
-            title: answered(answer, own),
+            title: undigested(answer, &answered(answer, own)),
             said: honest(&own.estimated),
             rows: &own.estimated.shares,
             group: format!("{} {}", own.form, forms::title(&own.attributes)),
@@ -71,8 +76,10 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
             "In percentage points. {}",
             escape(&together(answer))
         ));
-        for own in &answer.differences {
-            difference(&mut page, answer, own, top);
+        let differences = answer.differences.iter();
+        let charts = charts(differences.map(|own| most(&own.shares, top, own.of != "labels").0));
+        for (place, own) in answer.differences.iter().enumerate() {
+            difference(&mut page, answer, own, top, charts.get(place));
         }
     }
     let published = published(answer);
@@ -81,7 +88,7 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         page.paragraph(&escape(OF_PUBLISHED));
     }
     for own in published {
-        page.paragraph(&escape(&own));
+        page.paragraph(&escape(&undigested(answer, &own)));
     }
     breaks(&mut page, answer);
     Ok(page.finish())
@@ -132,11 +139,14 @@ fn summary(page: &mut Page, answer: &Answer) {
         &[Column::Text("kind of release"), Column::Number("releases")],
     );
     for kind in &answer.kinds {
-        table.row(vec![kind.name.as_str().into(), count(kind.releases).into()]);
+        table.row(vec![
+            undigested(answer, &kind.name).into(),
+            count(kind.releases).into(),
+        ]);
     }
     for own in &answer.left_out {
         table.row(vec![
-            Cell::from(format!("left out: {}", own.kind)).note(&own.reason),
+            Cell::from(undigested(answer, &format!("left out: {}", own.kind))).note(&own.reason),
             count(own.releases).into(),
         ]);
     }
@@ -174,24 +184,104 @@ fn chapter(
     for group in groups {
         over_time(page, answer, &tables, group, last)?;
     }
+    let charts = charts(tables.iter().map(|own| most(own.rows, top, last).0));
     for (place, own) in tables.iter().enumerate() {
         page.heading(3, &own.title);
         page.paragraph(&escape(&own.said));
         let (rows, others) = most(own.rows, top, last);
-        if place < PLOTTED {
-            figure(page, &rows, "The share of each, in per cent.");
+        if let Some(chart) = charts.get(place) {
+            page.figure("The share of each, in per cent.", &chart.draw());
         }
         page.table(&shares(&own.title, "share (%)", &rows, others));
     }
     Ok(())
 }
 
-fn figure(page: &mut Page, rows: &[&Row], caption: &str) {
-    let mut intervals = Intervals::default();
-    for row in rows {
-        intervals.row(&row.name, row.share, row.low.zip(row.high));
+/// A chart for each of the first tables, all with the same axis.
+fn charts<'a>(tables: impl Iterator<Item = Vec<&'a Row>>) -> Vec<Intervals> {
+    let charts = tables.take(PLOTTED).map(|rows| {
+        let mut chart = Intervals::default();
+        for row in rows {
+            chart.row(&row.name, row.share, row.low.zip(row.high));
+        }
+        chart
+    });
+    let mut charts: Vec<Intervals> = charts.collect();
+    Intervals::align(&mut charts);
+    charts
+}
+
+/// The answer in one sentence: the most frequent subject or answer, if it is clear.
+fn headline(answer: &Answer) -> String {
+    let all = |slice: &Slice| slice.is_none();
+    let labels = answer.labels.iter().find(|own| all(&own.slice));
+    let answers = answer.answers.iter().find(|own| all(&own.estimated.slice));
+    let mut candidates = answer.candidates.iter();
+    let candidates = candidates.find(|own| all(&own.estimated.slice));
+    let (rows, last, of, noun) = if let Some(own) = labels {
+        (&own.shares, false, "of the texts".to_owned(), "subject")
+    } else if let Some(own) = answers {
+        let of = format!(
+            "of the answers on {}",
+            visible(&forms::title(&own.attributes))
+        );
+        (&own.estimated.shares, true, of, "answer")
+    } else if let Some(own) = candidates {
+        let of = "of the texts, by the pack's classifier".to_owned();
+        (&own.estimated.shares, true, of, "subject")
+    } else {
+        return format!("{} releases were counted.", count(answer.releases));
+    };
+    let (rows, _) = most(rows, 2, last);
+    let (first, second) = (rows.first().copied(), rows.get(1).copied());
+    most_frequent(noun, &of, first, second)
+}
+
+/// Names the most frequent answer if its interval lies above that of the second.
+fn most_frequent(noun: &str, of: &str, first: Option<&Row>, second: Option<&Row>) -> String {
+    let ends = |row: Option<&Row>| row.and_then(|row| row.low.zip(row.high));
+    let named = |row: &Row| {
+        let ends = interval(row).unwrap_or_default();
+        format!("{}, {} % ({ends} %)", visible(&row.name), share(row))
+    };
+    match (first, second) {
+        (Some(first), Some(second)) => match (ends(Some(first)), ends(Some(second))) {
+            (Some((low, _)), Some((_, high))) if low > high => {
+                format!("The most frequent {noun} {of} is {}.", named(first))
+            }
+            (Some(_), Some(_)) => format!(
+                "No {noun} is clearly the most frequent {of}: {} and {} are close.",
+                named(first),
+                named(second)
+            ),
+            _ => format!("The releases do not show which {noun} is the most frequent."),
+        },
+        (Some(first), None) if ends(Some(first)).is_some() => {
+            format!("The only {noun} {of} is {}.", named(first))
+        }
+        _ => format!("The releases do not show which {noun} is the most frequent."),
     }
-    page.figure(caption, &intervals.draw());
+}
+
+/// A sentence without the identifiers of packs and forms if there is only one; otherwise with four
+/// digits of each.
+fn undigested(answer: &Answer, text: &str) -> String {
+    let kinds = answer.kinds.iter();
+    let mut ids: Vec<&str> = kinds.map(|kind| kind.pack.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut text = text.to_owned();
+    for id in &ids {
+        if ids.len() == 1 {
+            for what in ["pack", "form"] {
+                text = text.replace(&format!(" of {what} {id}"), "");
+                text = text.replace(&format!("{what} {id}, "), "");
+            }
+        } else {
+            text = text.replace(id, &id[..4]);
+        }
+    }
+    text
 }
 
 fn shares(title: &str, of: &str, rows: &[&Row], others: usize) -> Table {
@@ -306,7 +396,13 @@ fn day(text: &str) -> Option<i64> {
     fits.then_some(before + (153 * month + 2) / 5 + day)
 }
 
-fn difference(page: &mut Page, answer: &Answer, own: &Difference, top: usize) {
+fn difference(
+    page: &mut Page,
+    answer: &Answer,
+    own: &Difference,
+    top: usize,
+    chart: Option<&Intervals>,
+) {
     let title = compared(answer, own);
     page.heading(3, &title);
     let (rows, others) = most(&own.shares, top, own.of != "labels");
@@ -315,11 +411,10 @@ fn difference(page: &mut Page, answer: &Answer, own: &Difference, top: usize) {
             "There are no intervals: what they assume does not hold in one of the slices.",
         );
     }
-    figure(
-        page,
-        &rows,
-        "By how many percentage points the shares differ.",
-    );
+    if let Some(chart) = chart {
+        let caption = "By how many percentage points the shares differ.";
+        page.figure(caption, &chart.draw());
+    }
     page.table(&shares(&title, "difference", &rows, others));
 }
 
@@ -346,7 +441,7 @@ fn breaks(page: &mut Page, answer: &Answer) {
     ));
     facts.push((
         "Looking often",
-        "Of a hundred intervals that are each right 95 % of the time about five are wrong. --at-once makes all of them hold together."
+        "Of a hundred intervals that are each right 95 % of the time about five are wrong. Intervals that hold together avoid this; they are wider."
             .to_owned(),
     ));
     for problem in &answer.unanswered {
@@ -357,7 +452,28 @@ fn breaks(page: &mut Page, answer: &Answer) {
 
 #[cfg(test)]
 mod tests {
-    use super::day;
+    use super::{Row, day, most_frequent};
+
+    #[test]
+    fn the_most_frequent_answer_is_named_only_if_it_is_clear() {
+        let row = |name: &str, share: f64, ends: Option<(f64, f64)>| Row {
+            name: name.to_owned(),
+            share,
+            low: ends.map(|own| own.0),
+            high: ends.map(|own| own.1),
+            unbiased: None,
+        };
+        let headline = |ends: Option<(f64, f64)>| {
+            let (first, second) = (row("a", 0.5, ends), row("b", 0.25, Some((0.2, 0.3))));
+            most_frequent("subject", "of the texts", Some(&first), Some(&second))
+        };
+        assert_eq!(
+            headline(Some((0.4, 0.6))),
+            "The most frequent subject of the texts is a, 50.0 % (40.0 to 60.0 %)."
+        );
+        assert!(headline(Some((0.29, 0.6))).starts_with("No subject is clearly the most frequent"));
+        assert!(headline(None).starts_with("The releases do not show"));
+    }
 
     #[test]
     fn days_are_numbered() {

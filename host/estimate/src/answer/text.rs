@@ -33,10 +33,10 @@ const NAMED: usize = 8;
 pub(crate) fn sources(own: &OfLabels) -> String {
     match &own.sources {
         None => "These intervals do not allow for other texts: no sources of the public texts are known. They hold only if the texts on the \
-                 devices are exactly like the public ones. Make the pack anew with this version, best with --source-field."
+                 devices are exactly like the public ones. Make the pack anew with this version, best with a field that names the source of each text."
             .to_owned(),
         Some(own) if own.guessed => "The parts that were compared are guessed: groups of similar public texts of each label. A field that names \
-                                     real sources, such as the author, product or year, is better: make the pack with --source-field."
+                                     real sources, such as the author, product or year, is better: make the pack anew with it."
             .to_owned(),
         Some(own) => {
             let names: Vec<String> = own.names.iter().take(NAMED).map(|name| visible(name)).collect();
@@ -58,8 +58,7 @@ pub const OF_QUESTION: &str = "The labelled texts of the question must not be on
 const REFUTED: &str = "The texts on the devices are not as this assumes: releases of such texts would hardly ever look like this. The \
      guesses below are the best there are, but nobody can say how far off they are, so there are no intervals.";
 
-pub(crate) const REMEDY: &str =
-    "Public texts that are more like those on the devices would help: give them with --corpus.";
+pub(crate) const REMEDY: &str = "Public texts that are more like those on the devices would help.";
 
 /// Result of the test of fit, in words.
 pub(crate) fn fit(own: &OfLabels) -> String {
@@ -172,7 +171,7 @@ pub(crate) fn sure(answer: &Answer) -> String {
     if answer.at_once {
         format!("All intervals together are right {level} % of the time.")
     } else {
-        format!("Each interval is right {level} % of the time; with --at-once all of them are.")
+        format!("Each interval is right {level} % of the time, all of them together less often.")
     }
 }
 

@@ -114,9 +114,10 @@ impl FormPlan {
         text + NOTES + "\n"
     }
 
-    /// A self-contained HTML page of tables.
-    pub fn html(&self) -> String {
+    /// A self-contained HTML page of tables, with `byline` below the headline.
+    pub fn html(&self, byline: &[String]) -> String {
         let mut page = Page::new("What a form costs");
+        page.byline(byline);
         for own in self.by_epsilon() {
             page.paragraph(&escape(&cost(own[0].epsilon)));
             let columns = self.columns(own);

@@ -143,12 +143,12 @@ impl Plan {
         text::text(&self.asked, self)
     }
 
-    /// A self-contained HTML page.
+    /// A self-contained HTML page, with `byline` below the headline, such as date, pack and author.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
-    pub fn html(&self) -> Result<String> {
-        page::page(&self.asked, self).map_err(Error::plot)
+    pub fn html(&self, byline: &[String]) -> Result<String> {
+        page::page(&self.asked, self, byline).map_err(Error::plot)
     }
 
     /// Whether the plan compares lengths of texts.

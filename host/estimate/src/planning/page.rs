@@ -5,17 +5,21 @@ use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
 };
 
-use super::text::{advice, assumed, length, points, published, sentences, short, unit_short, what};
+use super::text::{
+    advice, assumed, headline, length, points, published, sentences, short, unit_short, what,
+};
 use super::{Asked, Of, PLOTTED, Plan, Way};
 use crate::answer::OF_PUBLISHED;
 
-pub(super) fn page(asked: &Asked, plan: &Plan) -> Result<String, DrawError> {
+pub(super) fn page(asked: &Asked, plan: &Plan, byline: &[String]) -> Result<String, DrawError> {
     let mut page = Page::new("How many devices it takes");
+    page.headline(&headline(asked, plan));
+    page.byline(byline);
+    page.table(&table(asked, plan));
     for line in advice(asked, plan) {
         page.paragraph(&escape(&line));
     }
     page.paragraph(&escape(&assumed(asked, plan)));
-    page.table(&table(asked, plan));
     for of in [Of::Candidates, Of::Labels] {
         let own: Vec<&Way> = plan.ways.iter().filter(|way| way.of == of).collect();
         if own.is_empty() {

@@ -78,7 +78,7 @@ fn cost(month: &Month, delta: f64) -> String {
     };
     format!(
         "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
-         One release in the month, on a day drawn beforehand, costs {}: `undertone plan window` and `undertone plan budget` say more.{}",
+         One release in the month, on a day drawn beforehand, costs {}.{}",
         month.epsilon,
         month.sum(),
         of(Unit::Sentence),
@@ -210,6 +210,34 @@ pub(super) fn published(plan: &Plan) -> Vec<String> {
     plan.ways.iter().flat_map(of).collect()
 }
 
+/// The answer in one sentence: the number of devices for each ε, by releases of the whole text.
+pub(super) fn headline(asked: &Asked, plan: &Plan) -> String {
+    let labels = plan.ways.iter().any(|way| way.of == Of::Labels);
+    let of = if labels { Of::Labels } else { Of::Candidates };
+    let mut needed: Vec<(String, u64)> = Vec::new();
+    for epsilon in &asked.epsilon {
+        let ways = plan.ways.iter();
+        let ways = ways.filter(|way| way.of == of && way.kind.epsilon() == *epsilon);
+        let whole = ways.filter(|way| is_whole_text(way.kind));
+        if let Some(devices) = whole.filter_map(|way| way.needed).min() {
+            needed.push((epsilon.to_string(), devices));
+        }
+    }
+    let within = points(asked.within);
+    let Some((first, fewest)) = needed.first() else {
+        return format!(
+            "No number of devices gives shares within {within} points by releases of the whole text."
+        );
+    };
+    let more = needed[1..].iter();
+    let more = more.map(|(epsilon, devices)| format!(", {} at ε = {epsilon}", count(*devices)));
+    format!(
+        "{} devices give shares within {within} points at ε = {first}{}.",
+        count(*fewest),
+        more.collect::<String>()
+    )
+}
+
 /// The way that requires the fewest devices. The stronger guarantee wins if it costs little more.
 fn best(ways: &[Way]) -> &Way {
     let devices = |way: &Way| (way.needed.unwrap_or(u64::MAX), way.limit);
@@ -272,10 +300,8 @@ pub(super) fn short(of: Of) -> &'static str {
 
 fn unit(kind: Kind) -> &'static str {
     match kind.mechanism() {
-        Mechanism::WholeText => "whole-text releases (release documents --rule whole-text)",
-        Mechanism::Projective => {
-            "projective releases of the whole text (release documents --rule projective)"
-        }
+        Mechanism::WholeText => "releases of the whole text",
+        Mechanism::Projective => "projective releases of the whole text",
         _ => "sentence releases",
     }
 }
