@@ -183,7 +183,7 @@ fn device(folder: &Path, text: &str) {
         .trim_start_matches("# pack ");
     let text = text.replace(
         "HELLO",
-        &format!("echo ok undertone-device 3 0.1.0 portable {id}"),
+        &format!("echo ok undertone-device 4 0.1.0 portable {id}"),
     );
     let text = text.replace("ID", id);
     let status = Command::new("sh")
