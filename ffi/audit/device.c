@@ -87,7 +87,8 @@ static undertone_pack *pack;
 static undertone_document *document;
 static undertone_bag *bag;
 static undertone_form *form;
-static void *form_memory, *pack_memory, *document_memory, *vocabulary_memory, *bag_memory, *grant_memory, *vector_memory;
+static void *form_memory, *pack_memory, *document_memory, *vocabulary_memory, *bag_memory;
+static void *grant_memory, *vector_memory;
 static uint8_t *file_bytes;
 static int random_file = -1;
 
@@ -675,7 +676,8 @@ static void respond(char *line)
             return;
         }
     }
-    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector, answers");
+    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector, "
+         "answers");
 }
 
 /* Answers the lines of standard input. */

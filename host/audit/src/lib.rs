@@ -381,10 +381,9 @@ impl Audit<'_, &Form<'_>> {
         };
         self.release(|device| {
             let name = mechanism.name();
-            let repeats =
-                selection::repeats(device, &name, *epsilon, &law, &mut |device, draws| {
-                    mechanism.releases(device, &[&lists[0]], *epsilon, draws)
-                });
+            let repeats = selection::repeats(device, &name, *epsilon, &law, |device, draws| {
+                mechanism.releases(device, &[&lists[0]], *epsilon, draws)
+            });
             Ok(Vec::from_iter(repeats?))
         })
     }

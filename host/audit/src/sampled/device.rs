@@ -161,6 +161,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// The file that a device reads at its start.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "an audit has one")]
 pub enum Contents<'p> {
     /// A pack, for releases of documents, words and vectors.
     Pack(Pack<'p>),

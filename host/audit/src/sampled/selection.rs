@@ -590,7 +590,7 @@ pub fn runs(
     epsilon: Epsilon,
 ) -> Result<Option<Check>> {
     let law = vec![1.0 / f64::from(pack.candidate_count()); pack.candidate_count() as usize];
-    repeats(device, mechanism, epsilon, &law, &mut |device, draws| {
+    repeats(device, mechanism, epsilon, &law, |device, draws| {
         device.keep(0, &[])?;
         device.releases(&[0], rule, epsilon, draws)
     })
@@ -608,7 +608,7 @@ pub(crate) fn repeats(
     mechanism: &str,
     epsilon: Epsilon,
     law: &[f64],
-    draw: &mut dyn FnMut(&mut dyn Device, usize) -> Result<Vec<u32>>,
+    mut draw: impl FnMut(&mut dyn Device, usize) -> Result<Vec<u32>>,
 ) -> Result<Option<Check>> {
     const DRAWS: usize = 2000;
     if law.is_empty() || law.iter().any(|p| *p > 0.5) {
