@@ -28,15 +28,18 @@ EOF
 fi
 
 "$deny" check licenses bans sources
-# with_exception WORKSPACE LICENCE CRATE: checks a separate workspace that links one crate with
+# with_exception WORKSPACE LICENCE CRATE...: checks a separate workspace that links these crates with
 # another licence.
 with_exception() {
-    awk -v exception="    { allow = [\"$2\"], crate = \"$3\" }," '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
-        $0 == "exceptions = [" { print exception }' deny.toml >"$work/workspace.toml"
-    "$deny" --manifest-path "$1/Cargo.toml" --config "$work/workspace.toml" check licenses bans sources
+    workspace=$1 licence=$2
+    shift 2
+    exceptions=$(printf "    { allow = [\"$licence\"], crate = \"%s\" },\n" "$@")
+    EXCEPTIONS=$exceptions awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
+        $0 == "exceptions = [" { print ENVIRON["EXCEPTIONS"] }' deny.toml >"$work/workspace.toml"
+    "$deny" --manifest-path "$workspace/Cargo.toml" --config "$work/workspace.toml" check licenses bans sources
 }
-# A macro package of the laboratory's tensor library, and the bindings of NumPy.
-with_exception host/lab MPL-2.0 colored
+# A macro package of the laboratory's tensor library, Prio3, and the bindings of NumPy.
+with_exception host/lab MPL-2.0 colored prio
 with_exception ffi/python BSD-2-Clause numpy
 
 # A new database, so that an old one is not mistaken for today's.

@@ -7,6 +7,7 @@
  * do.
  *
  *     undertone-device PACK
+ *     undertone-device FORM
  *
  * It writes one line when it is ready, then answers every line of standard input with one line of
  * standard output until the input ends. Fields are separated by single spaces. Numbers are decimal:
@@ -16,7 +17,7 @@
  * `error` and the reason; a refused request changes nothing.
  *
  *     (started)
- *         ok undertone-device 3 VERSION BACKEND PACK-ID
+ *         ok undertone-device 4 VERSION BACKEND ID, of the pack or the form
  *     embeddings I VECTOR
  *         ok                     keeps document I: one embedding after another, pushed together
  *     singly I VECTOR
@@ -36,6 +37,9 @@
  *     vector NOISE EPSILON BOUND N VECTOR
  *         ok BYTES...            N vectors; BOUND is `pack` for the projection of the pack
  *
+ *     answers EPSILON N NUMBER,NUMBER...
+ *         ok BYTES...            N releases of answers, of the lists in turn; only with a form
+ *
  * BYTES are a release as it would leave the device (core/FORMAT.md). This program does not read
  * them.
  *
@@ -54,13 +58,16 @@
 
 #include "undertone.h"
 
-#define PROTOCOL 3
+#define PROTOCOL 4
 /* In the place of a rule. */
 #define WHOLE_TEXT (-1)
 #define PROJECTIVE (-2)
 #define MAX_RELEASES 65536
 #define MAX_DOCUMENTS 4096
 #define MAX_LINE ((size_t)64 << 20)
+/* Of a form: core/FORMAT.md. */
+#define FORM_MAGIC "UTFORM"
+#define FORM_DIGEST_AT 32
 
 /* What is kept of a document: embeddings, or texts one after another. Usually embeddings are pushed
  * together and texts one by one; `otherwise` it is the other way round. */
@@ -79,8 +86,10 @@ static struct kept documents[MAX_DOCUMENTS];
 static undertone_pack *pack;
 static undertone_document *document;
 static undertone_bag *bag;
-static void *pack_memory, *document_memory, *vocabulary_memory, *bag_memory, *grant_memory, *vector_memory;
-static uint8_t *pack_bytes;
+static undertone_form *form;
+static void *form_memory, *pack_memory, *document_memory, *vocabulary_memory, *bag_memory;
+static void *grant_memory, *vector_memory;
+static uint8_t *file_bytes;
 static int random_file = -1;
 
 /* --- What is answered: collected, so that an error half-way leaves no half of an answer. */
@@ -481,6 +490,75 @@ static void release_projective(char *rest)
     if (have_document() && next_epsilon(&rest, &epsilon)) release_by(PROJECTIVE, epsilon, rest);
 }
 
+/* The numbers of the next field, separated by commas, at `numbers`, which has room for them. */
+static int next_answers(char **rest, uint32_t *numbers, size_t *count)
+{
+    char *field = next_field(rest);
+    *count = 0;
+    while (field != NULL) {
+        char *comma = strchr(field, ',');
+        long long number;
+        char *end;
+        if (comma != NULL) *comma++ = '\0';
+        errno = 0;
+        number = strtoll(field, &end, 10);
+        if (end == field || *end != '\0' || errno != 0 || number < 0 || number > UINT32_MAX) {
+            fail("an answer must be a number from 0 to %" PRIu32, UINT32_MAX);
+            return 0;
+        }
+        numbers[(*count)++] = (uint32_t)number;
+        field = comma;
+    }
+    return 1;
+}
+
+static void answers(char *rest)
+{
+    long epsilon, count, i;
+    uint32_t *numbers = NULL;
+    size_t *ends = NULL;
+    size_t lists = 0, end = 0, capacity;
+    if (form == NULL) {
+        fail("the file is a pack, not a form");
+        return;
+    }
+    if (!next_epsilon(&rest, &epsilon) || !next_count(&rest, &count)) return;
+    if (rest == NULL) {
+        fail("the answers are missing");
+        return;
+    }
+    /* Every number, and every list, has a character of its own. */
+    capacity = strlen(rest) + 1;
+    numbers = malloc(capacity * sizeof *numbers);
+    ends = malloc(capacity * sizeof *ends);
+    if (numbers == NULL || ends == NULL) {
+        fail("no memory for the answers");
+        goto done;
+    }
+    while (rest != NULL) {
+        size_t more;
+        if (!next_answers(&rest, numbers + end, &more)) goto done;
+        end += more;
+        ends[lists++] = end;
+    }
+    for (i = 0; i < count; i++) {
+        const size_t list = (size_t)i % lists;
+        const size_t from = list == 0 ? 0 : ends[list - 1];
+        uint8_t bytes[UNDERTONE_RELEASE_BYTES];
+        undertone_grant *grant;
+        size_t len;
+        if (!check(grant_of(UNDERTONE_UNIT_WHOLE_TEXT, epsilon, &grant))
+            || !check(undertone_form_release(form, numbers + from, ends[list] - from, grant, entropy, NULL, bytes,
+                                             sizeof bytes, &len))
+            || !add_bytes(bytes, len))
+            goto done;
+    }
+    send_answer();
+done:
+    free(numbers);
+    free(ends);
+}
+
 static void bags(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
@@ -582,19 +660,24 @@ static void respond(char *line)
     } requests[] = {
         {"embeddings", keep_embeddings}, {"singly", keep_singly}, {"texts", keep_texts}, {"whole", keep_whole},
         {"release", release}, {"whole-text", release_whole_text}, {"projective", release_projective},
-        {"bag", bags}, {"vector", vectors},
+        {"bag", bags}, {"vector", vectors}, {"answers", answers},
     };
     char *rest = line;
     const char *name = next_field(&rest);
     size_t i;
     answer_len = 0;
+    if (pack == NULL && strcmp(name, "answers") != 0) {
+        fail("the file is a form, which only answers");
+        return;
+    }
     for (i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (strcmp(name, requests[i].name) == 0) {
             requests[i].respond(rest);
             return;
         }
     }
-    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector");
+    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector, "
+         "answers");
 }
 
 /* Answers the lines of standard input. */
@@ -648,16 +731,16 @@ static int read_file(const char *path, size_t *len)
     }
     while (got > 0) {
         if (*len == capacity) {
-            uint8_t *longer = realloc(pack_bytes, 2 * capacity + 65536);
+            uint8_t *longer = realloc(file_bytes, 2 * capacity + 65536);
             if (longer == NULL) {
                 fail("no memory for %s", path);
                 fclose(file);
                 return 0;
             }
-            pack_bytes = longer;
+            file_bytes = longer;
             capacity = 2 * capacity + 65536;
         }
-        got = fread(pack_bytes + *len, 1, capacity - *len, file);
+        got = fread(file_bytes + *len, 1, capacity - *len, file);
         *len += got;
     }
     if (ferror(file)) {
@@ -670,32 +753,9 @@ static int read_file(const char *path, size_t *len)
 }
 
 /* Makes the handles that the pack allows. 0, after an answer, if it allows none. */
-static int start(const char *path)
+static int start_pack(size_t len, uint8_t id[UNDERTONE_PACK_ID_BYTES])
 {
-    uint8_t id[UNDERTONE_PACK_ID_BYTES];
-    size_t len, i;
-    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
-        fail("compiled for version %d of the interface, linked with version %" PRIu32, UNDERTONE_ABI_VERSION,
-             undertone_abi_version());
-        return 0;
-    }
-    random_file = open("/dev/urandom", O_RDONLY);
-    if (random_file < 0) {
-        fail("cannot open /dev/urandom: %s", strerror(errno));
-        return 0;
-    }
-    pack_memory = malloc(undertone_pack_handle_size());
-    document_memory = malloc(undertone_document_handle_size());
-    vocabulary_memory = malloc(undertone_vocabulary_handle_size());
-    bag_memory = malloc(undertone_bag_handle_size());
-    grant_memory = malloc(undertone_grant_handle_size());
-    vector_memory = malloc(undertone_vector_mechanism_handle_size());
-    if (!pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory || !vector_memory) {
-        fail("no memory");
-        return 0;
-    }
-    if (!read_file(path, &len)
-        || !check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), pack_bytes, len, &pack))
+    if (!check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), file_bytes, len, &pack))
         || !check(undertone_pack_id(pack, id)))
         return 0;
     /* A pack may have no candidates, too many, or no words. Such requests are then refused. */
@@ -708,6 +768,47 @@ static int start(const char *path)
             || !check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag)))
             return 0;
     }
+    return 1;
+}
+
+static int start_form(size_t len, uint8_t id[UNDERTONE_PACK_ID_BYTES])
+{
+    if (!check(undertone_form_init(form_memory, undertone_form_handle_size(), file_bytes, len, &form))) return 0;
+    memcpy(id, file_bytes + FORM_DIGEST_AT, UNDERTONE_PACK_ID_BYTES);
+    return 1;
+}
+
+/* Reads the file. 0, after an answer, if nothing can be released with it. */
+static int start(const char *path)
+{
+    const size_t magic = strlen(FORM_MAGIC);
+    uint8_t id[UNDERTONE_PACK_ID_BYTES];
+    size_t len, i;
+    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
+        fail("compiled for version %d of the interface, linked with version %" PRIu32, UNDERTONE_ABI_VERSION,
+             undertone_abi_version());
+        return 0;
+    }
+    random_file = open("/dev/urandom", O_RDONLY);
+    if (random_file < 0) {
+        fail("cannot open /dev/urandom: %s", strerror(errno));
+        return 0;
+    }
+    form_memory = malloc(undertone_form_handle_size());
+    pack_memory = malloc(undertone_pack_handle_size());
+    document_memory = malloc(undertone_document_handle_size());
+    vocabulary_memory = malloc(undertone_vocabulary_handle_size());
+    bag_memory = malloc(undertone_bag_handle_size());
+    grant_memory = malloc(undertone_grant_handle_size());
+    vector_memory = malloc(undertone_vector_mechanism_handle_size());
+    if (!form_memory || !pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory
+        || !vector_memory) {
+        fail("no memory");
+        return 0;
+    }
+    if (!read_file(path, &len)) return 0;
+    if (!(len >= magic && memcmp(file_bytes, FORM_MAGIC, magic) == 0 ? start_form(len, id) : start_pack(len, id)))
+        return 0;
     printf("ok undertone-device %d %s %s ", PROTOCOL, undertone_version(), undertone_backend());
     for (i = 0; i < sizeof id; i++) printf("%02x", id[i]);
     putchar('\n');
@@ -720,14 +821,15 @@ int main(int argc, char **argv)
     int started;
     size_t i;
     if (argc != 2) {
-        fputs("usage: undertone-device PACK\n", stderr);
+        fputs("usage: undertone-device PACK_OR_FORM\n", stderr);
         return 2;
     }
     started = start(argv[1]);
     if (started) serve();
     for (i = 0; i < MAX_DOCUMENTS; i++) forget(&documents[i]);
     free(answer);
-    free(pack_bytes);
+    free(file_bytes);
+    free(form_memory);
     free(pack_memory);
     free(document_memory);
     free(vocabulary_memory);

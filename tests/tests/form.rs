@@ -216,7 +216,7 @@ fn no_two_lists_of_answers_exceed_epsilon() {
 }
 
 /// The question with this draw.
-fn drawn_by(weights: &[u64], rng: &mut FixedWords<'_>) -> usize {
+fn drawn_by(weights: &[u64], rng: &mut impl Rng) -> usize {
     let total: u64 = weights.iter().sum();
     let mut rest = below(rng, total.into());
     let at = weights.iter().position(|weight| {
@@ -236,11 +236,11 @@ fn bytes_of(form: &Form<'_>, index: usize, order: u16, point: u32, epsilon: Epsi
 }
 
 /// The mechanism of the code from its parts, with one part replaced.
-fn planted(
+pub(crate) fn planted<R: Rng + Clone>(
     form: &Form<'_>,
     answers: &[u32],
     epsilon: Epsilon,
-    words: &mut FixedWords<'_>,
+    words: &mut R,
     bug: Bug,
 ) -> Vec<u8> {
     let questions: Vec<Question> = form.questions().collect();
@@ -266,7 +266,7 @@ fn planted(
         let point = below(words, geometry.points().into()) as u32;
         return bytes_of(form, index, geometry.order(), point, epsilon);
     }
-    let mut same = FixedWords(words.0);
+    let mut same = words.clone();
     let point = hazmat::draw_point(
         &geometry,
         outcome(&question, &sizes, answers),
@@ -293,8 +293,8 @@ fn planted(
 }
 
 /// A planted mistake.
-#[derive(Clone, Copy, Debug)]
-enum Bug {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bug {
     /// None: the parts are put together as the code does.
     None,
     /// The question is drawn among those that have an answer.

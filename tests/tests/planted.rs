@@ -419,12 +419,14 @@ fn tied(document: &[Sentence]) -> Vec<usize> {
         .collect()
 }
 
-impl<W: WholeText> WholeText for PlantedWhole<'_, W> {
+impl<W: WholeText<Input = Vec<Sentence>>> WholeText for PlantedWhole<'_, W> {
+    type Input = Vec<Sentence>;
+
     fn name(&self) -> String {
         self.mechanism.name()
     }
 
-    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>> {
+    fn law(&self, document: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
         let mut law = self.mechanism.law(document, epsilon)?;
         let most = law.iter().copied().fold(0.0, f64::max);
         let least = law.iter().copied().fold(1.0, f64::min);
@@ -446,11 +448,17 @@ impl<W: WholeText> WholeText for PlantedWhole<'_, W> {
         Some(law.iter().map(|p| p / total).collect())
     }
 
-    fn is_nothing(&self, document: &[Sentence]) -> bool {
+    fn is_nothing(&self, document: &Self::Input) -> bool {
         self.mechanism.is_nothing(document)
     }
 
-    fn releases(&self, _: &mut dyn Device, _: &[usize], _: Epsilon, _: usize) -> Result<Vec<u32>> {
+    fn releases(
+        &self,
+        _: &mut dyn Device,
+        _: &[&Self::Input],
+        _: Epsilon,
+        _: usize,
+    ) -> Result<Vec<u32>> {
         unreachable!("no device is audited")
     }
 }
@@ -462,7 +470,10 @@ fn kinds() -> Vec<Vec<Sentence>> {
     rows.map(|row| vec![row]).chain([Vec::new()]).collect()
 }
 
-fn whole_texts_must_fail<W: WholeText>(mechanism: impl Fn() -> W, bugs: &[(WholeBug, &[&str])]) {
+fn whole_texts_must_fail<W: WholeText<Input = Vec<Sentence>>>(
+    mechanism: impl Fn() -> W,
+    bugs: &[(WholeBug, &[&str])],
+) {
     let bytes = score_parts().to_pack();
     let documents = kinds();
     for (bug, expected) in bugs {

@@ -20,25 +20,29 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::form;
 use undertone::demo;
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::MAX_SENTENCES;
 use undertone_audit::exact::inside::{CoreProjective, CoreWholeText};
-use undertone_audit::sampled::device::{self, Device, Program, Sentence};
+use undertone_audit::sampled::device::{self, Contents, Device, Program, Sentence};
 use undertone_audit::sampled::selection::{self, Change, Neighbours, WordAudit};
 use undertone_audit::sampled::stated::Stated;
 use undertone_audit::sampled::vectors;
-use undertone_audit::{Check, Mechanism, Options, levels};
+use undertone_audit::{Check, Mechanism, Method, Options, levels};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, each_feature};
+use undertone_core::form::Form;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
+use undertone_core::release::Release;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::Vocabulary;
+use undertone_tests::forms::FormParts;
 use undertone_tests::noise::normal;
 use undertone_tests::packs::{DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack};
 use undertone_tests::soak;
@@ -174,11 +178,13 @@ enum Bug {
     DegreeLess(bool),
     /// Vectors are rounded to the nearest point of the grid, not at random.
     Nearest,
+    /// A mistake in releases of answers.
+    Answers(form::Bug),
 }
 
 struct Planted<'p> {
     bug: Bug,
-    pack: Pack<'p>,
+    contents: Contents<'p>,
     kept: Vec<Vec<Sentence>>,
     rng: PublicRng,
     runs: u64,
@@ -189,9 +195,13 @@ struct Planted<'p> {
 
 impl<'p> Planted<'p> {
     fn new(bug: Bug, pack: &'p [u8]) -> Self {
+        Self::with(bug, &Pack::parse(pack).expect("a pack"))
+    }
+
+    fn with(bug: Bug, contents: impl Into<Contents<'p>>) -> Self {
         let mut planted = Self {
             bug,
-            pack: Pack::parse(pack).expect("a pack"),
+            contents: contents.into(),
             kept: Vec::new(),
             rng: PublicRng::new(0),
             runs: 0,
@@ -201,6 +211,13 @@ impl<'p> Planted<'p> {
         };
         planted.restart().expect("nothing can fail");
         planted
+    }
+
+    fn pack(&self) -> Pack<'p> {
+        match self.contents {
+            Contents::Pack(pack) => pack,
+            Contents::Form(_) => panic!("a form"),
+        }
     }
 
     /// The generator of the next release.
@@ -328,7 +345,7 @@ impl Device for Planted<'_> {
                 _ => {}
             }
             kept.truncate(MAX_SENTENCES);
-            let document = device::document(&self.pack, &kept)?;
+            let document = device::document(&self.pack(), &kept)?;
             all.push((levels(&document), document.ratio(self.spent(epsilon))));
         }
         Ok((0..count)
@@ -358,9 +375,9 @@ impl Device for Planted<'_> {
     ) -> Result<Vec<u32>> {
         let mut all = Vec::new();
         for number in documents {
-            let document = device::document(&self.pack, &self.kept[*number])?;
+            let document = device::document(&self.pack(), &self.kept[*number])?;
             let mut best = hazmat::best(&document).expect("scores");
-            let candidates = self.pack.candidate_count();
+            let candidates = self.pack().candidate_count();
             if best == candidates && self.bug == Bug::Silent {
                 return Err(Error::from(Cause::Device {
                     path: PathBuf::new(),
@@ -388,11 +405,11 @@ impl Device for Planted<'_> {
     }
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        let candidates = self.pack.candidate_count();
+        let candidates = self.pack().candidate_count();
         let geometry = Geometry::best(candidates + 1, epsilon).expect("few candidates");
         let mut all = Vec::new();
         for number in documents {
-            let document = device::document(&self.pack, &self.kept[*number])?;
+            let document = device::document(&self.pack(), &self.kept[*number])?;
             let best = hazmat::best(&document).expect("scores");
             if best == candidates && self.bug == Bug::Silent {
                 return Err(Error::from(Cause::Device {
@@ -415,6 +432,36 @@ impl Device for Planted<'_> {
             .collect())
     }
 
+    fn answers(
+        &mut self,
+        lists: &[&[u32]],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<Release>> {
+        let Contents::Form(form) = self.contents else {
+            panic!("a pack");
+        };
+        let bug = match self.bug {
+            Bug::Answers(bug) => bug,
+            _ => form::Bug::None,
+        };
+        let mut rng = self.next_rng();
+        Ok((0..count)
+            .map(|index| {
+                // Of two releases from one draw, the second one takes the next turn.
+                let second = bug == form::Bug::TwoFromOneDraw && index % 2 == 1;
+                if !second {
+                    rng = self.next_rng();
+                }
+                let list = lists[index % lists.len()];
+                let bytes = form::planted(&form, list, epsilon, &mut rng.clone(), bug);
+                let (first, next) = bytes.split_at(24);
+                let release = if second { next } else { first };
+                Release::from_bytes(release).expect("well formed")
+            })
+            .collect())
+    }
+
     fn bags(
         &mut self,
         words: &[&str],
@@ -423,7 +470,8 @@ impl Device for Planted<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Vec<u32>>> {
-        let vocabulary = Vocabulary::new(&self.pack).expect("a lexicon");
+        let pack = self.pack();
+        let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
         let unknown = words
             .iter()
             .any(|word| vocabulary.lexicon().find(word).is_none());
@@ -668,6 +716,74 @@ fn wrong_releases_of_whole_texts_are_noticed() {
             failed.retain(|name| *name != EXCHANGED);
         }
         assert_eq!(failed, names, "{bug:?}");
+    }
+}
+
+fn audit_answers(device: &mut dyn Device, form: &Form<'_>) -> Vec<Check> {
+    let options = Options {
+        mechanisms: Vec::new(),
+        epsilons: vec![epsilon("0.5"), two()],
+        rules: Vec::new(),
+        neighbours: 0,
+        releases: draws() as u64,
+        seed: 1,
+    };
+    let report = undertone_audit::run_form(form, Some(device), &options, &mut |_| ());
+    let checks = report.expect("a device").checks;
+    for check in checks
+        .iter()
+        .filter(|check| check.name == EXCHANGED_ANSWERS)
+    {
+        let is_attained = check.measured > 0.9999 * check.claimed;
+        assert!(check.method != Method::Exact || is_attained, "{check}");
+    }
+    checks
+}
+
+const EXCHANGED_ANSWERS: &str = "loss of exchanged answers";
+const RUNS: &str = "sequences of releases do not come again";
+
+/// The mistakes of `form.rs`, in a form of attributes of two sizes and in one of equal sizes.
+#[test]
+fn wrong_releases_of_answers_are_noticed() {
+    let apart = "independence of releases";
+    for (sizes, mistakes) in [
+        (
+            [2, 6],
+            &[
+                (Bug::None, None),
+                (
+                    Bug::Answers(form::Bug::AnsweredOnly),
+                    Some(EXCHANGED_ANSWERS),
+                ),
+                (
+                    Bug::Answers(form::Bug::WeightsAfterAnswers),
+                    Some(FREQUENCIES),
+                ),
+                (Bug::Answers(form::Bug::ShorterPath), Some(FREQUENCIES)),
+                (Bug::Answers(form::Bug::TwoFromOneDraw), Some(apart)),
+                (Bug::Answers(form::Bug::WrongOffset), Some("outcomes exist")),
+                (Bug::Answers(form::Bug::WrongOrder), Some("outcomes exist")),
+                (Bug::NoiseReused, Some(apart)),
+                (Bug::Seeded, Some(RUNS)),
+            ][..],
+        ),
+        (
+            [3, 3],
+            &[(Bug::Answers(form::Bug::WrongOffset), Some(FREQUENCIES))],
+        ),
+    ] {
+        let bytes = FormParts::of_sizes(&sizes, &[1, 1], &[]).to_form();
+        let form = Form::parse(&bytes).expect("a form");
+        for (bug, name) in mistakes {
+            let checks = audit_answers(&mut Planted::with(*bug, &form), &form);
+            let failed = failed(&checks);
+            assert_eq!(failed.is_empty(), name.is_none(), "{bug:?}: {failed:?}");
+            assert!(
+                name.is_none_or(|name| failed.contains(&name)),
+                "{bug:?}: {failed:?}"
+            );
+        }
     }
 }
 
@@ -1077,10 +1193,42 @@ fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
 }
 
 fn start<'p>(program: &Path, pack: &'p [u8]) -> Program<'p> {
+    start_with(program, pack, &Pack::parse(pack).expect("a pack"))
+}
+
+fn start_with<'p>(program: &Path, bytes: &[u8], contents: impl Into<Contents<'p>>) -> Program<'p> {
     let file = program.with_extension("pack");
-    fs::write(&file, pack).expect("the target folder can be written");
-    let pack = Pack::parse(pack).expect("a pack");
-    Program::start(program, &file, &pack, |_| ()).expect("a device")
+    fs::write(&file, bytes).expect("the target folder can be written");
+    Program::start(program, &file, contents, |_| ()).expect("a device")
+}
+
+/// Any list of answers of a form, and releases that lie about ε.
+#[test]
+fn the_device_passes_an_audit_of_answers() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let bytes = FormParts::of_sizes(&[2, 300, 1], &[3, 1, 0], &[(0, 2, 2)]).to_form();
+    let form = Form::parse(&bytes).expect("a form");
+    let program = build_device("device-answers", &["-O2"]);
+    let mut device = start_with(&program, &bytes, &form);
+    assert_eq!(failed_thrice(|| audit_answers(&mut device, &form)), [""; 0]);
+    let error = device.releases(&[0], Rule::Exponential, two(), 1);
+    assert!(
+        error
+            .expect_err("a form")
+            .to_string()
+            .contains("with a form")
+    );
+
+    let planted = [("grant_init_unrecorded", "doubled_grant")];
+    let program = planted_device("device-answers-doubled", &planted);
+    let mut device = start_with(&program, &bytes, &form);
+    let failed = audit_answers(&mut device, &form);
+    let stated = failed
+        .iter()
+        .find(|check| check.mechanism == "all releases");
+    assert!(stated.is_some_and(|check| !check.passed && check.detail.ends_with("epsilon")));
 }
 
 #[test]
@@ -1314,7 +1462,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let bytes = fs::read(&pack).expect("a golden pack");
     let parsed = Pack::parse(&bytes).expect("a pack");
     let id = parsed.id().map(|byte| format!("{byte:02x}")).concat();
-    let hello = format!("echo ok undertone-device 3 0.1.0 portable {id}");
+    let hello = format!("echo ok undertone-device 4 0.1.0 portable {id}");
     let release = format!("555452010102000040420f0000000000{id}");
     for (name, text, expected) in [
         (
@@ -1360,7 +1508,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         ),
         (
             "wrong-pack",
-            "echo ok undertone-device 3 0.1.0 portable 0123456789abcdef",
+            "echo ok undertone-device 4 0.1.0 portable 0123456789abcdef",
             "read pack 0123456789abcdef",
         ),
         (
@@ -1402,6 +1550,37 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
             .to_string()
             .contains("does not start")
     );
+}
+
+/// The answers of the device to these lines, one for each.
+fn answered(program: &Path, file: &[u8], lines: &[Vec<u8>]) -> Vec<String> {
+    let path = program.with_extension("pack");
+    fs::write(&path, file).expect("the target folder can be written");
+    let mut child = Command::new(program)
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it was just built");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let asked = lines.to_vec();
+    let writer = std::thread::spawn(move || {
+        for line in asked {
+            let written = stdin.write_all(&line).and_then(|()| stdin.write_all(b"\n"));
+            if written.is_err() {
+                break;
+            }
+        }
+    });
+    let output = child.wait_with_output().expect("it ends with its input");
+    writer.join().expect("no panic");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", output.status);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answers: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
+    assert_eq!(answers.len(), lines.len(), "an answer for each line");
+    answers
 }
 
 /// Every request gets one line, and no sanitizer reports anything.
@@ -1482,6 +1661,7 @@ fn bad_requests_are_answered() {
         "vector 7 1000000 0 1 3f800000",
         "vector 3 99999 0 1 3f800000",
         "vector 3 1000000 0 1",
+        "answers 1000000 1 0",
     ];
     let too_many = format!("embeddings 0 {}", "00".repeat(8 * 129));
     let mut lines: Vec<Vec<u8>> = Vec::new();
@@ -1513,45 +1693,12 @@ fn bad_requests_are_answered() {
             lines.push(line);
         }
     }
-    let bytes = scores_pack();
-    let pack = program.with_extension("pack");
-    fs::write(&pack, bytes).expect("the target folder can be written");
-    let mut child = Command::new(&program)
-        .arg(&pack)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it was just built");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let asked = lines.clone();
-    let writer = std::thread::spawn(move || {
-        for line in asked {
-            let written = stdin.write_all(&line).and_then(|()| stdin.write_all(b"\n"));
-            if written.is_err() {
-                break;
-            }
-        }
-    });
-    let output = child.wait_with_output().expect("it ends with its input");
-    writer.join().expect("no panic");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {stderr}", output.status);
-    let answers: Vec<&[u8]> = output
-        .stdout
-        .trim_ascii_end()
-        .split(|byte| *byte == b'\n')
-        .collect();
-    assert_eq!(
-        answers.len(),
-        lines.len() + 1,
-        "an answer for each line, and one at the start"
-    );
-    for (index, (line, answer)) in lines.iter().zip(&answers[1..]).enumerate() {
-        let (line, answer) = (
-            String::from_utf8_lossy(line),
-            String::from_utf8_lossy(answer),
-        );
+    for (index, (line, answer)) in lines
+        .iter()
+        .zip(answered(&program, &scores_pack(), &lines))
+        .enumerate()
+    {
+        let line = String::from_utf8_lossy(line);
         let fine = answer == "ok" || answer.starts_with("ok ");
         assert!(fine || answer.starts_with("error "), "{line:?}: {answer:?}");
         if index < good.len() {
@@ -1560,8 +1707,39 @@ fn bad_requests_are_answered() {
             assert!(!fine, "{line:?}: {answer:?}");
         }
     }
-    // Invalid packs.
-    for bytes in [&b""[..], b"hello", &[0; 4096]] {
+    let lines = [
+        "answers 1000000 3 1,2 4294967295,0",
+        "answers 1 1 0,0",
+        "answers",
+        "answers 1000000",
+        "answers 1000000 1",
+        "answers 1000000 1 ",
+        "answers 1000000 1 0",
+        "answers 1000000 1 0,0,0",
+        "answers 1000000 1 0,",
+        "answers 1000000 1 0,,0",
+        "answers 1000000 1 0,-1",
+        "answers 1000000 1 0,4294967296",
+        "answers 1000000 1 0,0  0,0",
+        "answers 0 1 0,0",
+        "release 1 1000000 1 0",
+        "texts 0 74",
+    ];
+    let lines = lines.map(|line| line.as_bytes().to_vec());
+    let form = FormParts::of_sizes(&[2, 6], &[1, 1], &[]).to_form();
+    let answers = answered(&program, &form, &lines);
+    let fine = answers
+        .iter()
+        .take_while(|answer| answer.starts_with("ok "));
+    assert_eq!(fine.count(), 2, "{answers:?}");
+    let mut bad = answers[2..].iter();
+    assert!(
+        bad.all(|answer| answer.starts_with("error ")),
+        "{answers:?}"
+    );
+    // Invalid packs and forms.
+    let pack = program.with_extension("pack");
+    for bytes in [&b""[..], b"hello", &[0; 4096], b"UTFORM", &form[..70]] {
         fs::write(&pack, bytes).expect("the target folder can be written");
         let output = Command::new(&program)
             .arg(&pack)

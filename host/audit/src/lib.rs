@@ -15,13 +15,15 @@ use std::fmt;
 use std::time::Instant;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::Form;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
 use undertone_core::words::Vocabulary;
 
 use exact::inside::{
-    self, CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText,
+    self, CoreAnswers, CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences,
+    WholeText,
 };
 use exact::{sentences, whole_text, words};
 pub use report::Report;
@@ -197,6 +199,60 @@ pub fn run(
     options: &Options,
     notice: &mut dyn FnMut(&Check),
 ) -> Result<Report> {
+    if let Some(encoder) = encoder {
+        check_encoder(pack, encoder)?;
+    }
+    let subject = Subject {
+        pack,
+        encoder,
+        public,
+    };
+    let report = Report::new(["pack", &hex::encode(pack.digest())], options);
+    let device = device.map(|device| device as &mut dyn Device);
+    audit(subject, report, device, options, notice, |audit| {
+        let wanted = |mechanism: &Mechanism| options.mechanisms.contains(mechanism);
+        for mechanism in Mechanism::ALL.into_iter().filter(wanted) {
+            match mechanism {
+                Mechanism::Sentences => audit.sentences()?,
+                Mechanism::WholeText => audit.whole_text()?,
+                Mechanism::Projective => audit.projective()?,
+                Mechanism::Words => audit.words()?,
+                Mechanism::Vectors => audit.vectors()?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Audits the answers of a form, and calls `notice` with each check when it is made. The mechanisms
+/// and rules of `options` do not apply.
+///
+/// `device`: a program that has read the same form.
+///
+/// # Errors
+/// Errors of [`run`].
+pub fn run_form(
+    form: &Form<'_>,
+    device: Option<&mut dyn Device>,
+    options: &Options,
+    notice: &mut dyn FnMut(&Check),
+) -> Result<Report> {
+    let report = Report::new(["form", &hex::encode(form.digest())], options);
+    let device = device.map(|device| device as &mut dyn Device);
+    audit(form, report, device, options, notice, |audit| {
+        audit.answers()
+    })
+}
+
+/// Makes the checks of `make`, and those of all audits.
+fn audit<'a, S>(
+    subject: S,
+    report: Report,
+    device: Option<&'a mut dyn Device>,
+    options: &'a Options,
+    notice: &'a mut dyn FnMut(&Check),
+    make: impl FnOnce(&mut Audit<'a, S>) -> Result<()>,
+) -> Result<Report> {
     let start = Instant::now();
     if options.epsilons.len() > EPSILONS {
         return Err(Error::from(Cause::Audit {
@@ -215,28 +271,14 @@ pub fn run(
             ),
         }));
     }
-    if let Some(encoder) = encoder {
-        check_encoder(pack, encoder)?;
-    }
     let mut audit = Audit {
-        pack,
-        encoder,
-        device: device.map(|device| device as &mut dyn Device),
-        public,
+        subject,
+        device,
         options,
         notice,
-        report: Report::new(pack, options),
+        report,
     };
-    let wanted = |mechanism: &Mechanism| options.mechanisms.contains(mechanism);
-    for mechanism in Mechanism::ALL.into_iter().filter(wanted) {
-        match mechanism {
-            Mechanism::Sentences => audit.sentences()?,
-            Mechanism::WholeText => audit.whole_text()?,
-            Mechanism::Projective => audit.projective()?,
-            Mechanism::Words => audit.words()?,
-            Mechanism::Vectors => audit.vectors()?,
-        }
-    }
+    make(&mut audit)?;
     let stated = audit
         .device
         .as_ref()
@@ -244,7 +286,7 @@ pub fn run(
     audit.add(Vec::from_iter(stated));
     if audit.device.is_none() {
         audit.leave_out(
-            "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one",
+            "releases of a device: no undertone-device was found; ffi/install.sh builds one",
         );
     }
     let mut report = audit.report;
@@ -257,17 +299,22 @@ pub fn run(
     Ok(report)
 }
 
-struct Audit<'a> {
+/// The pack to audit.
+struct Subject<'a> {
     pack: &'a Pack<'a>,
     encoder: Option<&'a dyn Encoder>,
-    device: Option<&'a mut dyn Device>,
     public: &'a [&'a str],
+}
+
+struct Audit<'a, S> {
+    subject: S,
+    device: Option<&'a mut dyn Device>,
     options: &'a Options,
     notice: &'a mut dyn FnMut(&Check),
     report: Report,
 }
 
-impl<'a> Audit<'a> {
+impl<S> Audit<'_, S> {
     fn add(&mut self, checks: Vec<Check>) {
         checks.iter().for_each(&mut *self.notice);
         self.report.checks.extend(checks);
@@ -277,6 +324,72 @@ impl<'a> Audit<'a> {
         self.report.left_out.push(what.to_owned());
     }
 
+    /// Adds the checks of a device's releases, if there is a device.
+    fn release(&mut self, check: impl FnOnce(&mut dyn Device) -> Result<Vec<Check>>) -> Result<()> {
+        if let Some(device) = &mut self.device {
+            let checks = check(&mut **device)?;
+            self.add(checks);
+        }
+        Ok(())
+    }
+
+    /// Checks an exchange of inputs from inside, and by releases of the device. `outcomes`: the
+    /// number of outcomes at an ε.
+    fn exchanged<W: WholeText>(
+        &mut self,
+        mechanism: &W,
+        inputs: &[W::Input],
+        outcomes: impl Fn(Epsilon) -> u64,
+    ) -> Result<()> {
+        let most = inside::MOST_OUTCOMES;
+        let few = |epsilon: &Epsilon| outcomes(*epsilon) <= most.into();
+        let epsilons = self.options.epsilons.iter().copied();
+        let (few, many): (Vec<_>, Vec<_>) = epsilons.partition(few);
+        for epsilon in &many {
+            let name = mechanism.name();
+            self.leave_out(&format!(
+                "{name} at epsilon {epsilon}: a release has more than {most} outcomes"
+            ));
+        }
+        let options = Options {
+            epsilons: few,
+            ..self.options.clone()
+        };
+        self.add(whole_text::check(mechanism, inputs, &options));
+        let count = options.releases as usize;
+        for epsilon in &options.epsilons {
+            let shown = whole_text::shown(mechanism, inputs, *epsilon);
+            self.release(|device| {
+                selection::whole_texts(device, mechanism, *epsilon, &shown, count)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Audit<'_, &Form<'_>> {
+    fn answers(&mut self) -> Result<()> {
+        let options = self.options;
+        let mechanism = CoreAnswers::new(self.subject, &options.epsilons);
+        let lists = whole_text::lists(&mechanism, options.seed);
+        self.exchanged(&mechanism, &lists, |epsilon| mechanism.outcomes(epsilon))?;
+        // The least ε has the most noise.
+        let least = options.epsilons.iter().min();
+        let law = least.and_then(|epsilon| Some((epsilon, mechanism.law(&lists[0], *epsilon)?)));
+        let Some((epsilon, law)) = law else {
+            return Ok(());
+        };
+        self.release(|device| {
+            let name = mechanism.name();
+            let repeats = selection::repeats(device, &name, *epsilon, &law, |device, draws| {
+                mechanism.releases(device, &[&lists[0]], *epsilon, draws)
+            });
+            Ok(Vec::from_iter(repeats?))
+        })
+    }
+}
+
+impl<'a> Audit<'a, Subject<'a>> {
     fn sentences(&mut self) -> Result<()> {
         let Some(mechanism) = self.mechanism("sentences")? else {
             return Ok(());
@@ -297,7 +410,7 @@ impl<'a> Audit<'a> {
 
     /// The sentence mechanism of the pack. Without one, reports that `what` is left out.
     fn mechanism(&mut self, what: &str) -> Result<Option<CoreSentences<'a>>> {
-        let pack = self.pack;
+        let pack = self.subject.pack;
         if inside::wants_both(pack) {
             self.leave_out(&format!(
                 "{what}: the pack has features beside an encoder, and a sentence of it is a text and an embedding at once"
@@ -313,10 +426,11 @@ impl<'a> Audit<'a> {
 
     /// The embeddings of public sentences to search from; empty without an encoder.
     fn rows(&self) -> Result<Vec<Sentence>> {
-        let Some(encoder) = self.encoder else {
+        let Some(encoder) = self.subject.encoder else {
             return Ok(Vec::new());
         };
-        let public = &self.public[..self.public.len().min(SEARCHED)];
+        let public = self.subject.public;
+        let public = &public[..public.len().min(SEARCHED)];
         let rows = encode_all_public(encoder, public, &Progress::hidden())?;
         let rows = rows.chunks_exact(encoder.dimension());
         Ok(rows.map(|row| Sentence::Embedding(row.to_vec())).collect())
@@ -326,57 +440,42 @@ impl<'a> Audit<'a> {
         let Some(sentences) = self.mechanism("the whole-text rule")? else {
             return Ok(());
         };
-        let Some(mechanism) = CoreWholeText::new(self.pack)? else {
+        let Some(mechanism) = CoreWholeText::new(self.subject.pack)? else {
             let candidates = "the pack selects by depth, or has too many candidates";
             self.leave_out(&format!("the whole-text rule: {candidates}"));
             return Ok(());
         };
-        self.exchanged_texts(Released::WholeText, &mechanism, &sentences, self.options)
+        self.exchanged_texts(Released::WholeText, &mechanism, &sentences, |_| 0)
     }
 
     fn projective(&mut self) -> Result<()> {
         let Some(sentences) = self.mechanism("projective geometry response")? else {
             return Ok(());
         };
-        let Some(mechanism) = CoreProjective::new(self.pack)? else {
+        let Some(mechanism) = CoreProjective::new(self.subject.pack)? else {
             let candidates = "the pack selects by depth, or has too many candidates";
             self.leave_out(&format!("projective geometry response: {candidates}"));
             return Ok(());
         };
-        let few = |epsilon: &Epsilon| {
-            let geometry = mechanism.geometry(*epsilon);
-            geometry.is_some_and(|geometry| geometry.points() <= CoreProjective::MOST_POINTS)
+        let points = |epsilon| {
+            let geometry = mechanism.geometry(epsilon);
+            geometry.map_or(u64::MAX, |geometry| geometry.points().into())
         };
-        let (few, many) = self.options.epsilons.iter().copied().partition(few);
-        for epsilon in &many {
-            let points = CoreProjective::MOST_POINTS;
-            self.leave_out(&format!(
-                "projective geometry response at epsilon {epsilon}: it has more than {points} points"
-            ));
-        }
-        let options = Options {
-            epsilons: few,
-            ..self.options.clone()
-        };
-        if options.epsilons.is_empty() {
-            Ok(())
-        } else {
-            self.exchanged_texts(Released::Projective, &mechanism, &sentences, &options)
-        }
+        self.exchanged_texts(Released::Projective, &mechanism, &sentences, points)
     }
 
     /// The ε that a release is drawn with.
     fn served(&self, method: Released, epsilon: Epsilon) -> f64 {
-        number(method.served(epsilon, self.pack.candidate_count()))
+        number(method.served(epsilon, self.subject.pack.candidate_count()))
     }
 
-    /// Checks a whole-text mechanism from inside, and by releases of the device.
-    fn exchanged_texts(
+    /// Checks a whole-text mechanism.
+    fn exchanged_texts<W: WholeText<Input = Vec<Sentence>>>(
         &mut self,
         method: Released,
-        mechanism: &dyn WholeText,
+        mechanism: &W,
         sentences: &CoreSentences<'_>,
-        options: &Options,
+        outcomes: impl Fn(Epsilon) -> u64,
     ) -> Result<()> {
         // The report has a column for every requested epsilon.
         let epsilons = self.options.epsilons.iter();
@@ -385,16 +484,8 @@ impl<'a> Audit<'a> {
             .collect();
         self.report.promise(mechanism.name(), losses);
         let rows = self.rows()?;
-        let documents = whole_text::documents(sentences, &rows, options.seed);
-        self.add(whole_text::check(mechanism, &documents, options));
-        let count = options.releases as usize;
-        for epsilon in &options.epsilons {
-            let shown = whole_text::shown(mechanism, &documents, *epsilon);
-            self.release(|device| {
-                selection::whole_texts(device, mechanism, *epsilon, &shown, count)
-            })?;
-        }
-        Ok(())
+        let documents = whole_text::documents(sentences, &rows, self.options.seed);
+        self.exchanged(mechanism, &documents, outcomes)
     }
 
     /// Checks releases of sentences by a device, by rule and ε: of designed neighbours and of those
@@ -404,7 +495,7 @@ impl<'a> Audit<'a> {
         mechanism: &CoreSentences<'_>,
         searched: Vec<Vec<Neighbours>>,
     ) -> Result<()> {
-        let (pack, options) = (self.pack, self.options);
+        let (pack, options) = (self.subject.pack, self.options);
         let count = options.releases as usize;
         let designs = match self.device {
             Some(_) => Designs::new(pack)?,
@@ -442,7 +533,7 @@ impl<'a> Audit<'a> {
     }
 
     fn words(&mut self) -> Result<()> {
-        let Some(mechanism) = CoreWords::new(self.pack) else {
+        let Some(mechanism) = CoreWords::new(self.subject.pack) else {
             self.leave_out("words: the pack has no lexicon");
             return Ok(());
         };
@@ -453,7 +544,7 @@ impl<'a> Audit<'a> {
     /// Checks releases of words by a device.
     fn release_words(&mut self, mechanism: &CoreWords<'_>) -> Result<()> {
         let options = self.options;
-        let vocabulary = Vocabulary::new(self.pack).map_err(Error::from)?;
+        let vocabulary = Vocabulary::new(self.subject.pack).map_err(Error::from)?;
         let n = vocabulary.word_count();
         if n < 2 || self.device.is_none() {
             return Ok(());
@@ -483,6 +574,10 @@ impl<'a> Audit<'a> {
     }
 
     fn vectors(&mut self) -> Result<()> {
+        if self.device.is_none() {
+            self.leave_out("vectors, which only a device releases");
+            return Ok(());
+        }
         let count = self.options.releases as usize;
         for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
             // ε scales the noise, so the least and the largest one are enough.
@@ -498,20 +593,11 @@ impl<'a> Audit<'a> {
             let epsilon = *epsilon;
             self.release(|device| Ok(Vec::from_iter(vectors::keys(device, epsilon, count)?)))?;
         }
-        if self.pack.projection().is_some() {
+        if self.subject.pack.projection().is_some() {
             self.leave_out(
                 "the projection of the pack: vectors are released without it; a device computes the sensitivity of a \
                  projection from the integers that it multiplies with",
             );
-        }
-        Ok(())
-    }
-
-    /// Adds the checks of a device's releases, if there is a device.
-    fn release(&mut self, check: impl FnOnce(&mut dyn Device) -> Result<Vec<Check>>) -> Result<()> {
-        if let Some(device) = &mut self.device {
-            let checks = check(&mut **device)?;
-            self.add(checks);
         }
         Ok(())
     }

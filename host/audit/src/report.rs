@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use undertone_core::epsilon::Epsilon;
-use undertone_core::pack::Pack;
 use undertone_report::{
     Axis, Cell, Column, Csv, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape, number,
 };
@@ -28,7 +27,7 @@ const NOT_COVERED: [&str; 8] = [
     "time, memory, caches and power",
 ];
 
-/// All checks of a pack.
+/// All checks of a pack or a form.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The checks, in the order in which they were made.
@@ -37,7 +36,8 @@ pub struct Report {
     pub left_out: Vec<String>,
     /// Duration of the audit.
     pub took: Duration,
-    pack: String,
+    /// "pack" or "form", and its digest.
+    subject: [String; 2],
     options: Options,
     promises: Vec<Promise>,
 }
@@ -51,12 +51,12 @@ struct Promise {
 }
 
 impl Report {
-    pub(super) fn new(pack: &Pack<'_>, options: &Options) -> Self {
+    pub(super) fn new(subject: [&str; 2], options: &Options) -> Self {
         Self {
             checks: Vec::new(),
             left_out: Vec::new(),
             took: Duration::ZERO,
-            pack: hex::encode(pack.digest()),
+            subject: subject.map(str::to_owned),
             options: options.clone(),
             promises: Vec::new(),
         }
@@ -99,9 +99,10 @@ impl Report {
                 "detail": check.detail,
             })
         };
+        let [kind, digest] = &self.subject;
         let report = json!({
             "passed": self.passed(),
-            "pack": self.pack,
+            kind.as_str(): digest,
             "checks": self.checks.iter().map(check).collect::<Vec<_>>(),
             "left_out": self.left_out,
             "not_covered": NOT_COVERED,
@@ -289,7 +290,9 @@ impl Report {
         page.table(&self.all());
         page.paragraph(&escape(&Self::not_covered()));
         page.heading(2, "To repeat it");
-        page.facts(&[("SHA-256 of the pack", self.pack.clone())]);
+        let [kind, digest] = &self.subject;
+        let name = format!("SHA-256 of the {kind}");
+        page.facts(&[(name.as_str(), digest.clone())]);
         page.repeat(self.options.seed, command);
         Ok(page.finish())
     }

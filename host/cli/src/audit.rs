@@ -10,17 +10,18 @@ use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::error::{Error, Result};
 use undertone::release::window::Window;
-use undertone_audit::sampled::device::{Device, Program};
+use undertone_audit::sampled::device::{Contents, Device, Program};
 use undertone_audit::schedule::{self, Observed, Stated};
-use undertone_audit::{Mechanism, Options, Report};
+use undertone_audit::{Check, Mechanism, Options, Report};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::format;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism as Released, Release};
 use undertone_estimate::refused;
 use undertone_estimate::statement::Terms;
 
 use crate::args::{EncoderArgs, RuleArg, byline, whole};
-use crate::files::{print, read_pack};
+use crate::files::{parse_form, parse_pack, print, read_bytes};
 use crate::paths::Paths;
 
 /// The exit status if a check failed.
@@ -28,9 +29,9 @@ const FAILED: u8 = 3;
 
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// The pack.
+    /// The pack, or a form of answers.
     pack: PathBuf,
-    /// The mechanisms to audit [default: all in the pack]
+    /// The mechanisms of a pack to audit [default: all in the pack]
     #[arg(long, value_enum, num_args = 1.., value_delimiter = ',', value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
     /// Privacy parameters from 0.000001 to 1000, separated by spaces or commas.
@@ -188,17 +189,52 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.paths().check()?;
-    let pack = read_pack(&arguments.pack)?;
-    let status = |passed: bool| {
-        if passed {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(FAILED)
+    let bytes = read_bytes(&arguments.pack)?;
+    if bytes.starts_with(&format::MAGIC) {
+        let own = arguments;
+        if own.statement.is_some()
+            || own.encoder.encoder.is_some()
+            || !(own.mechanism.is_empty() && own.rule.is_empty())
+        {
+            return Err(refused(
+                "--mechanism, --rule, --encoder and --statement are for packs, but the file is a form",
+            ));
         }
-    };
+        let form = parse_form(bytes)?;
+        return report(arguments, &form, |device, options, notice| {
+            undertone_audit::run_form(&form, device, options, notice)
+        });
+    }
+    let pack = parse_pack(bytes, &arguments.pack)?;
     if let (Some(statement), Some(releases)) = (&arguments.statement, &arguments.observed) {
         return compare(&pack, statement, releases).map(status);
     }
+    let encoder: Option<Box<dyn Encoder>> = match (&arguments.encoder.encoder, pack.lexicon()) {
+        (None, Some(_)) => LexiconEncoder::new(&pack).map(|encoder| Box::new(encoder) as _),
+        (None, None) => None,
+        (Some(_), _) => Some(arguments.encoder.open(LexiconEncoder::embedded)?.encoder),
+    };
+    report(arguments, &pack, |device, options, notice| {
+        let (encoder, public) = (encoder.as_deref(), demo::public_sentences());
+        undertone_audit::run(&pack, encoder, device, &public, options, notice)
+    })
+}
+
+/// The exit status of an audit or a comparison.
+fn status(passed: bool) -> ExitCode {
+    if passed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    }
+}
+
+/// Starts the device with `contents`, audits, and writes the report.
+fn report<'p>(
+    arguments: &Arguments,
+    contents: impl Into<Contents<'p>>,
+    audit: impl FnOnce(Option<&mut dyn Device>, &Options, &mut dyn FnMut(&Check)) -> Result<Report>,
+) -> Result<ExitCode> {
     let out = arguments
         .out
         .as_deref()
@@ -220,25 +256,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         releases: arguments.releases,
         seed: arguments.seed,
     };
-    let encoder: Option<Box<dyn Encoder>> = match (&arguments.encoder.encoder, pack.lexicon()) {
-        (None, Some(_)) => LexiconEncoder::new(&pack).map(|encoder| Box::new(encoder) as _),
-        (None, None) => None,
-        (Some(_), _) => Some(arguments.encoder.open(LexiconEncoder::embedded)?.encoder),
-    };
     Report::check_output(out)?;
     let program = arguments.device.clone().or_else(find_device);
     let mut device = program
         .map(|program| {
             let notice = |line: &str| note!("{line}");
-            Program::start(&program, &arguments.pack, &pack, notice)
+            Program::start(&program, &arguments.pack, contents, notice)
         })
         .transpose()?;
     let mut printed = Ok(());
-    let report = undertone_audit::run(
-        &pack,
-        encoder.as_deref(),
+    let report = audit(
         device.as_mut().map(|device| device as &mut dyn Device),
-        &demo::public_sentences(),
         &options,
         &mut |check| {
             if printed.is_ok() && !arguments.json {

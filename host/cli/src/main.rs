@@ -95,7 +95,7 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Measure how often releases of a pack name the right candidate of labelled public texts.
     Measure(measure::Arguments),
-    /// Check that a pack keeps its promises: by exact laws, searches and a device.
+    /// Check that a pack or a form keeps its promises: by exact laws, searches, a device.
     Audit(audit::Arguments),
     /// Make lexicons, vocabularies and projections for packs; find keywords; encode a corpus.
     #[command(subcommand)]

@@ -100,10 +100,36 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     assert_eq!(fs::read_to_string(out.join("checks.csv")).unwrap(), csv);
 }
 
+/// The form of an example in the folder.
+fn with_form(folder: &Path) {
+    let form = include_bytes!("../../../ffi/web/examples/interests/interests.form");
+    fs::write(folder.join("interests.form"), form).unwrap();
+}
+
+#[test]
+fn a_form_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    with_form(folder.path());
+    let arguments = ["interests.form", "-e", "0.5", "1000", "--out", "out"];
+    let output = audit(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["form"].as_str().map(str::len), Some(64));
+    let checks = report["checks"].as_array().unwrap();
+    let names: Vec<_> = checks.iter().map(|check| check["check"].as_str()).collect();
+    let [refused, loss] = ["answers refused", "loss of exchanged answers"].map(Some);
+    assert_eq!(names, [refused, loss, refused, loss]);
+    let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    common::check_page(&page);
+}
+
 #[test]
 fn what_cannot_be_audited_is_refused() {
     let folder = prepared();
     let here = folder.path();
+    with_form(here);
+    fs::write(here.join("cut.form"), b"UTFORM").unwrap();
     fs::write(here.join("text.pack"), "not a pack, only text").unwrap();
     fs::write(here.join("file"), "").unwrap();
     fs::create_dir_all(here.join("taken/report.html/inside")).unwrap();
@@ -142,6 +168,12 @@ fn what_cannot_be_audited_is_refused() {
             &["demo.pack", "--mechanism", "vectors", "--out", "out"],
             &["ffi/install.sh"],
         ),
+        (
+            1,
+            &["interests.form", "--rule", "exponential", "--out", "out"],
+            &["form", "--rule"],
+        ),
+        (1, &["cut.form", "--out", "out"], &["form"]),
         (2, &["demo.pack"], &["--out"]),
         (2, &["--out", "out"], &["<PACK>"]),
         (2, &["demo.pack", "--epsilon", "0", "--out", "out"], &["0"]),
@@ -184,7 +216,7 @@ fn device(folder: &Path, text: &str) {
         .trim_start_matches("# pack ");
     let text = text.replace(
         "HELLO",
-        &format!("echo ok undertone-device 3 0.1.0 portable {id}"),
+        &format!("echo ok undertone-device 4 0.1.0 portable {id}"),
     );
     let text = text.replace("ID", id);
     let status = Command::new("sh")

@@ -3,7 +3,10 @@
 //!
 //! Chance: false alarm none, miss none. Everything is computed.
 
+use std::env;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -128,6 +131,32 @@ fn a_pack_states_a_year() {
     }
 }
 
+/// Runs the checks of the registry itself, from the clone of `opendp/deployments-registry-data` at
+/// `UNDERTONE_REGISTRY`. They need Python with PyYAML, jsonschema and requests.
+fn fits_the_registry(entry: &Path) {
+    let Some(clone) = env::var_os("UNDERTONE_REGISTRY") else {
+        println!("NOT CHECKED: the registry's own checks; UNDERTONE_REGISTRY names no clone of it");
+        return;
+    };
+    let before = fs::read(entry).unwrap();
+    for (script, arguments) in [
+        ("check.py", &["--skip", "check_urls", "--yaml_paths"][..]),
+        // Writes the slug that it expects.
+        ("update_slug.py", &[]),
+    ] {
+        let output = Command::new("python3")
+            .arg(Path::new(&clone).join("scripts").join(script))
+            .args(arguments)
+            .arg(entry)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}{errors}");
+    }
+    assert_eq!(fs::read(entry).unwrap(), before);
+}
+
 #[test]
 fn a_statement_has_four_files() {
     let folder = TempDir::new().unwrap();
@@ -162,6 +191,7 @@ fn a_statement_has_four_files() {
         entry.contains("publication_date: \"2027-01-31\""),
         "{entry}"
     );
+    fits_the_registry(&folder.path().join("statement/registry.yaml"));
     for wrong in [
         "1/1/2027",
         "2027-13-01",

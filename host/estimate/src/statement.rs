@@ -427,12 +427,10 @@ impl Promise<'_> {
         let window = settings.window;
         // A string of JSON is a string of YAML.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let letters = settings.name.to_lowercase();
-        let words = letters.split(|own: char| !own.is_ascii_alphanumeric());
-        let slug = words
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join("_");
+        let year = settings.from.split('-').next().unwrap_or_default();
+        let slug = [&settings.name, &settings.curator, year]
+            .map(slug)
+            .join("-");
         let open = quoted(OPEN);
         let release_type = if window.slots() == 1 {
             "One release"
@@ -449,7 +447,6 @@ impl Promise<'_> {
              data_source_type: Dynamic\n    access_type: Non-interactive\n  accounting:\n    post_processing: {post}\n    composition: \
              {composition}\n  implementation:\n    preprocessing_and_hyperparameter_tuning: {tuning}\n    mechanisms: {mechanisms}\n    \
              justification: {open}\n  administrative:\n    registry_authors:\n      - {curator}\n",
-            slug = if slug.is_empty() { "deployment" } else { &slug },
             name = quoted(&settings.name),
             curator = quoted(&settings.curator),
             description = quoted(&format!(
@@ -501,6 +498,21 @@ impl Promise<'_> {
     }
 }
 
+/// The registry's form of a name: lower case, with a hyphen for each run of other characters, and
+/// for each underscore.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    let mut is_open = false;
+    for own in name.to_lowercase().chars() {
+        let is_word = own.is_alphanumeric() || own == '_';
+        if is_word || !is_open {
+            slug.push(if own.is_alphanumeric() { own } else { '-' });
+        }
+        is_open = !is_word;
+    }
+    slug
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -547,12 +559,12 @@ mod tests {
     /// and values follow `=` if the schema lists them.
     const SCHEMA: &str = "\
 !url_slug
-!status = Converted, Draft, Pending, Changes Required, Approved
+!status = Converted, Draft, Pending, Changes Required, Approved, Approved (Update Requested), Approved (Pending)
 !tier = 1, 2, 3
 !deployment.basic.name
 !deployment.basic.data_curators
 !deployment.basic.intended_use
-!deployment.basic.data_product_type = Summary statistics, Machine learning model, Dataset, Synthetic data
+!deployment.basic.data_product_type = Summary statistics, Machine learning model, Dataset, Synthetic data, Interactive API, SQL queries
 !deployment.basic.data_product_region
 !deployment.basic.description
 !deployment.basic.publication_date
@@ -594,6 +606,8 @@ deployment.administrative.notes
             found["deployment.privacy_loss.privacy_parameters.epsilon"],
             "3"
         );
+        // Name, curator and year, as the registry's own script makes it.
+        assert_eq!(found["url_slug"], "topics-messages--example-ltd-2027");
         for line in SCHEMA.lines() {
             let (name, values) = match line.split_once(" = ") {
                 Some((name, values)) => (name, Some(values)),

@@ -3,12 +3,15 @@
 //! The implementations here read `core` and compute nothing themselves. Mechanisms are traits so
 //! that tests can plant wrong ones, which must fail.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::{Form, Question};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
+use undertone_core::release::Release;
 use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::words::{self, Vocabulary};
 
@@ -51,29 +54,42 @@ pub trait Sentences: Engine {
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
 }
 
-/// A mechanism that releases the best outcome of a whole text, or by chance another one.
+/// A mechanism whose promise is for an exchange of its whole input.
 pub trait WholeText: Sync {
+    /// A document, or a list of answers.
+    type Input: Clone;
+
+    /// The names of checks: of refused inputs, and of the loss of an exchanged input.
+    const CHECKS: [&'static str; 2] = ["texts refused", "loss of an exchanged text"];
+
     /// Name in reports.
     fn name(&self) -> String;
 
-    /// The probabilities of all outcomes for a document. `None` if the document gets no release.
-    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>>;
+    /// The probabilities of all outcomes for an input. `None` if it gets no release.
+    fn law(&self, input: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>>;
 
-    /// Whether the pack recognises nothing in a document.
-    fn is_nothing(&self, document: &[Sentence]) -> bool;
+    /// Whether the pack recognises nothing in a document, or a list has no answer.
+    fn is_nothing(&self, input: &Self::Input) -> bool;
 
-    /// The outcomes of `count` releases of a device by this mechanism, from these documents in
-    /// turn.
+    /// The outcomes of `count` releases of a device by this mechanism, from these inputs in turn.
+    /// A release that this mechanism cannot make has a number outside the law.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn releases(
         &self,
         device: &mut dyn Device,
-        documents: &[usize],
+        inputs: &[&Self::Input],
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>>;
+}
+
+/// Stores documents on a device, and returns their numbers.
+fn keep(device: &mut dyn Device, documents: &[&Vec<Sentence>]) -> Result<Vec<usize>> {
+    let numbered = documents.iter().enumerate();
+    let kept = numbered.map(|(number, own)| device.keep(number, own).map(|()| number));
+    kept.collect()
 }
 
 /// A mechanism that exchanges a word of a vocabulary.
@@ -258,11 +274,13 @@ impl<'p> CoreWholeText<'p> {
 }
 
 impl WholeText for CoreWholeText<'_> {
+    type Input = Vec<Sentence>;
+
     fn name(&self) -> String {
         "whole text".to_owned()
     }
 
-    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>> {
+    fn law(&self, document: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
         let best = self.best(document)?;
         let weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
         let weights: Vec<u128> = weights.take(2).collect();
@@ -271,18 +289,19 @@ impl WholeText for CoreWholeText<'_> {
         }))
     }
 
-    fn is_nothing(&self, document: &[Sentence]) -> bool {
+    fn is_nothing(&self, document: &Self::Input) -> bool {
         self.best(document) == Some(self.outcomes() - 1)
     }
 
     fn releases(
         &self,
         device: &mut dyn Device,
-        documents: &[usize],
+        documents: &[&Self::Input],
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        device.whole_texts(documents, epsilon, count)
+        let documents = keep(device, documents)?;
+        device.whole_texts(&documents, epsilon, count)
     }
 }
 
@@ -295,6 +314,9 @@ fn law(outcomes: u32, weights: [u128; 2], is_preferred: impl Fn(u32) -> bool) ->
     weights.iter().map(|weight| weight / total).collect()
 }
 
+/// The most outcomes in an audit, which keeps the probability of each for many inputs.
+pub const MOST_OUTCOMES: u32 = 1 << 14;
+
 /// Projective geometry response of a pack, as `core` has it. Outcomes are points.
 #[derive(Debug)]
 pub struct CoreProjective<'p> {
@@ -303,9 +325,6 @@ pub struct CoreProjective<'p> {
 }
 
 impl<'p> CoreProjective<'p> {
-    /// The most points in an audit, which keeps the weight of each for many texts.
-    pub const MOST_POINTS: u32 = 1 << 14;
-
     /// The mechanism of `pack`, if it has the whole-text rule.
     ///
     /// # Errors
@@ -321,11 +340,13 @@ impl<'p> CoreProjective<'p> {
 }
 
 impl WholeText for CoreProjective<'_> {
+    type Input = Vec<Sentence>;
+
     fn name(&self) -> String {
         "projective".to_owned()
     }
 
-    fn law(&self, document: &[Sentence], epsilon: Epsilon) -> Option<Vec<f64>> {
+    fn law(&self, document: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
         let best = self.rule.best(document)?;
         let geometry = self.geometry(epsilon)?;
         let (first, other) = Geometry::weights(epsilon);
@@ -335,18 +356,140 @@ impl WholeText for CoreProjective<'_> {
         }))
     }
 
-    fn is_nothing(&self, document: &[Sentence]) -> bool {
+    fn is_nothing(&self, document: &Self::Input) -> bool {
         self.rule.is_nothing(document)
     }
 
     fn releases(
         &self,
         device: &mut dyn Device,
-        documents: &[usize],
+        documents: &[&Self::Input],
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        device.points(documents, epsilon, count)
+        let documents = keep(device, documents)?;
+        device.points(&documents, epsilon, count)
+    }
+}
+
+/// The answers of a form, as `core` releases them. An outcome is a question and a point.
+#[derive(Debug)]
+pub struct CoreAnswers<'f> {
+    form: Form<'f>,
+    /// By ε, the index of each question that can be drawn, with its geometry.
+    questions: BTreeMap<Epsilon, Vec<(u8, Question, Geometry)>>,
+}
+
+impl<'f> CoreAnswers<'f> {
+    /// The mechanism of `form` at these ε.
+    pub fn new(form: &Form<'f>, epsilons: &[Epsilon]) -> Self {
+        let questions = |epsilon: Epsilon| {
+            let questions = (0..).zip(form.questions());
+            let drawn = questions.filter(|(_, question)| question.weight > 0);
+            let with_geometry = drawn.filter_map(|(index, question)| {
+                let geometry = Geometry::best_for_answer(question.outcomes, epsilon)?;
+                Some((index, question, geometry))
+            });
+            with_geometry.collect()
+        };
+        let by_epsilon = epsilons.iter().map(|own| (*own, questions(*own)));
+        Self {
+            form: *form,
+            questions: by_epsilon.collect(),
+        }
+    }
+
+    fn questions(&self, epsilon: Epsilon) -> &[(u8, Question, Geometry)] {
+        self.questions.get(&epsilon).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of outcomes: the points of all questions.
+    pub fn outcomes(&self, epsilon: Epsilon) -> u64 {
+        let points = self.questions(epsilon).iter();
+        points
+            .map(|(.., geometry)| u64::from(geometry.points()))
+            .sum()
+    }
+
+    /// The number of categories of each attribute.
+    pub fn sizes(&self) -> Vec<u32> {
+        let attributes = 0..self.form.attribute_count();
+        attributes
+            .filter_map(|at| self.form.category_count(at))
+            .collect()
+    }
+
+    /// The outcome of a question for these answers, by the definition of a form.
+    fn answer(&self, question: Question, answers: &[u32]) -> Option<u32> {
+        let of = |attribute: u16| {
+            let none = self.form.category_count(attribute.into())?;
+            Some((*answers.get(usize::from(attribute))?.min(&none), none + 1))
+        };
+        let (first, _) = of(question.first)?;
+        let Some(second) = question.second else {
+            return Some(first);
+        };
+        let (second, outcomes) = of(second)?;
+        Some(first * outcomes + second)
+    }
+
+    /// The outcome of a release. `None` for a question, geometry or point that no release at this ε
+    /// has.
+    fn outcome(&self, release: &Release, epsilon: Epsilon) -> Option<u32> {
+        let answer = self.form.read(release)?;
+        let mut start = 0;
+        for (index, _, geometry) in self.questions(epsilon) {
+            if *index == answer.index {
+                return (*geometry == answer.geometry).then_some(start + answer.point);
+            }
+            start += geometry.points();
+        }
+        None
+    }
+}
+
+impl WholeText for CoreAnswers<'_> {
+    type Input = Vec<u32>;
+
+    const CHECKS: [&'static str; 2] = ["answers refused", "loss of exchanged answers"];
+
+    fn name(&self) -> String {
+        "answers".to_owned()
+    }
+
+    fn law(&self, answers: &Self::Input, epsilon: Epsilon) -> Option<Vec<f64>> {
+        let questions = self.questions(epsilon);
+        let weights = questions.iter().map(|(_, own, _)| f64::from(own.weight));
+        let total: f64 = weights.sum();
+        let (first, other) = Geometry::weights(epsilon);
+        let mut all = Vec::new();
+        for (_, question, geometry) in questions {
+            let answer = self.answer(*question, answers)?;
+            let points = law(geometry.points(), [first, other].map(u128::from), |point| {
+                geometry.contains(answer, point)
+            });
+            let share = f64::from(question.weight) / total;
+            all.extend(points.iter().map(|p| share * p));
+        }
+        Some(all)
+    }
+
+    fn is_nothing(&self, answers: &Self::Input) -> bool {
+        let mut pairs = answers.iter().zip(self.sizes());
+        pairs.all(|(answer, size)| *answer >= size)
+    }
+
+    fn releases(
+        &self,
+        device: &mut dyn Device,
+        lists: &[&Self::Input],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        let lists: Vec<&[u32]> = lists.iter().map(|list| list.as_slice()).collect();
+        let releases = device.answers(&lists, epsilon, count)?.into_iter();
+        let outcome = |release| self.outcome(&release, epsilon).unwrap_or(u32::MAX);
+        Ok(releases.map(outcome).collect())
     }
 }
 

@@ -1,10 +1,11 @@
-//! Checks the whole-text rule and projective geometry response. Any two texts are neighbours, so
-//! every document is compared with every other.
+//! Checks the whole-text rule, projective geometry response and answers. Any two inputs are
+//! neighbours, so each is compared with every other.
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::NO_ANSWER;
 use undertone_core::rng::{PublicRng, below};
 
-use crate::exact::inside::{Sentences, WholeText};
+use crate::exact::inside::{CoreAnswers, Sentences, WholeText};
 use crate::exact::sentences::pool;
 use crate::sampled::device::Sentence;
 use crate::{Check, Method, Options, RELATIVE, ROUNDING};
@@ -35,34 +36,57 @@ pub(crate) fn documents(
         all.push(sentences.collect());
     }
     all.push(vec![pool[choose(pool.len())].clone(); MAX_SENTENCES]);
+    // A device pushes all sentences for each release, and gets the first documents.
+    all.sort_by_key(Vec::len);
     all
 }
 
-/// A document with a release, and the probabilities of its outcomes.
+/// Number of lists of answers to try.
+const LISTS: usize = 400;
+
+/// Lists of answers to try. A device gets the first three: all answers, some of them, and none.
+pub(crate) fn lists(mechanism: &CoreAnswers<'_>, seed: u64) -> Vec<Vec<u32>> {
+    let sizes = mechanism.sizes();
+    let numbered = || sizes.iter().enumerate();
+    let is_alone = sizes.len() == 1;
+    let some = numbered().map(|(at, size)| {
+        let is_answered = is_alone || at % 2 == 1;
+        if is_answered { size - 1 } else { NO_ANSWER }
+    });
+    // Any number from the number of categories on is no answer.
+    let none = numbered().map(|(at, size)| if at % 2 == 0 { NO_ANSWER } else { *size });
+    let mut all = vec![vec![0; sizes.len()], some.collect(), none.collect()];
+    let mut rng = PublicRng::new(seed ^ 0x7e58);
+    all.resize_with(LISTS, || {
+        let any = |size: &u32| below(&mut rng, u128::from(*size) + 1) as u32;
+        sizes.iter().map(any).collect()
+    });
+    all
+}
+
+/// An input with a release, and the probabilities of its outcomes.
 #[derive(Clone, Debug)]
-pub(crate) struct Tried {
-    document: Vec<Sentence>,
+struct Tried<Input> {
+    input: Input,
     law: Vec<f64>,
-    /// Whether the pack recognises nothing in it.
     nothing: bool,
 }
 
-/// Documents with different laws, at most one for each best outcome; and the number of refused
-/// documents.
-fn tried(
-    mechanism: &dyn WholeText,
-    documents: &[Vec<Sentence>],
+/// Inputs with different laws, and the number of refused inputs.
+fn tried<W: WholeText>(
+    mechanism: &W,
+    inputs: &[W::Input],
     epsilon: Epsilon,
-) -> (Vec<Tried>, usize) {
-    let mut found: Vec<Tried> = Vec::new();
+) -> (Vec<Tried<W::Input>>, usize) {
+    let mut found: Vec<Tried<W::Input>> = Vec::new();
     let mut refused = 0;
-    for document in documents {
-        match mechanism.law(document, epsilon) {
+    for input in inputs {
+        match mechanism.law(input, epsilon) {
             None => refused += 1,
             Some(law) if found.iter().all(|other| other.law != law) => {
                 found.push(Tried {
-                    nothing: mechanism.is_nothing(document),
-                    document: document.clone(),
+                    nothing: mechanism.is_nothing(input),
+                    input: input.clone(),
                     law,
                 });
             }
@@ -72,15 +96,12 @@ fn tried(
     (found, refused)
 }
 
-/// Checks the mechanism with these documents at every ε of the options.
-pub fn check(
-    mechanism: &dyn WholeText,
-    documents: &[Vec<Sentence>],
-    options: &Options,
-) -> Vec<Check> {
+/// Checks the mechanism with these inputs at every ε of the options.
+pub fn check<W: WholeText>(mechanism: &W, inputs: &[W::Input], options: &Options) -> Vec<Check> {
+    let [of_refused, of_loss] = W::CHECKS;
     let mut checks = Vec::new();
     for epsilon in &options.epsilons {
-        let (found, refused) = tried(mechanism, documents, *epsilon);
+        let (found, refused) = tried(mechanism, inputs, *epsilon);
         let check = |name: &str, claimed: f64, measured: f64, tried: usize, detail: String| Check {
             mechanism: mechanism.name(),
             name: name.to_owned(),
@@ -93,25 +114,25 @@ pub fn check(
             detail,
         };
         checks.push(check(
-            "texts refused",
+            of_refused,
             0.0,
             refused as f64,
-            documents.len(),
-            "texts that get no release, which reveals something about them".to_owned(),
+            inputs.len(),
+            "inputs that get no release, which reveals something about them".to_owned(),
         ));
         checks.push(check(
-            "loss of an exchanged text",
+            of_loss,
             epsilon_f64(*epsilon),
             loss(&found),
-            documents.len() * documents.len().saturating_sub(1) / 2,
-            format!("any two texts, {} different laws", found.len()),
+            inputs.len() * inputs.len().saturating_sub(1) / 2,
+            format!("any two inputs, {} different laws", found.len()),
         ));
     }
     checks
 }
 
-/// The largest logarithm of the ratio of an outcome's probabilities for two texts.
-fn loss(found: &[Tried]) -> f64 {
+/// The largest logarithm of the ratio of an outcome's probabilities for two inputs.
+fn loss<Input>(found: &[Tried<Input>]) -> f64 {
     let outcomes = found.first().map_or(0, |tried| tried.law.len());
     let of_outcome = |outcome: usize| {
         let logarithms = found.iter().map(|tried| tried.law[outcome].ln());
@@ -124,21 +145,20 @@ fn loss(found: &[Tried]) -> f64 {
     (0..outcomes).map(of_outcome).fold(0.0, f64::max)
 }
 
-/// Pairs of documents for a device, if they exist: two documents with different outcomes, and one
-/// of them with a document in which the pack recognises nothing.
-pub(crate) fn shown(
-    mechanism: &dyn WholeText,
-    documents: &[Vec<Sentence>],
+/// Pairs of inputs for a device, if they exist: two inputs with different laws, and one of them
+/// with an input that is nothing.
+pub(crate) fn shown<W: WholeText>(
+    mechanism: &W,
+    inputs: &[W::Input],
     epsilon: Epsilon,
-) -> Vec<[Vec<Sentence>; 2]> {
-    let (found, _) = tried(mechanism, documents, epsilon);
-    let document = |tried: &Tried| tried.document.clone();
-    let mut known: Vec<_> = found.iter().filter(|x| !x.nothing).map(document).collect();
-    // The device pushes all sentences for each release.
-    known.sort_by_key(Vec::len);
-    let nothing = found.iter().find(|x| x.nothing).map(document);
-    let others = known.get(1).cloned().into_iter().chain(nothing);
-    let first = known.first();
-    let pairs = others.filter_map(|other| Some([first?.clone(), other]));
-    pairs.collect()
+) -> Vec<[W::Input; 2]> {
+    let (found, _) = tried(mechanism, inputs, epsilon);
+    let (nothing, known): (Vec<_>, Vec<_>) = found.into_iter().partition(|own| own.nothing);
+    let mut known = known.into_iter().map(|own| own.input);
+    let Some(first) = known.next() else {
+        return Vec::new();
+    };
+    let nothing = nothing.into_iter().map(|own| own.input).take(1);
+    let others = known.take(1).chain(nothing);
+    others.map(|other| [first.clone(), other]).collect()
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::Form;
 use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
 use undertone_core::projective::{Geometry, Order};
@@ -105,6 +106,13 @@ pub trait Device {
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>>;
 
+    /// `count` releases of these lists of answers in turn.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    fn answers(&mut self, lists: &[&[u32]], epsilon: Epsilon, count: usize)
+    -> Result<Vec<Release>>;
+
     /// `count` bags of `size` words each, selected from these words by this rule.
     ///
     /// # Errors
@@ -137,7 +145,7 @@ pub trait Device {
 pub const MAX_KEPT: usize = 4095;
 
 /// Version of the protocol in `ffi/audit/device.c`.
-const PROTOCOL: &str = "3";
+const PROTOCOL: &str = "4";
 
 /// Most values per request, so that an answer takes only seconds, even on a busy machine.
 const VALUES: usize = 1 << 12;
@@ -151,12 +159,51 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Time without an answer after which the caller is notified.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// The file that a device reads at its start.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "an audit has one")]
+pub enum Contents<'p> {
+    /// A pack, for releases of documents, words and vectors.
+    Pack(Pack<'p>),
+    /// A form, for releases of answers.
+    Form(Form<'p>),
+}
+
+impl<'p> From<&Pack<'p>> for Contents<'p> {
+    fn from(pack: &Pack<'p>) -> Self {
+        Self::Pack(*pack)
+    }
+}
+
+impl<'p> From<&Form<'p>> for Contents<'p> {
+    fn from(form: &Form<'p>) -> Self {
+        Self::Form(*form)
+    }
+}
+
+impl Contents<'_> {
+    /// The identifier in releases.
+    fn id(&self) -> [u8; 8] {
+        match self {
+            Self::Pack(pack) => pack.id(),
+            Self::Form(form) => form.id(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Pack(_) => "pack",
+            Self::Form(_) => "form",
+        }
+    }
+}
+
 /// A device program that releases through the C library: `undertone-device`, from `ffi/install.sh`.
 #[derive(Debug)]
 pub struct Program<'p> {
     path: PathBuf,
     file: PathBuf,
-    pack: Pack<'p>,
+    contents: Contents<'p>,
     patience: Duration,
     notice: fn(&str),
     running: Running,
@@ -181,14 +228,19 @@ impl Drop for Running {
 }
 
 impl<'p> Program<'p> {
-    /// Starts `path` with this file, which holds `pack`. Calls `notice` with a message for people
-    /// when an answer is 5 s late.
+    /// Starts `path` with this file and its contents. Calls `notice` with a message for people when
+    /// an answer is 5 s late.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start or does not
-    /// report that it is ready for this pack.
-    pub fn start(path: &Path, file: &Path, pack: &Pack<'p>, notice: fn(&str)) -> Result<Self> {
-        Self::start_within(path, file, pack, notice, PATIENCE)
+    /// report that it is ready for this file.
+    pub fn start(
+        path: &Path,
+        file: &Path,
+        contents: impl Into<Contents<'p>>,
+        notice: fn(&str),
+    ) -> Result<Self> {
+        Self::start_within(path, file, contents, notice, PATIENCE)
     }
 
     /// Same as [`start`](Program::start), with another time limit for an answer.
@@ -198,7 +250,7 @@ impl<'p> Program<'p> {
     pub fn start_within(
         path: &Path,
         file: &Path,
-        pack: &Pack<'p>,
+        contents: impl Into<Contents<'p>>,
         notice: fn(&str),
         patience: Duration,
     ) -> Result<Self> {
@@ -206,7 +258,7 @@ impl<'p> Program<'p> {
         let mut program = Self {
             path: path.to_owned(),
             file: file.to_owned(),
-            pack: *pack,
+            contents: contents.into(),
             patience,
             notice,
             running,
@@ -224,7 +276,7 @@ impl<'p> Program<'p> {
     fn greet(&mut self) -> Result<()> {
         let greeting = self.answer()?;
         let fields: Vec<&str> = greeting.split(' ').collect();
-        let ["undertone-device", protocol, _version, _backend, pack_id] = fields[..] else {
+        let ["undertone-device", protocol, _version, _backend, id] = fields[..] else {
             return Err(self.error("it does not say that it is an undertone-device"));
         };
         if protocol != PROTOCOL {
@@ -233,13 +285,19 @@ impl<'p> Program<'p> {
                  from the same release"
             )));
         }
-        let expected = hex::encode(self.pack.id());
-        if pack_id != expected {
-            return Err(self.error(format!(
-                "it has read pack {pack_id}, but was given {expected}"
-            )));
+        let expected = hex::encode(self.contents.id());
+        if id != expected {
+            let kind = self.contents.kind();
+            return Err(self.error(format!("it has read {kind} {id}, but was given {expected}")));
         }
         Ok(())
+    }
+
+    fn pack(&self) -> Result<Pack<'p>> {
+        match self.contents {
+            Contents::Pack(pack) => Ok(pack),
+            Contents::Form(_) => Err(self.error("it was started with a form, not with a pack")),
+        }
     }
 
     /// Reads the next line, and notifies the caller if that takes long.
@@ -331,8 +389,43 @@ impl<'p> Program<'p> {
         Ok(all)
     }
 
-    /// Requests releases of the documents in turn, and returns their numbers.
-    fn by_turns(
+    /// Requests releases of the inputs in turn.
+    fn by_turns<Input: ToString>(
+        &mut self,
+        request: &str,
+        inputs: &[Input],
+        epsilon: Epsilon,
+        count: usize,
+        is_drawn_by: impl Fn(DrawnBy) -> bool,
+    ) -> Result<Vec<Release>> {
+        let fields: Vec<String> = inputs.iter().map(Input::to_string).collect();
+        let turns = fields.join(" ");
+        // Each portion has whole rounds of the inputs.
+        let rounds = count.div_ceil(inputs.len().max(1));
+        let (id, kind) = (self.contents.id(), self.contents.kind());
+        let mut releases = self.ask_releases(
+            rounds,
+            [inputs.len(), 1],
+            |rounds| {
+                let (micro, count) = (epsilon.micro(), rounds * inputs.len());
+                format!("{request} {micro} {count} {turns}")
+            },
+            |bytes, stated| {
+                let release = Release::from_bytes(bytes)?;
+                stated.record([
+                    ("mechanism or rule", is_drawn_by(release.drawn_by())),
+                    ("epsilon", release.epsilon() == epsilon),
+                    (kind, release.pack_id() == id),
+                ]);
+                Ok(release)
+            },
+        )?;
+        releases.truncate(count);
+        Ok(releases)
+    }
+
+    /// The numbers in releases of the documents in turn.
+    fn numbers(
         &mut self,
         drawn_by: DrawnBy,
         request: &str,
@@ -340,32 +433,9 @@ impl<'p> Program<'p> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let turns: String = documents
-            .iter()
-            .map(|number| format!(" {number}"))
-            .collect();
-        // Each portion has whole rounds of the documents.
-        let rounds = count.div_ceil(documents.len().max(1));
-        let pack_id = self.pack.id();
-        let mut numbers = self.ask_releases(
-            rounds,
-            [documents.len(), 1],
-            |rounds| {
-                let (micro, count) = (epsilon.micro(), rounds * documents.len());
-                format!("{request} {micro} {count}{turns}")
-            },
-            |bytes, stated| {
-                let release = Release::from_bytes(bytes)?;
-                stated.record([
-                    ("mechanism or rule", release.drawn_by() == drawn_by),
-                    ("epsilon", release.epsilon() == epsilon),
-                    ("pack", release.pack_id() == pack_id),
-                ]);
-                Ok(release.number())
-            },
-        )?;
-        numbers.truncate(count);
-        Ok(numbers)
+        let is_drawn_by = |own| own == drawn_by;
+        let releases = self.by_turns(request, documents, epsilon, count, is_drawn_by)?;
+        Ok(releases.iter().map(Release::number).collect())
     }
 
     /// Stores a document of embeddings or of texts by one of two requests.
@@ -521,12 +591,12 @@ impl Device for Program<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let drawn_by = match self.pack.scores() {
+        let drawn_by = match self.pack()?.scores() {
             Some(_) => DrawnBy::Scores(rule),
             None => DrawnBy::Depth(rule),
         };
         let request = format!("release {}", rule as u8);
-        self.by_turns(drawn_by, &request, documents, epsilon, count)
+        self.numbers(drawn_by, &request, documents, epsilon, count)
     }
 
     fn whole_texts(
@@ -535,15 +605,31 @@ impl Device for Program<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        self.by_turns(DrawnBy::WholeText, "whole-text", documents, epsilon, count)
+        self.numbers(DrawnBy::WholeText, "whole-text", documents, epsilon, count)
     }
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        let geometry = Geometry::best(self.pack.candidate_count() + 1, epsilon);
+        let geometry = Geometry::best(self.pack()?.candidate_count() + 1, epsilon);
         let order = geometry.and_then(|geometry| Order::from_number(geometry.order()));
         let order = order.ok_or_else(|| self.error("the pack has no geometry for this epsilon"))?;
         let drawn_by = DrawnBy::Projective(order);
-        self.by_turns(drawn_by, "projective", documents, epsilon, count)
+        self.numbers(drawn_by, "projective", documents, epsilon, count)
+    }
+
+    fn answers(
+        &mut self,
+        lists: &[&[u32]],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<Release>> {
+        let field = |list: &&[u32]| {
+            let numbers: Vec<String> = list.iter().map(u32::to_string).collect();
+            numbers.join(",")
+        };
+        let lists: Vec<String> = lists.iter().map(field).collect();
+        self.by_turns("answers", &lists, epsilon, count, |drawn_by| {
+            matches!(drawn_by, DrawnBy::Answer(_))
+        })
     }
 
     fn bags(
@@ -558,7 +644,7 @@ impl Device for Program<'_> {
             .iter()
             .map(|word| format!(" {}", text(word)))
             .collect();
-        let (number, micro, pack_id) = (rule as u8, epsilon.micro(), self.pack.id());
+        let (number, micro, pack_id) = (rule as u8, epsilon.micro(), self.contents.id());
         self.ask_releases(
             count,
             [1, size.into()],

@@ -290,34 +290,34 @@ pub fn sentences(
     Ok(checks)
 }
 
-/// Checks releases of whole texts: `draws` of each of these documents.
+/// Checks releases of whole texts or of answers: `draws` of each of these inputs.
 ///
-/// - Refusals: no document is refused, because that would reveal something about it.
-/// - Loss between the two of a pair: a lower bound on it must not exceed ε, whatever the texts are.
+/// - Refusals: no input is refused, because that would reveal something about it.
+/// - Loss between the two of a pair: a lower bound on it must not exceed ε, whatever they are.
 /// - Frequencies of outcomes: they must fit the exact law.
 /// - Independence of consecutive releases.
 ///
 /// # Errors
-/// Errors of a device that refuses every document.
-pub fn whole_texts(
+/// Errors of a device that refuses every input.
+pub fn whole_texts<W: WholeText>(
     device: &mut dyn Device,
-    mechanism: &dyn WholeText,
+    mechanism: &W,
     epsilon: Epsilon,
-    pairs: &[[Vec<Sentence>; 2]],
+    pairs: &[[W::Input; 2]],
     draws: usize,
 ) -> Result<Vec<Check>> {
     let name = mechanism.name();
+    let [of_refused, of_loss] = W::CHECKS;
     let (mut losses, mut fits, mut independent) = (Vec::new(), Vec::new(), Vec::new());
     let (mut tried, mut refused) = (0, Vec::new());
     let mut checks = Vec::new();
     for pair in pairs {
         let mut laws = Vec::new();
-        for (number, document) in pair.iter().enumerate() {
-            device.keep(number, document)?;
-            if let Err(error) = mechanism.releases(device, &[number], epsilon, 1) {
+        for input in pair {
+            if let Err(error) = mechanism.releases(device, &[input], epsilon, 1) {
                 refused.push(error);
             }
-            laws.extend(mechanism.law(document, epsilon));
+            laws.extend(mechanism.law(input, epsilon));
         }
         let [a, b] = &laws[..] else {
             continue;
@@ -325,7 +325,8 @@ pub fn whole_texts(
         if !refused.is_empty() {
             continue;
         }
-        let outcomes = mechanism.releases(device, &[0, 1], epsilon, 2 * draws)?;
+        let inputs = pair.each_ref();
+        let outcomes = mechanism.releases(device, &inputs, epsilon, 2 * draws)?;
         tried += outcomes.len() as u64;
         if let Some(check) = in_range(&name, "outcomes", epsilon, &outcomes, a.len()) {
             return Ok(vec![check]);
@@ -338,31 +339,30 @@ pub fn whole_texts(
         }
         independent.extend(independence(samples, laws));
     }
-    let texts = 2 * pairs.len();
-    if refused.len() == texts
+    let inputs = 2 * pairs.len();
+    if refused.len() == inputs
         && let Some(error) = refused.pop()
     {
         return Err(error);
     }
     checks.push(Check {
         mechanism: name.clone(),
-        name: "texts refused".to_owned(),
+        name: of_refused.to_owned(),
         epsilon: Some(epsilon),
         method: Method::Sampled,
         claimed: 0.0,
         measured: refused.len() as f64,
-        tried: texts as u64,
+        tried: inputs as u64,
         passed: refused.is_empty(),
         detail: refused.first().map_or_else(
-            || "texts that get no release".to_owned(),
+            || "inputs that get no release".to_owned(),
             ToString::to_string,
         ),
     });
     if losses.is_empty() {
         return Ok(checks);
     }
-    let loss = "loss of an exchanged text";
-    checks.push(of_losses(&name, loss, epsilon, &losses, tried));
+    checks.push(of_losses(&name, of_loss, epsilon, &losses, tried));
     for (check, p, detail) in [
         (
             "frequencies of outcomes",
@@ -577,10 +577,8 @@ fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Vec<Sentenc
 /// The probability that a sequence repeats by chance.
 const REPEATED: f64 = 1e-12;
 
-/// Checks that two runs of the device have no sequence of releases in common: a generator with a
-/// fixed seed repeats itself after a restart, and one with few states repeats itself within a run.
-/// The document has no sentence, so that all candidates are equally likely. A pack with a single
-/// candidate cannot be checked.
+/// Checks the [`repeats`] of releases of a document without a sentence, for which all candidates
+/// are equally likely.
 ///
 /// # Errors
 /// Errors of the device.
@@ -591,21 +589,41 @@ pub fn runs(
     rule: Rule,
     epsilon: Epsilon,
 ) -> Result<Option<Check>> {
+    let law = vec![1.0 / f64::from(pack.candidate_count()); pack.candidate_count() as usize];
+    repeats(device, mechanism, epsilon, &law, |device, draws| {
+        device.keep(0, &[])?;
+        device.releases(&[0], rule, epsilon, draws)
+    })
+}
+
+/// Checks that two runs of the device have no sequence of releases in common: a generator with a
+/// fixed seed repeats itself after a restart, and one with few states repeats itself within a run.
+/// `draw` makes a number of releases of this law. A law with an outcome that is more likely than
+/// all others cannot be checked.
+///
+/// # Errors
+/// Errors of the device.
+pub(crate) fn repeats(
+    device: &mut dyn Device,
+    mechanism: &str,
+    epsilon: Epsilon,
+    law: &[f64],
+    mut draw: impl FnMut(&mut dyn Device, usize) -> Result<Vec<u32>>,
+) -> Result<Option<Check>> {
     const DRAWS: usize = 2000;
-    let candidates = f64::from(pack.candidate_count());
-    if candidates < 2.0 {
+    if law.is_empty() || law.iter().any(|p| *p > 0.5) {
         return Ok(None);
     }
-    let run = |device: &mut dyn Device| {
+    let equal: f64 = law.iter().map(|p| p * p).sum();
+    let mut run = || {
         device.restart()?;
-        device.keep(0, &[])?;
-        device.releases(&[0], rule, epsilon, DRAWS)
+        draw(&mut *device, DRAWS)
     };
-    let [first, second] = [run(device)?, run(device)?];
-    // Two draws are equal with a probability of 1 / candidates. A repetition is `length` equal
-    // draws in a row, and runs have fewer than (2·DRAWS)² pairs of places.
+    let [first, second] = [run()?, run()?];
+    // Two draws are equal with this probability. A repetition is `length` equal draws in a row, and
+    // runs have fewer than (2·DRAWS)² pairs of places.
     let places = (2.0 * DRAWS as f64).powi(2);
-    let length = ((places / REPEATED).ln() / candidates.ln()).ceil();
+    let length = ((places / REPEATED).ln() / -equal.ln()).ceil();
     let length = length as usize;
     let mut seen = HashSet::new();
     let mut repeated = 0;

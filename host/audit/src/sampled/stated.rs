@@ -35,7 +35,8 @@ impl Stated {
             tried: self.read,
             passed: wrong == 0,
             detail: match &names[..] {
-                [] => "statements of another mechanism, rule, length, epsilon or pack".to_owned(),
+                [] => "statements of another mechanism, rule, length, epsilon, form or pack"
+                    .to_owned(),
                 names => format!("wrong statements: {}", names.join(", ")),
             },
         })
