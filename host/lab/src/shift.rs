@@ -213,7 +213,7 @@ fn reviews(data: &Path) -> Result<Vec<Case>> {
             let (mut public, mut private) = (train.clone(), test.clone());
             public.retain(|own| !is_left_out(own));
             private.retain(is_left_out);
-            let name = format!("Amazon, {label}: all but {value} to {value}");
+            let name = format!("Amazon, {label}: unseen {value}");
             cases.push(Case {
                 public,
                 private: vec![(name, private)],
