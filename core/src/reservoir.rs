@@ -535,11 +535,14 @@ impl<'a> AnswerReservoir<'a> {
     }
 }
 
+// Inlined, because a call that returns a slot copies it: 220 bytes on a microcontroller.
 impl Slot {
+    #[inline(always)]
     fn add<R: Rng + ?Sized>(&mut self, outcome: u32, rng: &mut R) {
         self.draw.add(self.places, outcome, rng);
     }
 
+    #[inline(always)]
     fn to_bytes(&self, kind: u8) -> [u8; RESERVOIR_BYTES] {
         let state = State {
             magic: MAGIC,
@@ -559,6 +562,7 @@ impl Slot {
         transmute!(state.sealed())
     }
 
+    #[inline(always)]
     fn from_bytes(kind: u8, id: [u8; 8], bytes: &[u8]) -> Result<Self, ReservoirFormatError> {
         let found = bytes.len();
         let state =

@@ -26,12 +26,29 @@ use undertone_estimate::counts::Kind;
 use undertone_estimate::labels::{Assumption, Labels, Laws, Sample, labels};
 use undertone_estimate::shares::Confidence;
 
-/// Public texts, and private texts of another source.
+/// Public texts, and sets of private texts of other sources.
 pub struct Case {
-    /// A description.
-    pub name: String,
     public: Vec<CorpusDocument>,
-    private: Vec<CorpusDocument>,
+    private: Vec<(String, Vec<CorpusDocument>)>,
+}
+
+impl Case {
+    /// Retains the shifts whose names contain `part`.
+    pub fn retain(&mut self, part: &str) {
+        self.private.retain(|(name, _)| name.contains(part));
+    }
+
+    /// Whether no shift is left.
+    pub fn is_empty(&self) -> bool {
+        self.private.is_empty()
+    }
+
+    /// Whether the data names several sources of public texts.
+    pub fn has_sources(&self) -> bool {
+        let mut sources = self.public.iter().map(|own| &own.source);
+        let first = sources.next();
+        sources.any(|own| Some(own) != first)
+    }
 }
 
 /// The results of an estimator.
@@ -45,9 +62,11 @@ pub struct Score {
     pub width: f64,
 }
 
-/// The results of a case at one ε.
+/// The results of a shift at one ε.
 #[derive(Clone, Debug)]
 pub struct Measured {
+    /// The description of the shift.
+    pub name: String,
     /// ε.
     pub epsilon: Epsilon,
     /// Our estimate, which allows for other sources.
@@ -107,15 +126,21 @@ fn uniform(rng: &mut PublicRng) -> f64 {
 /// The errors of [`Corpus`].
 pub fn cases(data: &Path, seed: u64) -> Result<Vec<Case>> {
     let mut cases = sentences(data, seed)?;
-    cases.extend(utterances(data, seed)?);
+    cases.push(utterances(data, seed)?);
     cases.extend(reviews(data)?);
-    cases.extend(newsgroups(data)?);
+    cases.push(newsgroups(data)?);
+    cases.push(languages(data)?);
     Ok(cases)
 }
 
 /// Sentences of film and product reviews. SST-5 has sentences of MR, so they are not paired.
 fn sentences(data: &Path, seed: u64) -> Result<Vec<Case>> {
-    let of = |name: &str| read(&data.join("senteval").join(name), "label", None);
+    let of = |name: &str| -> Result<Vec<CorpusDocument>> {
+        let mut all = read(&data.join("senteval").join(name), "label", None)?;
+        all.iter_mut()
+            .for_each(|own| own.source = Some(name.to_owned()));
+        Ok(all)
+    };
     let (mr, cr) = (of("MR.tsv")?, of("CR.tsv")?);
     let mut sst = of("SST5.train.tsv")?;
     sst.retain(|own| own.label.as_deref() != Some("2"));
@@ -126,46 +151,45 @@ fn sentences(data: &Path, seed: u64) -> Result<Vec<Case>> {
     let mut rng = PublicRng::new(seed);
     let (first, second): (Vec<_>, Vec<_>) =
         mr.iter().cloned().partition(|_| uniform(&mut rng) < 0.5);
-    let case = |name: &str, public: &[CorpusDocument], private: &[CorpusDocument]| Case {
-        name: name.to_owned(),
+    let case = |public: &[CorpusDocument], private: &[(&str, &[CorpusDocument])]| Case {
         public: public.to_vec(),
-        private: private.to_vec(),
+        private: private
+            .iter()
+            .map(|(name, texts)| ((*name).to_owned(), texts.to_vec()))
+            .collect(),
     };
     Ok(vec![
-        case("no shift: halves of MR", &first, &second),
-        case("MR to CR", &mr, &cr),
-        case("CR to MR", &cr, &mr),
-        case("SST-5 to CR", &sst, &cr),
-        case("CR to SST-5", &cr, &sst),
+        case(&first, &[("no shift: halves of MR", &second)]),
+        case(&mr, &[("MR to CR", &cr)]),
+        case(&cr, &[("CR to MR", &mr), ("CR to SST-5", &sst)]),
+        case(&sst, &[("SST-5 to CR", &cr)]),
     ])
 }
 
 /// Domains of CLINC150.
-fn utterances(data: &Path, seed: u64) -> Result<Vec<Case>> {
+fn utterances(data: &Path, seed: u64) -> Result<Case> {
     let of = |part: &str| {
         let name = format!("clinc150.{part}.jsonl.gz");
         read(&data.join("short-text").join(name), "domain", None)
     };
-    let (validation, test) = (of("val")?, of("test")?);
-    let mut cases = Vec::new();
-    for part in [0.0, 0.2, 0.4] {
+    let test = of("test")?;
+    let private = |(name, part): (&str, f64)| {
         let mut rng = PublicRng::new(seed);
         let mut private = test.clone();
         for own in &mut private {
             own.text = misspelt(&own.text, part, &mut rng);
         }
-        let name = if part == 0.0 {
-            "no shift: CLINC validation to test".to_owned()
-        } else {
-            format!("CLINC, {} % of longer words misspelt", 100.0 * part)
-        };
-        cases.push(Case {
-            name,
-            public: validation.clone(),
-            private,
-        });
-    }
-    Ok(cases)
+        (name.to_owned(), private)
+    };
+    let shifts = [
+        ("no shift: CLINC validation to test", 0.0),
+        ("CLINC, 20 % of longer words misspelt", 0.2),
+        ("CLINC, 40 % of longer words misspelt", 0.4),
+    ];
+    Ok(Case {
+        public: of("val")?,
+        private: shifts.into_iter().map(private).collect(),
+    })
 }
 
 /// Amazon reviews of products, and with sentiments, that no public text has.
@@ -185,15 +209,14 @@ fn reviews(data: &Path) -> Result<Vec<Case>> {
         };
         let (train, test) = (of("train")?, of("test")?);
         for value in values {
-            let is_left_out = |own: &&CorpusDocument| own.source.as_deref() == Some(*value);
+            let is_left_out = |own: &CorpusDocument| own.source.as_deref() == Some(*value);
+            let (mut public, mut private) = (train.clone(), test.clone());
+            public.retain(|own| !is_left_out(own));
+            private.retain(is_left_out);
+            let name = format!("Amazon, {label}: unseen {value}");
             cases.push(Case {
-                name: format!("Amazon, {label}: all but {value} to {value}"),
-                public: train
-                    .iter()
-                    .filter(|own| !is_left_out(own))
-                    .cloned()
-                    .collect(),
-                private: test.iter().filter(is_left_out).cloned().collect(),
+                public,
+                private: vec![(name, private)],
             });
         }
     }
@@ -201,7 +224,7 @@ fn reviews(data: &Path) -> Result<Vec<Case>> {
 }
 
 /// 20 Newsgroups by date.
-fn newsgroups(data: &Path) -> Result<Vec<Case>> {
+fn newsgroups(data: &Path) -> Result<Case> {
     let of = |part: &str| {
         let name = format!("20news-bydate/{part}.jsonl.gz");
         read(&data.join(name), "label", None)
@@ -212,41 +235,66 @@ fn newsgroups(data: &Path) -> Result<Vec<Case>> {
         }
         all
     };
-    let (public, raw) = (bodies(of("train")?), of("test")?);
-    let case = |name: &str, private| Case {
-        name: name.to_owned(),
-        public: public.clone(),
-        private,
-    };
-    Ok(vec![
-        case("20 Newsgroups by date", bodies(raw.clone())),
-        case(
-            "20 Newsgroups by date, private ones with headers and quotes",
-            raw,
-        ),
-    ])
+    let (public, raw) = (of("train")?, of("test")?);
+    Ok(Case {
+        public: bodies(public),
+        private: vec![
+            ("20 Newsgroups by date".to_owned(), bodies(raw.clone())),
+            (
+                "20 Newsgroups by date, private ones with headers and quotes".to_owned(),
+                raw,
+            ),
+        ],
+    })
 }
 
-/// Makes the pack of a case and measures estimates from its private texts.
-///
-/// # Errors
-/// The errors of packing and of estimating.
-pub fn measure(case: &Case, epsilons: &[Epsilon], size: Size) -> Result<Vec<Measured>> {
+/// The languages of SIB-200 in `data/short-text`.
+const LANGUAGES: [&str; 12] = [
+    "arb_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "hin_Deva", "ind_Latn", "jpn_Jpan", "rus_Cyrl",
+    "swh_Latn", "tha_Thai", "tur_Latn", "zho_Hans",
+];
+
+/// Heads of all languages of SIB-200, and private texts in each of them.
+fn languages(data: &Path) -> Result<Case> {
+    let of = |language: &str, part: &str| -> Result<Vec<CorpusDocument>> {
+        let name = format!("short-text/sib200.{language}.{part}.jsonl.gz");
+        let mut all = read(&data.join(name), "label", None)?;
+        for own in &mut all {
+            // Translations have the same number, and must not be in different folds.
+            own.id = own.id.rsplit('-').next().unwrap_or_default().to_owned();
+            own.source = Some(language.to_owned());
+        }
+        Ok(all)
+    };
+    let (mut public, mut private) = (Vec::new(), Vec::new());
+    for language in LANGUAGES {
+        public.extend(of(language, "train")?);
+        let name = format!("SIB-200, all languages to {language}");
+        private.push((name, of(language, "test")?));
+    }
+    Ok(Case { public, private })
+}
+
+/// The best candidates of the texts of a case.
+struct Prepared {
+    pack_id: [u8; 8],
+    candidates: u32,
+    public: Calibration,
+    /// The name and the texts of each shift.
+    private: Vec<(String, Calibration)>,
+}
+
+/// Makes the pack of a case, whose sources are guessed unless they are `named`.
+fn prepare(case: &Case, named: bool, seed: u64) -> Result<Prepared> {
     let encoder = LexiconEncoder::embedded();
     let lexicon = LexiconData::from_view(encoder.lexicon());
-    let encoded = |documents: &[CorpusDocument]| {
-        let documents: Vec<CorpusDocument> = documents
-            .iter()
-            .cloned()
-            .map(|own| CorpusDocument {
-                source: None,
-                ..own
-            })
-            .collect();
-        Encoded::new(case.name.as_str(), Encoding::new(&encoder), move || {
-            Ok(documents.clone().into_iter().map(Ok))
-        })
-    };
+    let mut documents = case.public.clone();
+    if !named {
+        documents.iter_mut().for_each(|own| own.source = None);
+    }
+    let mut encoded = Encoded::new("public texts", Encoding::new(&encoder), move || {
+        Ok(documents.clone().into_iter().map(Ok))
+    });
     let options = Options {
         selector: Selector::Scores {
             targets: TargetChoice::Labels,
@@ -255,27 +303,48 @@ pub fn measure(case: &Case, epsilons: &[Epsilon], size: Size) -> Result<Vec<Meas
                 size: None,
             }),
         },
-        seed: size.seed,
+        seed,
     };
-    let built = pack::build(&mut encoded(&case.public), Some(lexicon), &options)?;
+    let built = pack::build(&mut encoded, Some(lexicon), &options)?;
     let pack = Pack::parse(&built.pack).map_err(Error::from)?;
     let public = built.candidates.calibration;
     let public = public.expect("each label has texts enough to hold some out");
-    let mut private = Calibration::new(&pack, public.labels.clone())?;
-    for own in &case.private {
-        let label = own.label.as_ref();
-        let label = public.labels.iter().position(|name| Some(name) == label);
-        if let Some(label) = label {
-            private.add_sentences(
-                &pack,
-                label as u32,
-                &undertone::release::document::sentences(&own.text),
-            )?;
+    let mut private = Vec::new();
+    for (name, texts) in &case.private {
+        let mut own = Calibration::new(&pack, public.labels.clone())?;
+        for text in texts {
+            let label = text.label.as_ref();
+            let label = public.labels.iter().position(|name| Some(name) == label);
+            if let Some(label) = label {
+                let sentences = undertone::release::document::sentences(&text.text);
+                own.add_sentences(&pack, label as u32, &sentences)?;
+            }
         }
+        private.push((name.clone(), own));
     }
-    epsilons
-        .iter()
-        .map(|epsilon| at(&pack, &public, &private, *epsilon, size))
+    Ok(Prepared {
+        pack_id: pack.id(),
+        candidates: pack.candidate_count(),
+        public,
+        private,
+    })
+}
+
+/// Makes the pack of a case and measures estimates from its private texts. Sources of public texts
+/// are guessed unless they are to be `named` by the data.
+///
+/// # Errors
+/// The errors of packing and of estimating.
+pub fn measure(
+    case: &Case,
+    named: bool,
+    epsilons: &[Epsilon],
+    size: Size,
+) -> Result<Vec<Measured>> {
+    let prepared = prepare(case, named, size.seed)?;
+    (0..prepared.private.len())
+        .flat_map(|shift| epsilons.iter().map(move |epsilon| (shift, *epsilon)))
+        .map(|(shift, epsilon)| at(&prepared, shift, epsilon, size))
         .collect()
 }
 
@@ -319,15 +388,12 @@ impl Tally {
     }
 }
 
-fn at(
-    pack: &Pack<'_>,
-    public: &Calibration,
-    private: &Calibration,
-    epsilon: Epsilon,
-    size: Size,
-) -> Result<Measured> {
-    let kind = Kind::from_fields(pack.id(), 7, 2, epsilon, 0).expect("whole-text releases");
-    let channel = Channel::new(kind, pack.candidate_count())?.expect("whole-text releases");
+/// Measures estimates for the shift of this number.
+fn at(prepared: &Prepared, shift: usize, epsilon: Epsilon, size: Size) -> Result<Measured> {
+    let public = &prepared.public;
+    let (name, private) = &prepared.private[shift];
+    let kind = Kind::from_fields(prepared.pack_id, 7, 2, epsilon, 0).expect("whole-text releases");
+    let channel = Channel::new(kind, prepared.candidates)?.expect("whole-text releases");
     let laws = Laws::new(kind, public)?;
     let means = means(public, &channel);
     let mut texts = vec![Vec::new(); public.labels.len()];
@@ -358,6 +424,7 @@ fn at(
         counting.add(&observed[..truth.len()], &truth);
     }
     Ok(Measured {
+        name: name.clone(),
         epsilon,
         ours: ours.score(),
         alike: alike.score(),
@@ -503,5 +570,54 @@ mod tests {
                 assert!((found - share).abs() < 1e-4, "{found} {share}");
             }
         }
+    }
+
+    /// One pack for two sets of private texts: intervals cover texts like the public ones, and
+    /// those of a shift that exchanges most labels do not.
+    #[test]
+    fn a_case_measures_each_of_its_shifts() {
+        let texts = |seed: u64, exchanged: usize| -> Vec<CorpusDocument> {
+            let mut rng = PublicRng::new(seed);
+            let mut word = |topic: usize| format!("{topic}w{} ", rng::below(&mut rng, 12));
+            (0..80)
+                .map(|line| {
+                    let topic = if line % 10 < exchanged {
+                        1 - line % 2
+                    } else {
+                        line % 2
+                    };
+                    CorpusDocument {
+                        id: line.to_string(),
+                        label: Some((line % 2).to_string()),
+                        source: Some((line / 2 % 4).to_string()),
+                        text: (0..6).map(|_| word(topic)).collect(),
+                        ..CorpusDocument::default()
+                    }
+                })
+                .collect()
+        };
+        let mut case = Case {
+            public: texts(1, 1),
+            private: ["like", "exchanged"]
+                .into_iter()
+                .zip([1, 9])
+                .map(|(name, exchanged)| (name.to_owned(), texts(2, exchanged)))
+                .collect(),
+        };
+        assert!(case.has_sources());
+        let size = Size {
+            populations: 3,
+            releases: 5000,
+            seed: 1,
+        };
+        let epsilon: Epsilon = "3".parse().unwrap();
+        let measured = measure(&case, true, &[epsilon], size).unwrap();
+        let names: Vec<&str> = measured.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["like", "exchanged"]);
+        assert!(measured[0].ours.covered > 0.99, "{measured:?}");
+        assert!(measured[1].alike.covered < 0.01, "{measured:?}");
+        assert!(measured[0].ours.distance < measured[1].ours.distance / 2.0);
+        case.retain("no such shift");
+        assert!(case.is_empty());
     }
 }

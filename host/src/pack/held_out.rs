@@ -319,7 +319,11 @@ impl Public {
             progress.advance(1);
         }
         if let Some(calibration) = &mut calibrating.calibration {
+            // The heads of the pack must not depend on the sources, because fits from other starts
+            // stop at other heads.
+            let starts = self.starts.borrow().clone();
             calibration.by_source = self.by_source(inputs, contest.size, seed)?.map(Box::new);
+            self.starts.replace(starts);
         }
         Ok(Chosen {
             inputs,
@@ -483,3 +487,56 @@ impl Calibrating {
 
 /// The improvement that less preferred inputs must reach.
 const MARGIN: f64 = 0.005;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::CorpusDocument;
+    use crate::encoder::LexiconEncoder;
+    use crate::encoder::embeddings::Encoded;
+    use crate::files::resume::Encoding;
+    use crate::pack::{self, Fit, Options, Selector, TargetChoice};
+
+    /// A pack of unknown words with labels by chance, to which heads converge slowly.
+    fn pack_with(source: impl Fn(usize) -> Option<String>) -> Vec<u8> {
+        let mut rng = PublicRng::new(1);
+        let mut below = |bound: u128| rng::below(&mut rng, bound);
+        let documents: Vec<CorpusDocument> = (0..240)
+            .map(|line| CorpusDocument {
+                id: format!("line-{line}"),
+                label: Some(below(2).to_string()),
+                source: source(line),
+                text: (0..12).map(|_| format!("w{}x ", below(90))).collect(),
+                ..CorpusDocument::default()
+            })
+            .collect();
+        let encoder = LexiconEncoder::embedded();
+        let mut encoded = Encoded::new("texts", Encoding::new(&encoder), || {
+            Ok(documents.clone().into_iter().map(Ok))
+        });
+        let options = Options {
+            selector: Selector::Scores {
+                targets: TargetChoice::Labels,
+                fit: Fit::HeldOut(Contest {
+                    inputs: &[Inputs::Features],
+                    size: None,
+                }),
+            },
+            seed: 1,
+        };
+        let lexicon = LexiconData::from_view(encoder.lexicon());
+        let built = pack::build(&mut encoded, Some(lexicon), &options).unwrap();
+        // Unknown words have no vectors, so no sources are guessed.
+        let compared = built.candidates.calibration.unwrap().by_source;
+        assert_eq!(compared.is_some(), source(0).is_some());
+        built.pack
+    }
+
+    #[test]
+    fn heads_do_not_depend_on_the_sources() {
+        let without = pack_with(|_| None);
+        for sources in [2, 7] {
+            assert!(pack_with(|line| Some((line % sources).to_string())) == without);
+        }
+    }
+}

@@ -14,9 +14,12 @@ pub(crate) struct Arguments {
     /// The folder of public evaluation data.
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
-    /// Only cases whose name contains this.
+    /// Only shifts whose name contains this.
     #[arg(long, default_value = "", value_name = "TEXT")]
     case: String,
+    /// Take the sources that the data names (products, languages) instead of guessed ones.
+    #[arg(long)]
+    named: bool,
     /// The privacy parameters.
     #[arg(long, num_args = 1.., value_delimiter = ',', default_values = ["1", "3"], value_name = "LIST")]
     epsilons: Vec<Epsilon>,
@@ -47,20 +50,23 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         "| case | ε | covered (width) | if alike (width) | refuted | total variation | EMQ | ACC | counting |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for case in cases(&arguments.data, arguments.seed)? {
-        if case.name.contains(&arguments.case) {
-            for own in measure(&case, &arguments.epsilons, size)? {
-                println!("{}", row(&case.name, &own));
+    for mut case in cases(&arguments.data, arguments.seed)? {
+        case.retain(&arguments.case);
+        let skipped = case.is_empty() || (arguments.named && !case.has_sources());
+        if !skipped {
+            for own in measure(&case, arguments.named, &arguments.epsilons, size)? {
+                println!("{}", row(&own));
             }
         }
     }
     Ok(())
 }
 
-fn row(name: &str, own: &Measured) -> String {
+fn row(own: &Measured) -> String {
     let intervals = |own: Score| format!("{:.1} % ({:.3})", 100.0 * own.covered, own.width);
     format!(
-        "| {name} | {} | {} | {} | {:.0} % | {:.3} | {:.3} | {:.3} | {:.3} |",
+        "| {} | {} | {} | {} | {:.0} % | {:.3} | {:.3} | {:.3} | {:.3} |",
+        own.name,
         own.epsilon,
         intervals(own.ours),
         intervals(own.alike),

@@ -125,6 +125,7 @@ impl Chosen {
 
 /// The result of the last fit of each example, from which the next fit starts: fits to mostly the
 /// same documents are then quick.
+#[derive(Clone)]
 pub struct Start {
     /// `[classes][examples]`.
     duals: Vec<Duals>,
