@@ -141,6 +141,7 @@ impl Draw {
     }
 
     /// Keeps `outcome` with the probability of the next line. The work is always the same.
+    #[inline(always)]
     fn add<R: Rng + ?Sized>(&mut self, places: NonZero<u16>, outcome: u32, rng: &mut R) {
         let most = self.lines.ct_eq(&u32::MAX);
         self.lines
@@ -535,7 +536,7 @@ impl<'a> AnswerReservoir<'a> {
     }
 }
 
-// Inlined, because a call that returns a slot copies it: 220 bytes on a microcontroller.
+// Inlined, because a call that returns a slot copies it: 200 bytes on a microcontroller.
 impl Slot {
     #[inline(always)]
     fn add<R: Rng + ?Sized>(&mut self, outcome: u32, rng: &mut R) {
