@@ -577,7 +577,7 @@ fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Vec<Sentenc
 /// The probability that a sequence repeats by chance.
 const REPEATED: f64 = 1e-12;
 
-/// Checks the [`repeats`] of releases of a document without a sentence, for which all candidates
+/// Checks the `repeats` of releases of a document without a sentence, for which all candidates
 /// are equally likely.
 ///
 /// # Errors
