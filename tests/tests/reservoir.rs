@@ -220,7 +220,7 @@ fn damaged_states_are_refused() {
         let mut bytes = bytes;
         bytes[bit / 8] ^= 1 << (bit % 8);
         let expected = match bit / 8 {
-            0..5 => ReservoirFormatError::NotAReservoir,
+            0..=4 => ReservoirFormatError::NotAReservoir,
             6 => ReservoirFormatError::Version { found: bytes[6] },
             _ => ReservoirFormatError::Damaged,
         };
@@ -330,7 +330,7 @@ fn damaged_answers_and_those_of_another_form_are_refused() {
         let mut bytes = bytes;
         bytes[bit / 8] ^= 1 << (bit % 8);
         let expected = match bit / 8 {
-            0..5 => ReservoirFormatError::NotAReservoir,
+            0..=4 => ReservoirFormatError::NotAReservoir,
             6 => ReservoirFormatError::Version { found: bytes[6] },
             _ => ReservoirFormatError::Damaged,
         };
