@@ -28,8 +28,7 @@ EOF
 fi
 
 "$deny" check licenses bans sources
-# with_exception WORKSPACE LICENCE CRATE...: checks a separate workspace that links these crates with
-# another licence.
+# Checks a workspace of its own in which these crates have another licence: WORKSPACE LICENCE CRATE...
 with_exception() {
     workspace=$1 licence=$2
     shift 2
