@@ -28,7 +28,7 @@ EOF
 fi
 
 "$deny" check licenses bans sources
-# Checks a workspace of its own in which these crates have another licence: WORKSPACE LICENCE CRATE...
+# Checks a separate workspace, where these crates have another licence: WORKSPACE LICENCE CRATE...
 with_exception() {
     workspace=$1 licence=$2
     shift 2
