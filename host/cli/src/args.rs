@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use chrono::NaiveDate;
+use chrono::{Days, NaiveDate};
 use clap::{Args, ValueEnum};
 use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
@@ -233,9 +233,8 @@ pub fn byline<'p>(
     files: impl IntoIterator<Item = &'p PathBuf>,
     author: Option<&str>,
 ) -> Vec<String> {
-    const DAYS_TO_1970: i32 = 719_163;
-    let day = i32::try_from(utc_day()).ok();
-    let date = day.and_then(|day| NaiveDate::from_num_days_from_ce_opt(day + DAYS_TO_1970));
+    // The default is 1 January 1970.
+    let date = NaiveDate::default().checked_add_days(Days::new(utc_day()));
     let mut parts: Vec<String> = date.iter().map(NaiveDate::to_string).collect();
     let names = files.into_iter().filter_map(|path| path.file_name());
     parts.extend(names.map(|name| {

@@ -191,10 +191,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.paths().check()?;
     let bytes = read_bytes(&arguments.pack)?;
     if bytes.starts_with(&format::MAGIC) {
-        let own = arguments;
-        if own.statement.is_some()
-            || own.encoder.encoder.is_some()
-            || !(own.mechanism.is_empty() && own.rule.is_empty())
+        if arguments.statement.is_some()
+            || arguments.encoder.encoder.is_some()
+            || !(arguments.mechanism.is_empty() && arguments.rule.is_empty())
         {
             return Err(refused(
                 "--mechanism, --rule, --encoder and --statement are for packs, but the file is a form",
