@@ -2,7 +2,7 @@
 //!
 //! A target in `fuzz_targets/` and the replay in `tests/replay.rs` call the same function, so an
 //! input that failed once is kept: copy it to `corpus/<target>/` under a name that says what it
-//! is, and `.ci/soak 0 <target>` adds it to `corpora/<target>.tar.gz`. Properties beyond "does not
+//! is, and `.ci/soak 0 <target>` adds it to `corpora.tar.gz`. Properties beyond "does not
 //! panic" are checked against a second, plainer computation written from the documentation.
 //!
 //! ```sh

@@ -9,8 +9,10 @@
 //! The world's texts do not differ from the public ones like a second sample, but like another
 //! source: another author, product or year. With [`Assumption::OtherSources`] intervals therefore
 //! add Σ_y π_y²·B_y/m to the covariance of h, where B_y is the covariance, between sources of
-//! public texts, of the mean law of label y, and m is `SOURCES`. Such errors are not errors of C:
-//! the laws of the private texts are what they are, and nothing pulls shares together.
+//! public texts, of the mean law of label y. Private texts are taken for m sources: 1 if a field
+//! names the sources of public texts, otherwise `GUESSED`, because clusters differ more than
+//! sources. Such errors are not errors of C: the laws of the private texts are what they are, and
+//! nothing pulls shares together.
 //!
 //! # The estimate
 //! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h,
@@ -96,9 +98,9 @@ const MOST_PRIOR: f64 = 0.5;
 /// Iterations for Σ, which depends on the shares.
 const ROUNDS: usize = 8;
 
-/// The number of sources that private texts are worth, m. Chosen on the suite of natural shifts in
-/// `RESULTS.md`.
-const SOURCES: f64 = 5.0;
+/// The number of clusters of public texts that private texts are worth. Chosen on the suite of
+/// natural shifts in `RESULTS.md`.
+const GUESSED: f64 = 5.0;
 
 /// Least distance of a share from the ends of its interval, as a part of half its width: a share
 /// at an end would look like a mistake.
@@ -282,7 +284,7 @@ pub struct Laws<'a> {
     between: Option<Between>,
 }
 
-/// The covariance between sources of the mean laws of labels, over [`SOURCES`].
+/// The covariance between sources of the mean laws of labels, over m.
 #[derive(Debug)]
 struct Between {
     /// `[rows][outcomes]`: the covariance of a label is the sum of the outer products of its rows.
@@ -297,6 +299,7 @@ impl Between {
     /// `laws`: `[texts][outcomes]`. `None` if a label has texts of fewer than two sources.
     fn new(own: &BySource, laws: &DMatrix<f64>) -> Option<Self> {
         let labels = own.texts.labels.len();
+        let worth = if own.are_guessed() { GUESSED } else { 1.0 };
         let mut texts: Vec<BTreeMap<u32, Vec<usize>>> = vec![BTreeMap::new(); labels];
         for (text, (label, source)) in own.texts.of_texts.iter().zip(&own.of_texts).enumerate() {
             texts[*label as usize]
@@ -343,7 +346,7 @@ impl Between {
                 0.0
             };
             for row in &mut rows[start..] {
-                *row *= (scale / SOURCES).sqrt();
+                *row *= (scale / worth).sqrt();
             }
         }
         Some(Self {

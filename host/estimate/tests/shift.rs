@@ -117,7 +117,7 @@ fn equal_sources_cost_nothing() {
 /// A plan has the half-widths of the estimate that follows it.
 #[test]
 fn a_plan_allows_for_other_sources() {
-    let sources = public(Some(&[60, 70, 80, 90]));
+    let sources = public(Some(&[69, 73, 77, 81]));
     let half = |public: &Calibration| {
         let plan = Forecast::of_labels(kind(7, 2), public, &[0.7, 0.3]).unwrap();
         plan.widest(20_000.0, Confidence::default()).unwrap()
@@ -126,7 +126,8 @@ fn a_plan_allows_for_other_sources() {
     let planned = 2.0 * half(&sources);
     assert!(
         (planned / width(&own) - 1.0).abs() < 0.1,
-        "{planned} {own:?}"
+        "{planned} {:?}",
+        own.shares
     );
     assert!(half(&public(None)) < planned / 1.5);
 }

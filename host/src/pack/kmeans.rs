@@ -6,34 +6,25 @@
 //! x·c.
 //!
 //! The same points and seed give the same clusters on one machine with any number of threads,
-//! because sums are formed over fixed parts of the points, in order. Another processor may round
+//! because the sum of a cluster is formed over its points, in order. Another processor may round
 //! differently, because the matrix product picks its instructions by the processor.
 
-mod blocks;
-
-use pulp::Arch;
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
 use crate::encoder::vectors::mean;
 use crate::error::{Cause, Error, Result};
-use blocks::{BLOCK, Laid, TILE, products};
 
 /// The most Lloyd iterations of [`kmeans`]; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
 
-/// Points drawn per centroid in the seeding, instead of the usual 2 + ln k. They take two tiles.
+/// Points drawn per centroid in the seeding, instead of the usual 2 + ln k.
 const TRIALS: usize = 8;
 
-/// Parts with sums of their own: enough for any number of threads, few enough for memory.
-const PARTS: usize = 64;
-
-/// The fewest points of a part, enough to make adding up the parts cheap in comparison.
-const LEAST_PART: usize = 16 * BLOCK;
-
-/// Sums that a thread adds up at once.
-const STRIPE: usize = 4096;
+/// Points of a matrix product.
+const BLOCK: usize = 512;
 
 /// The result of [`kmeans`].
 #[derive(Clone, PartialEq)]
@@ -91,7 +82,7 @@ pub fn lloyd(
     let points = Points::new(points, dimension);
     let mut centroids = centroids.to_vec();
     for row in centroids.chunks_exact_mut(dimension) {
-        points.around_origin(row);
+        around(row, &points.origin);
     }
     Ok(points.lloyd(centroids, max_iterations))
 }
@@ -160,20 +151,20 @@ fn least(values: impl Iterator<Item = f32>) -> usize {
     best.0
 }
 
-/// Half the squared length of each row minus `origin`.
-fn half_squares(rows: &[f32], origin: &[f32]) -> Vec<f32> {
-    let zero = vec![0.0; origin.len()];
-    rows.par_chunks_exact(origin.len())
-        .map(|row| (squared_distance(row, origin, &zero) / 2.0) as f32)
-        .collect()
+/// ‖a − b‖².
+fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+    let differences = a.iter().zip(b);
+    differences
+        .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2))
+        .sum()
 }
 
-/// ‖point − origin − centroid‖².
-fn squared_distance(point: &[f32], origin: &[f32], centroid: &[f32]) -> f64 {
-    let differences = point.iter().zip(origin).zip(centroid);
-    differences
-        .map(|((x, o), c)| (f64::from(*x) - f64::from(*o) - f64::from(*c)).powi(2))
-        .sum()
+/// Half the squared length of each row.
+fn half_squares(rows: &[f32], dimension: usize) -> Vec<f32> {
+    let zero = vec![0.0; dimension];
+    rows.par_chunks_exact(dimension)
+        .map(|row| (squared_distance(row, &zero) / 2.0) as f32)
+        .collect()
 }
 
 /// Transposes the rows.
@@ -185,62 +176,32 @@ pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
         .collect()
 }
 
-/// The changes to the sums over the clusters by the points that change their clusters.
-struct Moved {
-    /// `[clusters][dimension]`.
-    sums: Vec<f32>,
-    /// `[clusters]`.
-    counts: Vec<isize>,
-}
-
-impl Moved {
-    /// Moves a point with these coordinates between clusters; `usize::MAX` is none.
-    fn add(&mut self, point: impl Iterator<Item = f32> + Clone, from: usize, to: usize) {
-        let dimension = self.sums.len() / self.counts.len();
-        for (cluster, sign) in [(from, -1), (to, 1)] {
-            let Some(count) = self.counts.get_mut(cluster) else {
-                continue;
-            };
-            *count += sign;
-            let sums = &mut self.sums[cluster * dimension..][..dimension];
-            for (sum, x) in sums.iter_mut().zip(point.clone()) {
-                *sum += sign as f32 * x;
-            }
-        }
-    }
-}
-
-/// The state of Lloyd's iterations.
-struct State {
-    /// `[clusters][dimension]`, relative to the origin of the points.
-    centroids: Vec<f32>,
-    /// `[clusters][dimension]`: the sums of the points, relative to their origin.
-    sums: Vec<f64>,
-    /// `[clusters]`: the number of points.
-    counts: Vec<usize>,
-    /// `[points]`; `usize::MAX` before the first assignment.
-    assignment: Vec<usize>,
-}
-
 /// Points relative to their mean, so that differences of products do not cancel.
-struct Points<'a> {
-    /// The points as given.
-    rows: &'a [f32],
+struct Points {
     /// Their mean.
     origin: Vec<f32>,
-    /// The rows minus their mean.
-    blocks: Laid<BLOCK>,
-    arch: Arch,
+    /// `[points][dimension]`, relative to the mean.
+    rows: Vec<f32>,
+    /// Half the squared length of each.
+    halves: Vec<f32>,
+    /// [`BLOCK`] points each, as columns.
+    blocks: Vec<DMatrix<f32>>,
 }
 
-impl<'a> Points<'a> {
-    fn new(rows: &'a [f32], dimension: usize) -> Self {
+impl Points {
+    fn new(rows: &[f32], dimension: usize) -> Self {
         let origin = mean(rows, dimension);
+        let mut rows = rows.to_vec();
+        rows.par_chunks_exact_mut(dimension)
+            .for_each(|row| around(row, &origin));
+        let blocks = rows.par_chunks(BLOCK * dimension);
         Self {
-            rows,
-            blocks: Laid::new(rows, &origin),
+            blocks: blocks
+                .map(|rows| DMatrix::from_column_slice(dimension, rows.len() / dimension, rows))
+                .collect(),
+            halves: half_squares(&rows, dimension),
             origin,
-            arch: Arch::new(),
+            rows,
         }
     }
 
@@ -249,98 +210,83 @@ impl<'a> Points<'a> {
     }
 
     fn len(&self) -> usize {
-        self.rows.len() / self.dimension()
+        self.halves.len()
     }
 
-    fn row(&self, index: usize) -> &'a [f32] {
+    fn row(&self, index: usize) -> &[f32] {
         &self.rows[index * self.dimension()..][..self.dimension()]
     }
 
-    fn around_origin(&self, row: &mut [f32]) {
-        for (x, origin) in row.iter_mut().zip(&self.origin) {
-            *x -= origin;
-        }
-    }
-
-    /// Lays out rows relative to the origin, for [`products`] with the points.
-    fn tiles(&self, rows: &[f32]) -> Laid<TILE> {
-        Laid::new(rows, &vec![0.0; self.dimension()])
+    /// Returns the products of the points of each block, as columns, with these centroids.
+    fn products(&self, centroids: &[f32]) -> impl IndexedParallelIterator<Item = DMatrix<f32>> {
+        let clusters = centroids.len() / self.dimension();
+        let centroids = DMatrix::from_row_slice(clusters, self.dimension(), centroids);
+        self.blocks.par_iter().map(move |block| &centroids * block)
     }
 
     /// Greedy k-means++.
     fn seeds(&self, clusters: usize, rng: &mut PublicRng) -> Vec<f32> {
-        let halves = half_squares(self.rows, &self.origin);
         let first = (rng.next_u64() % self.len() as u64) as usize;
         let mut chosen = vec![first];
-        let mut nearest =
-            self.nearer(&halves, &[first], &vec![f32::INFINITY; self.len()])[0].clone();
+        let mut nearest = self
+            .nearer(&[first], &vec![f32::INFINITY; self.len()])
+            .remove(0);
         while chosen.len() < clusters {
-            let drawn: Vec<usize> = draw(&nearest, TRIALS, rng);
-            let tried = self.nearer(&halves, &drawn, &nearest);
+            let drawn = draw(&nearest, TRIALS, rng);
+            let mut tried = self.nearer(&drawn, &nearest);
             let total = |distances: &Vec<f32>| distances.iter().map(|d| f64::from(*d)).sum::<f64>();
             let best = least(tried.iter().map(|distances| total(distances) as f32));
             chosen.push(drawn[best]);
-            nearest.clone_from(&tried[best]);
+            nearest = tried.swap_remove(best);
         }
-        self.centred(&chosen)
+        self.rows_of(&chosen)
     }
 
-    /// Returns the chosen points relative to the origin.
-    fn centred(&self, chosen: &[usize]) -> Vec<f32> {
-        let mut rows: Vec<f32> = chosen.iter().flat_map(|i| self.row(*i)).copied().collect();
-        for row in rows.chunks_exact_mut(self.dimension()) {
-            self.around_origin(row);
-        }
-        rows
+    fn rows_of(&self, chosen: &[usize]) -> Vec<f32> {
+        chosen.iter().flat_map(|i| self.row(*i)).copied().collect()
     }
 
     /// For each chosen point, returns the squared distance of all points to it, or to the nearest
     /// centroid so far if that is nearer.
-    fn nearer(&self, halves: &[f32], chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
-        let tiles = self.tiles(&self.centred(chosen));
-        let mut all = vec![[0f32; BLOCK]; self.len().div_ceil(BLOCK) * chosen.len()];
-        self.blocks
-            .par_groups()
-            .zip(all.par_chunks_exact_mut(chosen.len()))
-            .for_each(|(block, out)| {
-                for (tile, out) in tiles.groups().zip(out.chunks_mut(TILE)) {
-                    out.copy_from_slice(&products(self.arch, block, tile)[..out.len()]);
-                }
-            });
-        (0..chosen.len())
-            .into_par_iter()
-            .map(|j| {
-                let dots = all.iter().skip(j).step_by(chosen.len()).flatten();
-                let half = halves[chosen[j]];
-                dots.zip(halves)
-                    .zip(nearest)
-                    .map(|((dot, own), nearest)| (2.0 * (own + half - dot)).max(0.0).min(*nearest))
-                    .collect()
-            })
+    fn nearer(&self, chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
+        let products: Vec<DMatrix<f32>> = self.products(&self.rows_of(chosen)).collect();
+        let of_chosen = |(j, index): (usize, &usize)| {
+            let dots = products
+                .iter()
+                .flat_map(|block| block.row(j).iter().copied().collect::<Vec<_>>());
+            dots.zip(&self.halves)
+                .zip(nearest)
+                .map(|((dot, own), nearest)| {
+                    (2.0 * (own + self.halves[*index] - dot))
+                        .max(0.0)
+                        .min(*nearest)
+                })
+                .collect()
+        };
+        chosen
+            .par_iter()
+            .enumerate()
+            .map(|(j, index)| of_chosen((j, index)))
             .collect()
     }
 
     /// See [`lloyd`]; the centroids are relative to the origin of the points.
-    fn lloyd(&self, centroids: Vec<f32>, max_iterations: usize) -> Clusters {
-        let dimension = self.dimension();
-        let mut state = State {
-            sums: vec![0.0; centroids.len()],
-            counts: vec![0; centroids.len() / dimension],
-            assignment: vec![usize::MAX; self.len()],
-            centroids,
-        };
+    fn lloyd(&self, mut centroids: Vec<f32>, max_iterations: usize) -> Clusters {
         let mut iterations = 0;
-        while self.assign(&mut state) && iterations < max_iterations {
-            self.update(&mut state);
+        let mut assignment = Vec::new();
+        loop {
+            let nearest = self.nearest(&centroids);
+            let is_stable = nearest == assignment;
+            assignment = nearest;
+            if is_stable || iterations == max_iterations {
+                break;
+            }
+            self.fill_empty(&centroids, &mut assignment);
+            self.update(&mut centroids, &assignment);
             iterations += 1;
         }
-        let State {
-            mut centroids,
-            assignment,
-            ..
-        } = state;
         let inertia: Vec<f64> = self.distances(&centroids, &assignment).collect();
-        for row in centroids.chunks_exact_mut(dimension) {
+        for row in centroids.chunks_exact_mut(self.dimension()) {
             for (x, origin) in row.iter_mut().zip(&self.origin) {
                 *x += origin;
             }
@@ -359,144 +305,82 @@ impl<'a> Points<'a> {
         centroids: &[f32],
         assignment: &[usize],
     ) -> impl IndexedParallelIterator<Item = f64> {
-        let dimension = self.dimension();
-        self.rows
-            .par_chunks_exact(dimension)
-            .zip(assignment)
-            .map(move |(row, cluster)| {
-                let centroid = &centroids[cluster * dimension..][..dimension];
-                squared_distance(row, &self.origin, centroid)
-            })
+        let rows = self.rows.par_chunks_exact(self.dimension());
+        rows.zip(assignment).map(|(row, cluster)| {
+            squared_distance(row, &centroids[cluster * row.len()..][..row.len()])
+        })
     }
 
-    /// Assigns each point to its nearest centroid and updates sums and counts. Returns whether any
-    /// assignment changed.
-    fn assign(&self, state: &mut State) -> bool {
-        let dimension = self.dimension();
-        let State {
-            centroids,
-            sums,
-            counts,
-            assignment,
-        } = state;
-        let tiles = self.tiles(centroids);
-        // Infinite in the padding of the last tile.
-        let mut halves = half_squares(centroids, &vec![0.0; dimension]);
-        halves.resize(counts.len().next_multiple_of(TILE), f32::INFINITY);
-        let part = self
-            .len()
-            .div_ceil(PARTS)
-            .max(LEAST_PART)
-            .next_multiple_of(BLOCK);
-        let blocks: Vec<&[[f32; BLOCK]]> = self.blocks.groups().collect();
-        let moved: Vec<Moved> = blocks
-            .par_chunks(part / BLOCK)
-            .zip(assignment.par_chunks_mut(part))
-            .zip(self.rows.par_chunks(part * dimension))
-            .filter_map(|((blocks, assignment), rows)| {
-                let mut moved = None;
-                for ((block, assignment), rows) in blocks
-                    .iter()
-                    .zip(assignment.chunks_mut(BLOCK))
-                    .zip(rows.chunks(BLOCK * dimension))
-                {
-                    let nearest = self.nearest(block, &tiles, &halves);
-                    let points = rows.chunks_exact(dimension);
-                    for ((cluster, new), row) in assignment.iter_mut().zip(nearest).zip(points) {
-                        let new = new as usize;
-                        if new != *cluster {
-                            let moved = moved.get_or_insert_with(|| Moved {
-                                sums: vec![0.0; sums.len()],
-                                counts: vec![0; counts.len()],
-                            });
-                            let row = row.iter().zip(&self.origin).map(|(x, origin)| x - origin);
-                            moved.add(row, *cluster, new);
-                            *cluster = new;
-                        }
-                    }
-                }
-                moved
-            })
-            .collect();
-        sums.par_chunks_mut(STRIPE)
-            .enumerate()
-            .for_each(|(stripe, sums)| {
-                for part in &moved {
-                    for (sum, x) in sums.iter_mut().zip(&part.sums[stripe * STRIPE..]) {
-                        *sum += f64::from(*x);
-                    }
-                }
-            });
-        for part in &moved {
-            for (count, more) in counts.iter_mut().zip(&part.counts) {
-                *count = count.strict_add_signed(*more);
-            }
-        }
-        !moved.is_empty()
+    /// Returns the nearest centroid of each point.
+    fn nearest(&self, centroids: &[f32]) -> Vec<usize> {
+        let halves = half_squares(centroids, self.dimension());
+        let of_block = |products: DMatrix<f32>| -> Vec<usize> {
+            let columns = products.column_iter();
+            let nearest =
+                columns.map(|dots| least(halves.iter().zip(&dots).map(|(half, dot)| half - dot)));
+            nearest.collect()
+        };
+        self.products(centroids)
+            .map(of_block)
+            .collect::<Vec<_>>()
+            .concat()
     }
 
-    /// Returns the nearest centroid of each point of a block.
-    fn nearest(&self, block: &[[f32; BLOCK]], tiles: &Laid<TILE>, halves: &[f32]) -> [u32; BLOCK] {
-        let mut least = [f32::INFINITY; BLOCK];
-        let mut nearest = [0; BLOCK];
-        let mut cluster = 0;
-        for (tile, halves) in tiles.groups().zip(halves.chunks_exact(TILE)) {
-            for (dots, half) in products(self.arch, block, tile).iter().zip(halves) {
-                for ((least, nearest), dot) in least.iter_mut().zip(&mut nearest).zip(dots) {
-                    let nearer = half - dot < *least;
-                    *nearest = if nearer { cluster } else { *nearest };
-                    *least = if nearer { half - dot } else { *least };
-                }
-                cluster += 1;
-            }
+    /// Moves the points farthest from their centroids to the clusters without points.
+    fn fill_empty(&self, centroids: &[f32], assignment: &mut [usize]) {
+        let mut counts = vec![0; centroids.len() / self.dimension()];
+        for cluster in assignment.iter() {
+            counts[*cluster] += 1;
         }
-        nearest
+        let mut empty = (0..counts.len())
+            .filter(|c| counts[*c] == 0)
+            .collect::<Vec<_>>()
+            .into_iter();
+        if empty.len() == 0 {
+            return;
+        }
+        let distances = self.distances(centroids, assignment);
+        let mut far: Vec<(f64, usize)> = distances.zip(0..assignment.len()).collect();
+        far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (distance, point) in far {
+            // A point alone in its cluster stays, and one at its centroid would gain nothing.
+            if counts[assignment[point]] < 2 || distance == 0.0 {
+                continue;
+            }
+            let Some(to) = empty.next() else { break };
+            counts[assignment[point]] -= 1;
+            assignment[point] = to;
+        }
     }
 
     /// Moves the centroids to the means of their points.
-    fn update(&self, state: &mut State) {
+    fn update(&self, centroids: &mut [f32], assignment: &[usize]) {
         let dimension = self.dimension();
-        let State {
-            centroids,
-            sums,
-            counts,
-            assignment,
-        } = state;
-        let empty: Vec<usize> = (0..counts.len()).filter(|c| counts[*c] == 0).collect();
-        if !empty.is_empty() {
-            let mut far: Vec<(f64, usize)> = self
-                .distances(centroids, assignment)
-                .zip(0..assignment.len())
-                .collect();
-            far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let mut empty = empty.into_iter();
-            for (distance, point) in far {
-                let from = assignment[point];
-                // A point alone in its cluster stays, and one at its centroid would gain nothing.
-                if counts[from] < 2 || distance == 0.0 {
-                    continue;
-                }
-                let Some(to) = empty.next() else { break };
-                assignment[point] = to;
-                counts[from] -= 1;
-                counts[to] = 1;
-                for (coordinate, x) in self.centred(&[point]).iter().enumerate() {
-                    sums[from * dimension + coordinate] -= f64::from(*x);
-                    sums[to * dimension + coordinate] = f64::from(*x);
+        let mut members = vec![Vec::new(); centroids.len() / dimension];
+        for (point, cluster) in assignment.iter().enumerate() {
+            members[*cluster].push(point);
+        }
+        let centroids = centroids.par_chunks_exact_mut(dimension);
+        centroids.zip(members).for_each(|(centroid, members)| {
+            let mut sums = vec![0.0; dimension];
+            for point in &members {
+                for (sum, x) in sums.iter_mut().zip(self.row(*point)) {
+                    *sum += f64::from(*x);
                 }
             }
-        }
-        for ((centroid, sum), count) in centroids
-            .chunks_exact_mut(dimension)
-            .zip(sums.chunks_exact(dimension))
-            .zip(counts.iter())
-        {
-            if *count > 0 {
-                for (x, sum) in centroid.iter_mut().zip(sum) {
-                    *x = (sum / *count as f64) as f32;
+            if !members.is_empty() {
+                for (x, sum) in centroid.iter_mut().zip(sums) {
+                    *x = (sum / members.len() as f64) as f32;
                 }
             }
-        }
+        });
+    }
+}
+
+/// Subtracts `origin` from a row.
+fn around(row: &mut [f32], origin: &[f32]) {
+    for (x, origin) in row.iter_mut().zip(origin) {
+        *x -= origin;
     }
 }
 
@@ -552,7 +436,7 @@ mod tests {
             }
             for (i, centre) in centres.iter().enumerate() {
                 let centroid = &found.centroids[found.assignment[i] * 2..][..2];
-                assert!(squared_distance(centroid, centre, &[0.0; 2]) < 0.05);
+                assert!(squared_distance(centroid, centre) < 0.05);
             }
             // Two coordinates with a variance of 1/12.
             assert!((found.inertia / 1800.0 - 1.0 / 6.0).abs() < 0.02);
