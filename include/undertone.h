@@ -831,10 +831,10 @@ uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 uint32_t undertone_pack_level_count(const undertone_pack *pack);
 
 /**
- * Returns the number of features of texts (words, pairs, runs of letters) that add to the scores;
- * 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of
- * each sentence: use `undertone_document_push_sentence`, or `undertone_document_push_encoded` if
- * the pack was built with a neural encoder.
+ * Returns the number of features of texts (words, pairs, symbols, runs of letters) that add to the
+ * scores; 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the
+ * text of each sentence: use `undertone_document_push_sentence`, or
+ * `undertone_document_push_encoded` if the pack was built with a neural encoder.
  */
 uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 

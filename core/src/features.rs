@@ -1,7 +1,8 @@
 //! Sparse heads: weights for the words and letters of a sentence, without an encoder.
 //!
-//! A *feature* of a sentence is one of its words, a pair of neighbouring words, or a run of
-//! characters inside a word. `FORMAT.md` defines words. Scripts that put no space between words
+//! A *feature* of a sentence is one of its words, a pair of neighbouring words, a run of characters
+//! inside a word, a symbol such as `!` or an emoji, or a pair of adjacent symbols. `FORMAT.md`
+//! defines words and symbols. Scripts that put no space between words
 //! (Han, kana, Thai, …) give long words, which runs of characters distinguish. Features are hashed.
 //! A pack has the features that distinguish candidates, each with a row of 8-bit weights. The value
 //! of a sentence for a candidate is the sum of the weights of its features, divided by the square
@@ -33,11 +34,11 @@ pub use crate::kernels::runs::MAX_GRAM;
 use crate::kernels::runs::{Ends, GRAM, RUNS, finish, step};
 use crate::kernels::{Backend, VECTORS};
 use crate::pack::format::{
-    FEATURES_ALONE, FEATURES_PAIRS, FEATURES_TAG, FEATURES_WORDS, FeaturesHead, MAX_FEATURES,
-    RULES_FOR_WORDS,
+    FEATURES_ALONE, FEATURES_PAIRS, FEATURES_SYMBOLS, FEATURES_TAG, FEATURES_WORDS, FeaturesHead,
+    MAX_FEATURES, RULES_FOR_WORDS,
 };
 use crate::pack::wire::{Arrays, PackError, within, zero};
-use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words};
+use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words, each_symbol};
 
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
@@ -49,15 +50,18 @@ pub struct FeatureKinds {
     pub words: bool,
     /// Every two neighbouring words, in order.
     pub pairs: bool,
+    /// Every symbol, and every two adjacent symbols.
+    pub symbols: bool,
     /// The least number of characters in a run, the marks of word ends included; 1..=8.
     pub least: u8,
     /// The largest number, `least..=8`; 0: no runs.
     pub most: u8,
 }
 
-/// The hashes from which words and pairs start; runs start from [`GRAM`].
+/// The hashes from which words, pairs and symbols start; runs start from [`GRAM`].
 const WORD: u32 = 1;
 const PAIR: u32 = 2;
+const SYMBOL: u32 = 4;
 
 /// The mark of both ends of a word; no character has this number.
 const END: u32 = 0x0011_0000;
@@ -104,6 +108,10 @@ fn visit_features(text: &[u8], kinds: FeatureKinds, visit: impl Visit) {
     while words.read(|c| reader.push(c)) {
         reader.end_word();
     }
+    if kinds.symbols {
+        reader.before = None;
+        each_symbol(text, |symbol| reader.symbol(symbol));
+    }
     reader.wipe();
 }
 
@@ -113,7 +121,7 @@ struct Reader<F> {
     visit: F,
     /// The hash of the word so far, if inside one.
     word: Option<u32>,
-    /// The hash of the word before.
+    /// The hash of the word before, or the symbol before.
     before: Option<u32>,
     /// The last characters of the word, the newest first.
     window: [u32; MAX_GRAM],
@@ -175,6 +183,19 @@ impl<F: Visit> Reader<F> {
         self.before = Some(word);
     }
 
+    /// Adds a symbol; `None` separates symbols.
+    fn symbol(&mut self, symbol: Option<char>) {
+        let symbol = symbol.map(u32::from);
+        if let Some(symbol) = symbol {
+            let hash = step(SYMBOL, symbol);
+            self.visit.visit(finish(hash));
+            if let Some(before) = self.before {
+                self.visit.visit(finish(step(hash, before)));
+            }
+        }
+        self.before = symbol;
+    }
+
     fn wipe(&mut self) {
         self.word.zeroize();
         self.before.zeroize();
@@ -229,7 +250,7 @@ impl<'a> Features<'a> {
         within(name, found, candidates, candidates)?;
         let bucket_bits = small("bits of a bucket of features", head.bucket_bits, 0, 16)?;
         small("rules for words", head.rules, 1, RULES_FOR_WORDS.into())?;
-        small("kinds of features", head.kinds, 0, 7)?;
+        small("kinds of features", head.kinds, 0, 15)?;
         let most = small("longest run of characters", head.most, 0, MAX_GRAM as u32)?;
         small("shortest run of characters", head.least, 1, most.max(1))?;
         let shift = small("shift of features", head.shift, 0, 63)?;
@@ -240,6 +261,7 @@ impl<'a> Features<'a> {
             kinds: FeatureKinds {
                 words: flag(FEATURES_WORDS),
                 pairs: flag(FEATURES_PAIRS),
+                symbols: flag(FEATURES_SYMBOLS),
                 least: head.least,
                 most: head.most,
             },
@@ -511,7 +533,7 @@ mod tests {
 
     /// Words of any length and script, separators, and bytes that are no text.
     const PARTS: &str =
-        "a|aa| |Don't |internationalisation|Größe |\u{130}stanbul|東京|e\u{301}’|'|7, ";
+        "a|aa| |Don't |internationalisation|Größe |\u{130}stanbul|東京|e\u{301}’|'|7, |?!|🙂 ";
 
     /// The pack has every feature, including those that no text has.
     #[test]
@@ -538,6 +560,7 @@ mod tests {
             let kinds = FeatureKinds {
                 words: rng.next_u32().is_multiple_of(2),
                 pairs: rng.next_u32().is_multiple_of(2),
+                symbols: rng.next_u32().is_multiple_of(2),
                 least,
                 most: if most < least { 0 } else { most },
             };

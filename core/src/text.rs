@@ -17,7 +17,7 @@ use crate::checked::part;
 use crate::kernels::VECTORS;
 use crate::script::{
     combining_class, composed, decomposed, is_ignorable, is_mark, is_trailing_jamo, is_unspaced,
-    never_composed,
+    never_composed, symbol_of,
 };
 
 /// Whether this build has sparse heads, lexicons of pieces and the tables of scripts.
@@ -140,6 +140,29 @@ fn is_apostrophe(c: char) -> bool {
 
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Gives the symbols of a text to `take`, and `None` for each character that separates symbols. A
+/// symbol is a character that is not of a word: punctuation or an emoji.
+pub(crate) fn each_symbol(text: &[u8], mut take: impl FnMut(Option<char>)) {
+    for chunk in text.utf8_chunks() {
+        // Equal texts in other normal forms have equal symbols, because marks are left out.
+        let characters = chunk.valid().chars();
+        for c in characters.filter(|c| !is_mark(*c) && !is_ignorable(*c)) {
+            take(is_symbol(c).then(|| symbol_of(c)));
+        }
+        take(None);
+    }
+}
+
+fn is_symbol(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation() && c != '\'';
+    }
+    !c.is_alphanumeric()
+        && !c.is_whitespace()
+        && !c.is_control()
+        && !matches!(c, '’' | '\u{200b}' | char::REPLACEMENT_CHARACTER)
 }
 
 /// The lower case of a character. Only İ becomes two characters, an i and a dot; the dot is left

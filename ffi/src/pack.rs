@@ -126,10 +126,10 @@ pub unsafe extern "C" fn undertone_pack_level_count(pack: *const UndertonePack) 
     })
 }
 
-/// Returns the number of features of texts (words, pairs, runs of letters) that add to the scores;
-/// 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the text of
-/// each sentence: use `undertone_document_push_sentence`, or `undertone_document_push_encoded` if
-/// the pack was built with a neural encoder.
+/// Returns the number of features of texts (words, pairs, symbols, runs of letters) that add to the
+/// scores; 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the
+/// text of each sentence: use `undertone_document_push_sentence`, or
+/// `undertone_document_push_encoded` if the pack was built with a neural encoder.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

@@ -228,7 +228,7 @@ fn scores(
 }
 
 /// Few words, so that texts have features; more than a text contains.
-const WORDS: [&str; 6] = ["a", "dog", "isn't", "été", "東京", "สวัสดี"];
+const WORDS: [&str; 7] = ["a", "dog", "isn't", "été", "東京", "สวัสดี", "?!🙂"];
 
 /// Words and separators, or arbitrary bytes.
 fn text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
@@ -248,6 +248,7 @@ fn features(u: &mut Unstructured<'_>, candidates: usize) -> Result<Features> {
     let kinds = FeatureKinds {
         words: u.arbitrary()?,
         pairs: u.arbitrary()?,
+        symbols: u.arbitrary()?,
         least: u.int_in_range(1..=most.max(1))?,
         most,
     };

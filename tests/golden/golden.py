@@ -44,7 +44,7 @@ sentences-phrases.txt by that of golden-recoded.pack:
 features.txt has the features of texts, as often as they occur, in ascending order:
 
     text HEX                bytes, most of them UTF-8
-    kinds W P LEAST MOST    1 where words and pairs count, the lengths of runs of characters
+    kinds W P S LEAST MOST  1 where words, pairs and symbols count, the lengths of runs of characters
     features HEX            hashes of 32 bits, eight digits each
 
 words.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
@@ -506,8 +506,8 @@ def hash_finish(value):
 
 
 def features_of_text(text, kinds):
-    """The hash of every word, pair of words and run of characters, as often as it occurs."""
-    words, pairs, least, most = kinds
+    """The hash of every word, pair of words, symbol and run of characters, as often as it occurs."""
+    words, pairs, symbols, least, most = kinds
     end, before = 0x110000, None
     for word in words_of_text(text):
         characters = [end] + [ord(c) for c in word] + [end]
@@ -523,6 +523,24 @@ def features_of_text(text, kinds):
         if pairs and before is not None:
             yield hash_finish(hash_step(hash_step(2, before), whole))
         before = whole
+    for run in symbols_of_text(text) if symbols else []:
+        for last in range(len(run)):
+            for length in range(1, min(2, last + 1) + 1):
+                yield hash_finish(functools.reduce(hash_step, map(ord, run[last - length + 1:last + 1][::-1]), 4))
+
+
+def symbols_of_text(text):
+    """The longest runs of characters that are not of words, white space or control characters."""
+    text = "".join(c for c in unicodedata.normalize("NFD", IGNORABLE.sub("", text))
+                   if unicodedata.category(c)[0] != "M" and c not in "\u200c\u200d")
+    run = ""
+    for c in text + " ":
+        if c.isalnum() or c.isspace() or unicodedata.category(c) == "Cc" or c in "'’\u200b\ufffd":
+            if run:
+                yield run
+            run = ""
+        else:
+            run += c
 
 
 def feature_place(features, value):
@@ -848,14 +866,14 @@ def scores_section(scores, featured=False):
 def features_section(features):
     rows = [features["rows"][place] for place in sorted(features["rows"])]
     places, bits = sorted(features["rows"]), features["bucket_bits"]
-    words, pairs, least, most = features["kinds"]
+    words, pairs, symbols, least, most = features["kinds"]
     used = [[weight for weight in row if weight] for row in rows]
     starts = [sum(map(len, used[:i])) for i in range(0, len(rows), 16)]
     bitmaps = [[sum((row[c] != 0) << c - start for c in range(start, min(start + 8, len(row))))
                 for start in range(0, len(row), 8)] for row in rows]
     return (b"FEAT", section([
         struct.pack("<III6BH", len(rows), len(features["scales"]), sum(map(len, used)), 2,
-                    words + 2 * pairs, least, most, bits, features["shift"], 0),
+                    words + 2 * pairs + 8 * symbols, least, most, bits, features["shift"], 0),
         packed("I", [[bisect.bisect_left(places, bucket << 16) for bucket in range(2**bits + 1)]]),
         packed("H", [[place & 0xFFFF for place in places]]),
         packed("B", bitmaps),
@@ -1153,7 +1171,7 @@ def features_pack(lexicon):
     pattern = Pattern(25)
     candidates = 30
     features = {
-        "kinds": (1, 1, 2, 4),
+        "kinds": (1, 1, 0, 2, 4),
         "bucket_bits": 4,
         "shift": 22,
         "rows": {},
@@ -1591,11 +1609,16 @@ def generate():
     return files
 
 
+SYMBOLS = ["So good!!! “Great”… (¿qué?) 'no' it’s 100\u202f% a_b #tag !\u200b? !\ufe0e? !\0? !\xad?",
+           "👩🏽\u200d🚀❤\ufe0f❤ 🇩🇪 1\ufe0f\u20e3 #\ufe0f\u20e3 ☺\u0301☺ （全角！！） ！!", "\ufffd! a≠b =\u0338= ≰ \u037e; ＜\u0338＞ 〈\u2329 `´ ||"]
+
+
 def generate_features():
     lines = ["# Golden features of texts, written by golden.py."]
     invalid = [b"caf\xe9 na\xc3\xafve \xff\xfeab\xe2\x82c"]
-    for text in [text.encode() for text in SCRIPTS + UNKNOWN] + invalid:
-        for kinds in [(1, 1, 2, 4), (1, 0, 1, 0), (0, 1, 1, 0), (0, 0, 1, 1), (0, 0, 3, 5), (1, 1, 1, 8)]:
+    for text in [text.encode() for text in SCRIPTS + UNKNOWN + SYMBOLS] + invalid:
+        for kinds in [(1, 1, 0, 2, 4), (1, 0, 0, 1, 0), (0, 1, 0, 1, 0), (0, 0, 1, 1, 0), (0, 0, 0, 1, 1),
+                      (0, 0, 0, 3, 5), (1, 1, 1, 1, 8)]:
             found = sorted(features_of_text(text.decode(errors="replace"), kinds))
             lines += ["", f"text {text.hex()}".rstrip(), "kinds " + " ".join(map(str, kinds)),
                       ("features " + "".join(f"{value:08x}" for value in found)).rstrip()]

@@ -183,7 +183,7 @@ pub fn features() -> Vec<TextFeatures> {
     let case = |fields: Fields| {
         let kinds = one(&fields, "kinds").split(' ');
         let kinds: Vec<u8> = kinds.map(|n| n.parse().expect("a number")).collect();
-        let [words, pairs, least, most] = kinds[..] else {
+        let [words, pairs, symbols, least, most] = kinds[..] else {
             panic!("kinds {kinds:?}");
         };
         let hashes = from_hex(one(&fields, "features"));
@@ -193,6 +193,7 @@ pub fn features() -> Vec<TextFeatures> {
             FeatureKinds {
                 words: words == 1,
                 pairs: pairs == 1,
+                symbols: symbols == 1,
                 least,
                 most,
             },

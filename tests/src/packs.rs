@@ -585,10 +585,14 @@ impl FeaturesParts {
         let FeatureKinds {
             words,
             pairs,
+            symbols,
             least,
             most,
         } = self.kinds;
-        let flags = u8::from(words) + 2 * u8::from(pairs) + 4 * u8::from(self.alone);
+        let flags = u8::from(words)
+            + 2 * u8::from(pairs)
+            + 4 * u8::from(self.alone)
+            + 8 * u8::from(symbols);
         section.extend([1, flags, least, most, self.bucket_bits, self.shift, 0, 0]);
         let below = |bucket: u64| rows.keys().filter(|place| **place >> 16 < bucket).count() as u32;
         let buckets = (0..=1u64 << self.bucket_bits).map(below);
@@ -720,6 +724,7 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
         pairs: false,
+        symbols: false,
         least: 1,
         most: 0,
     };

@@ -792,6 +792,7 @@ fn features_pack() -> Vec<u8> {
     let kinds = FeatureKinds {
         words: true,
         pairs: false,
+        symbols: false,
         least: 1,
         most: 0,
     };

@@ -13,6 +13,7 @@ use icu_properties::props::{
 };
 use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointSetData};
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::lexicon::words;
 
 #[path = "../../core/src/script.rs"]
@@ -141,6 +142,65 @@ fn composition_is_that_of_unicode() {
     }
     assert!(composites > 11_000, "{composites}");
     assert_eq!(tables::composed('i', '\u{307}'), Some('i'));
+}
+
+/// Returns the hashes of the symbols of a text, in order.
+fn symbols(text: &str) -> Vec<u32> {
+    let kinds = FeatureKinds {
+        words: false,
+        pairs: false,
+        symbols: true,
+        least: 1,
+        most: 0,
+    };
+    let mut hashes = Vec::new();
+    each_feature(text.as_bytes(), kinds, |hash| hashes.push(hash));
+    hashes
+}
+
+#[test]
+fn symbols_are_the_same_in_all_normal_forms() {
+    let composing = ComposingNormalizerBorrowed::new_nfc();
+    let decomposing = DecomposingNormalizerBorrowed::new_nfd();
+    let mut decomposed = 0;
+    for c in '\0'..='\u{ffff}' {
+        for text in [format!("!{c}?"), format!("a{c}\u{338}{c}")] {
+            let expected = symbols(&text);
+            for other in [composing.normalize(&text), decomposing.normalize(&text)] {
+                assert_eq!(symbols(&other), expected, "{text:?} {other:?}");
+            }
+        }
+        let first = tables::symbol_of(c);
+        let full = decomposing
+            .normalize(c.encode_utf8(&mut [0; 4]))
+            .chars()
+            .next();
+        assert!(first == c || Some(first) == full, "{c:?}");
+        decomposed += usize::from(first != c);
+    }
+    assert_eq!(decomposed, 61);
+}
+
+/// Words, spaces, apostrophes and invalid bytes separate symbols; invisible characters do not.
+#[test]
+fn symbols_are_neighbours_if_adjacent() {
+    // A symbol, and then each next one with its pair.
+    let count = |text: &str| symbols(text).len();
+    assert_eq!(count("a1 é\u{301} '’\u{200b}\0\u{ad}\u{fe0f}\u{fffd}"), 0);
+    for between in [" ", "a", "\u{a0}", "\u{200b}", "'", "\0", "\u{fffd}"] {
+        assert_eq!(count(&format!("!{between}?")), 2, "{between:?}");
+    }
+    for between in ["", "\u{ad}", "\u{fe0f}", "\u{200d}", "\u{301}"] {
+        assert_eq!(
+            symbols(&format!("!{between}?")),
+            symbols("!?"),
+            "{between:?}"
+        );
+    }
+    assert_eq!(count("!?"), 3);
+    assert_ne!(symbols("!?"), symbols("?!"));
+    assert_ne!(symbols("！"), symbols("!"));
+    assert_ne!(symbols("“"), symbols("\""));
 }
 
 /// The words of a text, its normal forms, and equal texts in other bytes.

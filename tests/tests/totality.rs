@@ -392,6 +392,7 @@ fn tiny_features(alone: bool) -> FeaturesParts {
     let kinds = FeatureKinds {
         words: true,
         pairs: true,
+        symbols: true,
         least: 1,
         most: 3,
     };

@@ -186,6 +186,7 @@ fn hash_of(word: &str) -> u32 {
     let words = FeatureKinds {
         words: true,
         pairs: false,
+        symbols: false,
         least: 1,
         most: 0,
     };
@@ -259,6 +260,7 @@ fn packs(n: usize) -> Vec<Parts> {
         kinds: FeatureKinds {
             words: true,
             pairs: true,
+            symbols: true,
             least: 2,
             most: 4,
         },
@@ -726,6 +728,7 @@ fn runs_of_one_character_count_as_often_as_they_occur() {
     let kinds = FeatureKinds {
         words: true,
         pairs: true,
+        symbols: true,
         least: 1,
         most: 3,
     };

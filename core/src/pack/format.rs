@@ -58,6 +58,8 @@ pub const FEATURES_WORDS: u8 = 1;
 pub const FEATURES_PAIRS: u8 = 2;
 /// The bit for packs without an encoder, whose coordinates count as 0.
 pub const FEATURES_ALONE: u8 = 4;
+/// The bit for symbols and pairs of adjacent symbols.
+pub const FEATURES_SYMBOLS: u8 = 8;
 /// The newest rules for words. Features of rules 1 are read by these too.
 pub const RULES_FOR_WORDS: u8 = 2;
 /// The tag of the quality section.
@@ -171,7 +173,7 @@ pub struct FeaturesHead {
     pub weight_count: U32,
     /// Version of the rules for words: 1 or [`RULES_FOR_WORDS`].
     pub rules: u8,
-    /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`] and [`FEATURES_ALONE`], added.
+    /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`], [`FEATURES_ALONE`] and [`FEATURES_SYMBOLS`], added.
     pub kinds: u8,
     /// The least length of runs of characters, `1..=most`.
     pub least: u8,

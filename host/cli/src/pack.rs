@@ -93,7 +93,7 @@ enum HeadsArg {
     Best,
     /// The vector of a sentence; nothing is held out, so the pack has no accuracies.
     Vectors,
-    /// Its words, pairs of words and runs of letters: the pack has no encoder.
+    /// Its words, pairs of words, symbols and runs of letters: the pack has no encoder.
     Features,
     /// Vectors and features.
     Both,

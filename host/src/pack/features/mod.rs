@@ -1,4 +1,5 @@
-//! Sparse heads: weights of words, word pairs and character n-grams, fitted to public documents.
+//! Sparse heads: weights of words, word pairs, symbols and character n-grams, fitted to public
+//! documents.
 //!
 //! One linear classifier per class reads the features of a sentence and, if there is an encoder,
 //! the direction of its vector. It is fitted to the sums of these over the sentences of a document,
@@ -54,10 +55,11 @@ const DENSE: (usize, f64) = (16, 0.12);
 /// several.
 const MARGINS: (f32, f32) = (-0.25, 0.5);
 
-/// The kinds of features: words, pairs of words, and n-grams of 1 to 4 characters.
+/// The kinds of features: words, pairs of words, symbols, and n-grams of 1 to 4 characters.
 pub const KINDS: FeatureKinds = FeatureKinds {
     words: true,
     pairs: true,
+    symbols: true,
     least: 1,
     most: 4,
 };
