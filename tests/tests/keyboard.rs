@@ -250,7 +250,7 @@ fn a_topic_or_an_emoji_leaves_once() {
             if with {
                 "the emoji 🥰"
             } else {
-                "nothing: the line had no emoji"
+                "no emoji"
             }
         };
         let learns = format!("  the server learns   {learnt}");
