@@ -173,7 +173,8 @@ void Diary::add(std::string_view line)
 std::string Diary::promise() const
 {
     return "ε = " + keyboard::epsilon_text(EPSILON.micro()) + " for all that you type in " + std::to_string(WEEKS) +
-           " weeks" + (emoji_ ? ", emoji included" : "") + ", ε = " + keyboard::epsilon_text(keyboard::line_micro(EPSILON.micro())) + " for any one line";
+           " weeks" + (emoji_ ? ", emoji included" : "") +
+           ", ε = " + keyboard::epsilon_text(keyboard::line_micro(EPSILON.micro())) + " for any one line";
 }
 
 std::string Diary::next()
