@@ -493,7 +493,7 @@ def generate_drawn_answers():
     lines = ["# Golden answers of one line to golden.form, written by golden.py, which explains the format."]
     for number in range(24):
         epsilon_micro = [1, 500_000, 1_000_000, 4_000_000, 1_000_000_000][number % 5]
-        slot, places = 2**64 - 1 - number, [1, 2, 3, 65535][number % 4]
+        slot, places = 2**53 - 1 - number, [1, 2, 3, 65535][number % 4]
         answers = [[(number + line) % 6, line * 397 % 2700, [0, 1, 2, 2**32 - 1][line % 4]] for line in range(number % 9)]
         keys = [hashlib.sha256(f"drawn answers {number} {call}".encode()).digest() for call in range(len(answers) + 2)]
         stored, release = drawn_answer(form, epsilon_micro, slot, places, keys, answers)

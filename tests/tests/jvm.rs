@@ -186,17 +186,20 @@ fn java_holds() {
     ran("KeyboardDay", "keyboard-day.md");
     ran("Misuse", "misuse.md");
 
+    let of_forms = ["answers.txt", "drawn-answers.txt"];
     let mut arguments = vec![golden.into_os_string()];
     arguments.extend(
         golden_files()
             .into_iter()
-            .chain([("golden.form", "answers.txt")])
+            .chain(of_forms.map(|vectors| ("golden.form", vectors)))
             .flat_map(|(file, vectors)| [file.into(), vectors.into()]),
     );
     let printed = printed(&classes, "Golden", &arguments);
-    let count = golden_vectors("answers.txt");
-    let answers = format!("answers.txt: {count} golden vectors agree\n");
-    let packs = printed.strip_suffix(&answers);
+    let answers = of_forms.map(|vectors| {
+        let count = golden_vectors(vectors);
+        format!("{vectors}: {count} golden vectors agree\n")
+    });
+    let packs = printed.strip_suffix(&answers.concat());
     assert_agrees("Java", packs.expect("the answers agree"));
 }
 
