@@ -28,12 +28,12 @@ public:
     };
 
     /// `pack`: a file that has whole-text releases. `candidates`: the output of `undertone inspect`
-    /// for it. `emoji`: a form with one attribute, or empty; then topics alone leave. `folder`: made
-    /// when the user agrees.
+    /// for it. `emoji`: a form with one attribute, or an empty path; then only topics leave.
+    /// `folder`: made when the user agrees.
     Diary(const std::string &pack, const std::string &candidates, const std::string &emoji,
           const std::string &folder);
 
-    /// What the user agrees to, for a menu.
+    /// The question whether the user agrees, for a menu.
     std::string question() const;
 
     bool has_agreed() const { return has_agreed_; }

@@ -5,11 +5,12 @@
 #     ffi/examples/fcitx5/test.sh INSTALLED PACK CANDIDATES EMOJI [PLANT...]
 #
 # INSTALLED is what ffi/install.sh made, CANDIDATES what `undertone inspect` prints for PACK, EMOJI
-# the form of `../keyboard/emoji.json`. With PLANT, only these mistakes are planted. As root, it installs the packages of Debian that are
-# missing. If apt has no network for that, it prints NOT CHECKED and succeeds.
+# the form of `../keyboard/emoji.json`. With PLANT, only these mistakes are planted. As root, it
+# installs the packages of Debian that are missing. If apt has no network for that, it prints NOT
+# CHECKED and succeeds.
 set -euo pipefail
 
-[ $# -ge 4 ] || { sed -n '2,9s/^# *//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,11s/^# *//p' "$0" >&2; exit 2; }
 installed=$(realpath "$1")
 pack=$(realpath "$2")
 candidates=$(realpath "$3")

@@ -112,8 +112,8 @@ struct Emoji {
         return undertone::no_answer;
     }
 
-    /// What a release names. If the form has many emoji for its epsilon, that is a point, which
-    /// stands for several of them.
+    /// The content of a release, for people. If the form has many emoji for its epsilon, a release
+    /// names a point, which stands for several of them.
     std::string named(const undertone::ReleaseContent &content) const
     {
         constexpr std::uint32_t RANDOMISED_RESPONSE = 1;

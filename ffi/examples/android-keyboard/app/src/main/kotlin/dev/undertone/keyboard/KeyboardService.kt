@@ -15,7 +15,7 @@ import java.nio.file.Paths
 
 /**
  * A small keyboard whose user may agree to release, once a year, the topic or the first emoji of
- * one sentence. All of that is in [Diary]. A line over the keys says what will leave, and when.
+ * one sentence. All of that is in [Diary]. A line over the keys announces each release.
  */
 class KeyboardService : InputMethodService() {
     private var diary: Diary? = null
