@@ -10,6 +10,7 @@ use zerocopy::FromBytes;
 
 const FORM: &[u8] = include_bytes!("../../tests/golden/golden.form");
 const ANSWERS: &str = include_str!("../../tests/golden/answers.txt");
+const DRAWN: &str = include_str!("../../tests/golden/drawn-answers.txt");
 
 /// Memory for a handle.
 #[repr(align(16))]
@@ -113,6 +114,82 @@ fn golden_answers_come_out() {
             )
         };
         assert_eq!((status, micro_read, unit), (OK, micro, grant.0));
+    }
+}
+
+#[test]
+fn golden_reservoirs_come_out() {
+    let mut memory = Memory([0; 192]);
+    let (_, form) = init(&mut memory, FORM);
+    for block in DRAWN.split("\n\n").skip(1) {
+        let of = |name: &'static str| {
+            let fields = block.lines().filter_map(|line| line.split_once(' '));
+            fields.filter_map(move |(key, value)| (key == name).then_some(value))
+        };
+        let one = |name| of(name).next().expect("a field");
+        let mut keys = of("entropy").map(from_hex);
+        let mut key = || keys.next().expect("a key for each call");
+        let [slot, places, micro] = ["slot", "places", "epsilon_micro"]
+            .map(|name| one(name).parse::<u64>().expect("a number"));
+        let mut stored = [0; UNDERTONE_RESERVOIR_BYTES];
+        let entropy = Some(replay as unsafe extern "C" fn(_, _, _) -> _);
+        let (mut out, mut written) = ([0; UNDERTONE_RELEASE_BYTES], 0);
+        let (mut slot_read, mut places_read) = (0, 0);
+        // SAFETY: all memory outlives the calls, and every key has 32 bytes.
+        unsafe {
+            let start = key();
+            let context = start.as_ptr().cast_mut().cast();
+            let places = places as u32;
+            let out_stored = stored.as_mut_ptr();
+            let begun =
+                undertone_answer_reservoir_init(form, slot, places, entropy, context, out_stored);
+            assert_eq!(begun, OK);
+            for answers in of("answers") {
+                let answers: Vec<u32> = answers
+                    .split(' ')
+                    .map(|it| it.parse().expect("a number"))
+                    .collect();
+                let (key, list) = (key(), (answers.as_ptr(), answers.len()));
+                let context = key.as_ptr().cast_mut().cast();
+                let pushed = undertone_answer_reservoir_push(
+                    out_stored, form, list.0, list.1, entropy, context,
+                );
+                assert_eq!(pushed, OK);
+            }
+            assert_eq!(stored.to_vec(), from_hex(one("stored")), "{block}");
+            let read = undertone_answer_reservoir_read(
+                stored.as_ptr(),
+                stored.len(),
+                form,
+                &raw mut slot_read,
+                &raw mut places_read,
+            );
+            assert_eq!((read, slot_read, places_read), (OK, slot, places));
+            let mut memory = Memory([0; 192]);
+            let mut grant = ptr::null_mut();
+            let made = undertone_grant_init_unrecorded(
+                memory.0.as_mut_ptr().cast(),
+                memory.0.len(),
+                UNDERTONE_UNIT_WHOLE_TEXT,
+                micro as u32,
+                &raw mut grant,
+            );
+            assert_eq!(made, OK);
+            let last = key();
+            let released = undertone_answer_reservoir_release(
+                stored.as_mut_ptr(),
+                form,
+                grant,
+                entropy,
+                last.as_ptr().cast_mut().cast(),
+                out.as_mut_ptr(),
+                out.len(),
+                &raw mut written,
+            );
+            assert_eq!((released, written), (OK, out.len()));
+        }
+        assert_eq!(out.to_vec(), from_hex(one("release")), "{block}");
+        assert_eq!(stored, [0; UNDERTONE_RESERVOIR_BYTES]);
     }
 }
 

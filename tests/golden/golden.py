@@ -22,6 +22,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
     golden-measured.pack                       has a table of quality
     golden.form          answers.txt           answers to a form
+    golden.form          drawn-answers.txt     the answers of one line
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
@@ -62,6 +63,13 @@ drawn.txt, besides `case`, `epsilon_micro`, `embedding`, `sentence` and `release
 answers.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
 
     answers N ...           one number for each attribute
+
+drawn-answers.txt, besides the fields of answers.txt:
+
+    slot N                  the number of the slot
+    places N                the places of the reservoir
+    entropy HEX             32 bytes for each call: the start, each line of answers, the release
+    stored HEX              the 64 bytes of the reservoir before the release
 
 private-vectors.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
 
@@ -426,21 +434,46 @@ def form_file():
     return head + hashlib.sha256(head + bytes(32) + rest).digest() + rest
 
 
-def answer_release(form, epsilon_micro, entropy, answers):
-    words = words_of_key(entropy)
+def draw_question(words):
+    weights = [weight for _, weight, _ in FORM_ATTRIBUTES] + [weight for _, _, weight in FORM_PAIRS]
+    drawn = below(words, sum(weights))
+    return next(i for i in range(len(weights)) if drawn < sum(weights[:i + 1]))
+
+
+def outcome_of(index, answers):
+    """The outcome of a question, and the number of its outcomes."""
     sizes = [len(categories) for _, _, categories in FORM_ATTRIBUTES]
     outcomes = [min(answer, size) for answer, size in zip(answers, sizes)]
-    questions = [(outcome, size + 1, weight) for outcome, size, (_, weight, _)
-                 in zip(outcomes, sizes, FORM_ATTRIBUTES)]
-    questions += [(outcomes[j] * (sizes[k] + 1) + outcomes[k], (sizes[j] + 1) * (sizes[k] + 1), weight)
-                  for j, k, weight in FORM_PAIRS]
-    weights = [weight for _, _, weight in questions]
-    drawn = below(words, sum(weights))
-    index = next(i for i in range(len(weights)) if drawn < sum(weights[:i + 1]))
-    outcome, count, _ = questions[index]
-    geometry = best_geometry_for_answer(count, epsilon_micro)
-    order, point = point_of(geometry, outcome, epsilon_micro, words)
+    questions = [(outcome, size + 1) for outcome, size in zip(outcomes, sizes)]
+    questions += [(outcomes[j] * (sizes[k] + 1) + outcomes[k], (sizes[j] + 1) * (sizes[k] + 1)) for j, k, _ in FORM_PAIRS]
+    return questions[index]
+
+
+def outcome_release(form, epsilon_micro, index, outcome, count, words):
+    order, point = point_of(best_geometry_for_answer(count, epsilon_micro), outcome, epsilon_micro, words)
     return b"UTR\x01" + struct.pack("<BBHII", 10, 2, order, epsilon_micro, 2**24 * index + point) + form[32:40]
+
+
+def answer_release(form, epsilon_micro, entropy, answers):
+    words = words_of_key(entropy)
+    index = draw_question(words)
+    return outcome_release(form, epsilon_micro, index, *outcome_of(index, answers), words)
+
+
+def drawn_answer(form, epsilon_micro, slot, places, keys, lines):
+    """The stored reservoir of lines of answers, and its release."""
+    keys = iter(keys)
+    words = words_of_key(next(keys))
+    index = draw_question(words)
+    place = below(words, places) + 1
+    best, count = outcome_of(index, [2**32 - 1] * len(FORM_ATTRIBUTES))
+    for number, answers in enumerate(lines, 1):
+        replaces = below(words_of_key(next(keys)), number) == 0
+        if number == place or number > places and replaces:
+            best, _ = outcome_of(index, answers)
+    state = b"UTRESA" + struct.pack("<BB8sQHHIII", 1, index, form[32:40], slot, places, place, count, best, len(lines))
+    stored = state + hashlib.sha256(state).digest()[:24]
+    return stored, outcome_release(form, epsilon_micro, index, best, count, words_of_key(next(keys)))
 
 
 def generate_answers():
@@ -452,6 +485,22 @@ def generate_answers():
         release = answer_release(form, epsilon_micro, entropy, answers)
         lines += ["", f"case answers_{number}", f"epsilon_micro {epsilon_micro}", f"entropy {entropy.hex()}",
                   "answers " + " ".join(map(str, answers)), f"release {release.hex()}"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def generate_drawn_answers():
+    form = form_file()
+    lines = ["# Golden answers of one line to golden.form, written by golden.py, which explains the format."]
+    for number in range(24):
+        epsilon_micro = [1, 500_000, 1_000_000, 4_000_000, 1_000_000_000][number % 5]
+        slot, places = 2**53 - 1 - number, [1, 2, 3, 65535][number % 4]
+        answers = [[(number + line) % 6, line * 397 % 2700, [0, 1, 2, 2**32 - 1][line % 4]] for line in range(number % 9)]
+        keys = [hashlib.sha256(f"drawn answers {number} {call}".encode()).digest() for call in range(len(answers) + 2)]
+        stored, release = drawn_answer(form, epsilon_micro, slot, places, keys, answers)
+        lines += ["", f"case drawn_answers_{number}", f"epsilon_micro {epsilon_micro}", f"slot {slot}", f"places {places}"]
+        lines += [f"entropy {key.hex()}" for key in keys]
+        lines += ["answers " + " ".join(map(str, line)) for line in answers]
+        lines += [f"stored {stored.hex()}", f"release {release.hex()}"]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -1600,6 +1649,7 @@ def generate():
             files["drawn.txt"] = generate_drawn(pack)
     files["golden.form"] = form_file()
     files["answers.txt"] = generate_answers()
+    files["drawn-answers.txt"] = generate_drawn_answers()
     files["golden-measured.pack"] = measured_pack(scores_pack(lexicon))
     featured = features_pack(lexicon)
     files["golden-features.pack"] = featured["file"]

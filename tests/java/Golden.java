@@ -1,3 +1,4 @@
+import dev.undertone.AnswerReservoir;
 import dev.undertone.Bag;
 import dev.undertone.BagRelease;
 import dev.undertone.Document;
@@ -25,6 +26,7 @@ import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -198,10 +200,33 @@ public final class Golden {
         check(Arrays.equals(drawn, fromHex(test.get("release"))), "another release");
     }
 
+    private static int[] answers(String text) {
+        return Arrays.stream(text.split(" ")).mapToInt(Integer::parseUnsignedInt).toArray();
+    }
+
+    /** The release of a reservoir that is stored and read after each line. */
+    private static byte[] ofOneLine(Form form, Case test) {
+        Iterator<byte[]> keys = test.lines.stream()
+                .filter(line -> line[0].equals("entropy")).map(line -> fromHex(line[1])).iterator();
+        key = keys.next();
+        byte[] stored = AnswerReservoir.begin(form, Long.parseLong(test.get("slot")), test.number("places")).toBytes();
+        for (String[] line : test.lines) {
+            if (line[0].equals("answers")) {
+                AnswerReservoir reservoir = AnswerReservoir.read(stored, form);
+                key = keys.next();
+                reservoir.push(answers(line[1]));
+                stored = reservoir.toBytes();
+            }
+        }
+        check(Arrays.equals(stored, fromHex(test.get("stored"))), "another reservoir");
+        key = keys.next();
+        return AnswerReservoir.read(stored, form).release(test.grant(Unit.WHOLE_TEXT)).toBytes();
+    }
+
     private static void run(Form form, Case test) {
-        String[] numbers = test.get("answers").split(" ");
-        int[] answers = Arrays.stream(numbers).mapToInt(Integer::parseUnsignedInt).toArray();
-        agrees(test, () -> form.release(answers, test.grant(Unit.WHOLE_TEXT)).toBytes());
+        agrees(test, () -> test.has("stored")
+                ? ofOneLine(form, test)
+                : form.release(answers(test.get("answers")), test.grant(Unit.WHOLE_TEXT)).toBytes());
     }
 
     /** Runs a case; one without a release has the vector of a sentence. */

@@ -11,7 +11,7 @@ use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
-use undertone_core::reservoir::Reservoir;
+use undertone_core::reservoir::{AnswerReservoir, Reservoir};
 use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
@@ -92,6 +92,51 @@ fn answers_match_the_reference() {
             golden::from_hex(field("release")),
             "{block}"
         );
+        questions.insert(form.read(&release).expect("a release of the form").index);
+    }
+    assert_eq!(questions.len(), form.question_count());
+}
+
+/// Reservoirs of answers that are stored and read after each line, and their releases.
+#[test]
+fn drawn_answers_match_the_reference() {
+    let form = Form::parse(FORM).expect("the golden form");
+    let mut questions = std::collections::BTreeSet::new();
+    for block in include_str!("../golden/drawn-answers.txt")
+        .split("\n\n")
+        .skip(1)
+    {
+        let of = |name: &'static str| {
+            let fields = block.lines().filter_map(|line| line.split_once(' '));
+            fields.filter_map(move |(key, value)| (key == name).then_some(value))
+        };
+        let one = |name| of(name).next().expect("a field");
+        let mut keys = of("entropy").map(golden::from_hex);
+        let mut key = || keys.next().expect("a key for each call");
+        let slot = one("slot").parse().expect("a number");
+        let places = one("places").parse().expect("a number from 1");
+        let begun = AnswerReservoir::new(&form, slot, places, &mut FixedEntropy::new(&key()));
+        let mut stored = begun.expect("entropy").to_bytes();
+        for answers in of("answers") {
+            let answers: Vec<u32> = answers
+                .split(' ')
+                .map(|number| number.parse().expect("a number"))
+                .collect();
+            let read = AnswerReservoir::from_bytes(&stored, &form);
+            let mut reservoir = read.expect("it was just stored");
+            let added = reservoir.add(&answers, &mut FixedEntropy::new(&key()));
+            assert_eq!(added, Ok(()));
+            stored = reservoir.to_bytes();
+        }
+        assert_eq!(stored.to_vec(), golden::from_hex(one("stored")), "{block}");
+        let reservoir = AnswerReservoir::from_bytes(&stored, &form).expect("it was just stored");
+        let micro = one("epsilon_micro").parse().expect("a number");
+        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
+        let grant = Grant::unrecorded(Unit::WholeText, epsilon);
+        let release = reservoir.release(grant, &mut FixedEntropy::new(&key()));
+        let release = release.expect("entropy");
+        let expected = golden::from_hex(one("release"));
+        assert_eq!(release.to_bytes().to_vec(), expected, "{block}");
         questions.insert(form.read(&release).expect("a release of the form").index);
     }
     assert_eq!(questions.len(), form.question_count());

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Java, have, java, output_dir, root, run};
+use undertone::form::Contents;
 use undertone_tests::faces::{assert_agrees, assert_ran, golden_files, golden_vectors};
 use undertone_tests::packs::features_pack;
 
@@ -185,17 +186,20 @@ fn java_holds() {
     ran("KeyboardDay", "keyboard-day.md");
     ran("Misuse", "misuse.md");
 
+    let of_forms = ["answers.txt", "drawn-answers.txt"];
     let mut arguments = vec![golden.into_os_string()];
     arguments.extend(
         golden_files()
             .into_iter()
-            .chain([("golden.form", "answers.txt")])
+            .chain(of_forms.map(|vectors| ("golden.form", vectors)))
             .flat_map(|(file, vectors)| [file.into(), vectors.into()]),
     );
     let printed = printed(&classes, "Golden", &arguments);
-    let count = golden_vectors("answers.txt");
-    let answers = format!("answers.txt: {count} golden vectors agree\n");
-    let packs = printed.strip_suffix(&answers);
+    let answers = of_forms.map(|vectors| {
+        let count = golden_vectors(vectors);
+        format!("{vectors}: {count} golden vectors agree\n")
+    });
+    let packs = printed.strip_suffix(&answers.concat());
     assert_agrees("Java", packs.expect("the answers agree"));
 }
 
@@ -245,7 +249,11 @@ fn the_keyboard_of_android_keeps_its_promises() {
         return;
     };
     let pack = root().join("tests/golden/golden-scores.pack");
-    runs(&programs, "DiaryTestKt", &[&pack]);
+    let emoji = read("ffi/examples/keyboard/emoji.json");
+    let emoji = Contents::from_json(&emoji).and_then(|contents| contents.to_bytes());
+    let form = programs.with_file_name("emoji.form");
+    fs::write(&form, emoji.expect("a form")).expect("the target folder can be written");
+    runs(&programs, "DiaryTestKt", &[&pack, &form]);
 }
 
 /// No permission except the one that Android requires of every keyboard, no backup, no log.

@@ -247,11 +247,7 @@ fn a_topic_or_an_emoji_leaves_once() {
             assert!(sent.contains(", for the first emoji of a line\n"), "{sent}");
             emoji += 1;
             assert!(form.read(&release).is_some(), "{release:?}");
-            if with {
-                "the emoji 🥰"
-            } else {
-                "nothing: the line had no emoji"
-            }
+            if with { "the emoji 🥰" } else { "no emoji" }
         };
         let learns = format!("  the server learns   {learnt}");
         assert!(released.contains(&learns), "{released}");

@@ -209,12 +209,11 @@ fn a_stored_state_goes_on_as_if_nothing_had_happened() {
     }
 }
 
-#[test]
-fn damaged_states_are_refused() {
-    let pack = pack_of(2);
-    let line = document(&pack);
-    let bytes = new(&line, 4).to_bytes();
-    let read = |bytes: &[u8]| Reservoir::from_bytes(bytes, &line).map(|_| ()).err();
+/// Flips every bit of a stored state, and takes every wrong length.
+fn damage_is_refused(
+    bytes: [u8; RESERVOIR_BYTES],
+    read: impl Fn(&[u8]) -> Option<ReservoirFormatError>,
+) {
     assert_eq!(read(&bytes), None);
     for bit in 0..8 * RESERVOIR_BYTES {
         let mut bytes = bytes;
@@ -228,11 +227,18 @@ fn damaged_states_are_refused() {
     }
     for found in (0..RESERVOIR_BYTES).chain([RESERVOIR_BYTES + 1]) {
         let long = [bytes.as_slice(), &[0]].concat();
-        assert_eq!(
-            read(&long[..found]),
-            Some(ReservoirFormatError::Length { found })
-        );
+        let expected = ReservoirFormatError::Length { found };
+        assert_eq!(read(&long[..found]), Some(expected));
     }
+}
+
+#[test]
+fn damaged_states_are_refused() {
+    let pack = pack_of(2);
+    let line = document(&pack);
+    let bytes = new(&line, 4).to_bytes();
+    let read = |bytes: &[u8]| Reservoir::from_bytes(bytes, &line).map(|_| ()).err();
+    damage_is_refused(bytes, read);
     let other = pack_of(3);
     let refused = Reservoir::from_bytes(&bytes, &document(&other)).map(|_| ());
     assert_eq!(refused, Err(ReservoirFormatError::OtherPack));
@@ -325,22 +331,7 @@ fn damaged_answers_and_those_of_another_form_are_refused() {
     let form = Form::parse(&file).expect("a form");
     let bytes = new_answers(&form, 1).to_bytes();
     let read = |bytes: &[u8]| AnswerReservoir::from_bytes(bytes, &form).map(|_| ()).err();
-    assert_eq!(read(&bytes), None);
-    for bit in 0..8 * RESERVOIR_BYTES {
-        let mut bytes = bytes;
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        let expected = match bit / 8 {
-            0..=4 => ReservoirFormatError::NotAReservoir,
-            6 => ReservoirFormatError::Version { found: bytes[6] },
-            _ => ReservoirFormatError::Damaged,
-        };
-        assert_eq!(read(&bytes), Some(expected), "bit {bit}");
-    }
-    for found in (0..RESERVOIR_BYTES).chain([RESERVOIR_BYTES + 1]) {
-        let long = [bytes.as_slice(), &[0]].concat();
-        let expected = ReservoirFormatError::Length { found };
-        assert_eq!(read(&long[..found]), Some(expected));
-    }
+    damage_is_refused(bytes, read);
     // Another form has other weights; a pack is no form, and the other way round.
     let other = FormParts::of_sizes(&[3, 40, 1], &[1, 2, 1], &[(0, 2, 1)]).to_form();
     let other = Form::parse(&other).expect("a form");

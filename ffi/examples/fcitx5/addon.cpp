@@ -123,7 +123,8 @@ class Addon : public fcitx::AddonInstance {
 
 public:
     explicit Addon(fcitx::Instance *instance)
-        : instance_(instance), diary_(public_file("topics.pack"), public_file("topics.tsv"), state_folder()),
+        : instance_(instance),
+          diary_(public_file("topics.pack"), public_file("topics.tsv"), public_file("emoji.form"), state_folder()),
           factory_([](InputContext &) { return new Typed; }), bus_(*this)
     {
         instance_->inputContextManager().registerProperty("undertone", &factory_);
@@ -167,7 +168,7 @@ private:
         root_.setShortText("undertone");
         root_.setIcon("document-send");
         agree_.setCheckable(true);
-        agree_.setShortText("Release the topic of one line a year");
+        agree_.setShortText(diary_.question());
         agree_.connect<fcitx::SimpleAction::Activated>([this](InputContext *) {
             if (diary_.has_agreed()) diary_.withdraw();
             else diary_.agree();

@@ -15,7 +15,6 @@ using undertone::Status;
 constexpr undertone::Epsilon EPSILON = undertone::Epsilon::from_micro(3000000);
 constexpr undertone::Unit UNIT = undertone::Unit::whole_text;
 
-constexpr std::string_view AGREED = "agreed\n";
 constexpr std::string_view WITHDRAWN = "withdrawn\n";
 
 /// A line of the outbox, around the hexadecimal digits of a release.
@@ -68,24 +67,36 @@ bool is_lost(Status status)
 
 } // namespace
 
-Diary::Diary(const std::string &pack, const std::string &candidates, const std::string &folder)
-    : folder_(folder), agreement_(folder + "/agreement"), ledger_path_(folder + "/year.ledger"),
-      outbox_path_(folder + "/outbox.jsonl"), reservoir_path_(folder + "/reservoir")
+Diary::Diary(const std::string &pack, const std::string &candidates, const std::string &emoji,
+             const std::string &folder)
+    : folder_(folder), agreement_(folder + "/agreement"), agreed_(emoji.empty() ? "agreed\n" : "agreed, with emoji\n"),
+      ledger_path_(folder + "/year.ledger"), outbox_path_(folder + "/outbox.jsonl"),
+      reservoir_path_(folder + "/reservoir")
 {
-    has_agreed_ = contents(agreement_) == AGREED;
+    has_agreed_ = contents(agreement_) == agreed_;
     // A withdrawal may have been interrupted.
     if (!has_agreed_) withdraw();
+    std::string why;
+    if (!emoji.empty() && !(emoji_ = keyboard::Emoji::read(emoji, why))) {
+        problem_ = why;
+        return;
+    }
     auto opened = undertone::Pack::open(pack);
     if (!done("the pack", opened.status())) return;
     auto document = undertone::Document::create(*opened);
     if (!done("the pack", document.status()) || !done("the pack", document->promise(UNIT, EPSILON).status())) return;
     const auto id = opened->id();
     if (!done("the pack", id.status())) return;
+    pack_id_ = *id;
     // Without names, candidates have their numbers.
-    std::string why;
     if (auto read = keyboard::read_candidates(candidates, *id, why)) candidates_ = std::move(*read);
     pack_ = *std::move(opened);
     document_ = *std::move(document);
+}
+
+std::string Diary::question() const
+{
+    return std::string("Release the topic ") + (emoji_ ? "or the first emoji " : "") + "of one line a year";
 }
 
 void Diary::agree()
@@ -99,7 +110,7 @@ void Diary::agree()
     if (!done("the folder", error ? Status::system(error.value()) : Status())) return;
     // The ledger is durable before the agreement, so a ledger that is missing later was lost.
     open(!exists(agreement_));
-    has_agreed_ = year_ && done("the agreement", write_after(agreement_, 0, AGREED));
+    has_agreed_ = year_ && done("the agreement", write_after(agreement_, 0, agreed_));
     if (has_agreed_) {
         turn();
     } else {
@@ -132,7 +143,7 @@ void Diary::open(bool is_first)
         ledger = undertone::LedgerFile::recreate_spent(ledger_path_, UNIT, EPSILON.micro(), this_week() / WEEKS);
     if (!done("the ledger", ledger.status())) return;
     ledger_ = *std::move(ledger);
-    year_.emplace(document_, ledger_, EPSILON, reservoir_path_);
+    year_.emplace(document_, ledger_, EPSILON, reservoir_path_, emoji_ ? &emoji_->form : nullptr);
 }
 
 bool Diary::turn()
@@ -153,7 +164,8 @@ bool Diary::turn()
 
 void Diary::add(std::string_view line)
 {
-    if (line.empty() || !is_drawing() || year_->push(line).ok()) return;
+    if (line.empty() || !is_drawing()) return;
+    if (year_->push(line, emoji_ ? emoji_->first(line) : undertone::no_answer).ok()) return;
     // A line that could not be counted must not become a part of the next one.
     done("the document", document_.reset());
 }
@@ -161,7 +173,8 @@ void Diary::add(std::string_view line)
 std::string Diary::promise() const
 {
     return "ε = " + keyboard::epsilon_text(EPSILON.micro()) + " for all that you type in " + std::to_string(WEEKS) +
-           " weeks, ε = " + keyboard::epsilon_text(keyboard::line_micro(EPSILON.micro())) + " for any one line";
+           " weeks" + (emoji_ ? ", emoji included" : "") +
+           ", ε = " + keyboard::epsilon_text(keyboard::line_micro(EPSILON.micro())) + " for any one line";
 }
 
 std::string Diary::next()
@@ -175,7 +188,10 @@ std::string Diary::next()
     const std::string of = " of " + std::to_string(WEEKS);
     const std::string now = ", and this is week " + std::to_string(week % WEEKS + 1) + of;
     if (*left < EPSILON.micro()) return "nothing more in these weeks" + now;
-    const std::string what = "one of " + std::to_string(pack_.candidate_count()) + " topics or “nothing known”, drawn ";
+    const std::string what =
+        "one of " + (appointed->is_emoji ? std::to_string(emoji_->names.size()) + " emoji or “no emoji”"
+                                         : std::to_string(pack_.candidate_count()) + " topics or “nothing known”") +
+        ", drawn ";
     if (is_drawing()) return what + "from this week's lines, when it is over" + now;
     return what + "in week " + std::to_string(appointed->week + 1) + now;
 }
@@ -193,7 +209,8 @@ std::vector<Diary::Entry> Diary::outbox() const
                 static_cast<std::uint8_t>(std::strtoul(entry.release.substr(2 * i, 2).c_str(), nullptr, 16));
         const auto content = undertone::read_release(release);
         if (!content) continue;
-        if (content->nothing_known(pack_)) entry.name = "nothing known";
+        if (content->pack_id != pack_id_) entry.name = emoji_ ? emoji_->named(*content) : "an emoji";
+        else if (content->nothing_known(pack_)) entry.name = "nothing known";
         else if (content->candidate < candidates_.size()) entry.name = candidates_[content->candidate].name;
         else entry.name = "topic " + std::to_string(content->candidate);
         entries.push_back(std::move(entry));

@@ -12,23 +12,29 @@
 #include "../keyboard/people.hpp"
 #include "../keyboard/year.hpp"
 
-/// Draws one line in 52 weeks and writes the release of its topic to the outbox, if the user has
-/// agreed. The folder keeps the agreement, the ledger (128 bytes), the outbox (24 bytes a release,
-/// as hexadecimal digits in JSON), and in the appointed week the reservoir (64 bytes). No file
-/// contains text. If storage or the ledger fails, nothing leaves, and next() returns the reason.
+/// Draws one line in 52 weeks and writes the release of its topic or its first emoji to the outbox,
+/// if the user has agreed. The folder keeps the agreement, the ledger (128 bytes), the outbox (24
+/// bytes a release, as hexadecimal digits in JSON), and in the appointed week the reservoir (64
+/// bytes). No file contains text. If storage or the ledger fails, nothing leaves, and next()
+/// returns the reason.
 class Diary {
 public:
     /// A release in the outbox, for people.
     struct Entry {
-        /// The name of a candidate, or "nothing known".
+        /// The name of a candidate or an emoji, "nothing known" or "no emoji".
         std::string name;
         /// The hexadecimal digits that leave the device.
         std::string release;
     };
 
     /// `pack`: a file that has whole-text releases. `candidates`: the output of `undertone inspect`
-    /// for it. `folder`: made when the user agrees.
-    Diary(const std::string &pack, const std::string &candidates, const std::string &folder);
+    /// for it. `emoji`: a form with one attribute, or an empty path; then only topics leave.
+    /// `folder`: made when the user agrees.
+    Diary(const std::string &pack, const std::string &candidates, const std::string &emoji,
+          const std::string &folder);
+
+    /// The question whether the user agrees, for a menu.
+    std::string question() const;
 
     bool has_agreed() const { return has_agreed_; }
     void agree();
@@ -59,12 +65,16 @@ private:
     std::string folder_;
     /// Present once the user has agreed, also after a withdrawal.
     std::string agreement_;
+    /// The content of that file. Whoever agreed to topics alone is asked again about emoji.
+    std::string_view agreed_;
     std::string ledger_path_;
     std::string outbox_path_;
     std::string reservoir_path_;
     undertone::Pack pack_;
     undertone::Document document_;
+    undertone::Pack::Id pack_id_{};
     std::vector<keyboard::Candidate> candidates_;
+    std::optional<keyboard::Emoji> emoji_;
     undertone::LedgerFile ledger_;
     bool has_agreed_ = false;
     /// Present while the ledger is open.

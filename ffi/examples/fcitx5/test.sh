@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Tests the add-on with the real fcitx5: a client types for years on a private bus, and the daemon
-# is killed at random. Then it plants four mistakes, one after another, and must find each.
+# is killed at random. Then it plants five mistakes, one after another, and must find each.
 #
-#     ffi/examples/fcitx5/test.sh INSTALLED PACK CANDIDATES [PLANT...]
+#     ffi/examples/fcitx5/test.sh INSTALLED PACK CANDIDATES EMOJI [PLANT...]
 #
-# INSTALLED is what ffi/install.sh made, CANDIDATES what `undertone inspect` prints for PACK. With
-# PLANT, only these mistakes are planted. As root, it installs the packages of Debian that are
-# missing. If apt has no network for that, it prints NOT CHECKED and succeeds.
+# INSTALLED is what ffi/install.sh made, CANDIDATES what `undertone inspect` prints for PACK, EMOJI
+# the form of `../keyboard/emoji.json`. With PLANT, only these mistakes are planted. As root, it
+# installs the packages of Debian that are missing. If apt has no network for that, it prints NOT
+# CHECKED and succeeds.
 set -euo pipefail
 
-[ $# -ge 3 ] || { sed -n '2,9s/^# *//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,11s/^# *//p' "$0" >&2; exit 2; }
 installed=$(realpath "$1")
 pack=$(realpath "$2")
 candidates=$(realpath "$3")
-shift 3
+emoji=$(realpath "$4")
+shift 4
 cd "$(dirname "$0")"
 
 packages=(fcitx5 fcitx5-modules-dev libfcitx5core-dev fcitx5-hangul cmake g++ dbus python3-dbus python3-gi)
@@ -47,7 +49,7 @@ build() {
     {
         cmake -S "$work/source/fcitx5" -B "$work/build" -DCMAKE_INSTALL_PREFIX="$work/prefix" \
             -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$installed" -DCMAKE_CXX_FLAGS=-Werror \
-            -DPACK="$pack" -DCANDIDATES="$candidates" &&
+            -DPACK="$pack" -DCANDIDATES="$candidates" -DEMOJI="$emoji" &&
             cmake --build "$work/build" --parallel &&
             cmake --install "$work/build"
     } >"$work/build.log" 2>&1 || {
@@ -84,7 +86,7 @@ if [ $# = 0 ]; then
     sources test/clock.cpp
     build
     run
-    set -- password menu text second
+    set -- password menu text second kind
 fi
 for mistake; do
     sources test/clock.cpp

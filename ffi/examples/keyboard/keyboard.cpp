@@ -24,7 +24,6 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +32,7 @@
 namespace {
 
 using keyboard::Candidate;
+using keyboard::Emoji;
 using keyboard::epsilon_text;
 using keyboard::hexadecimal;
 using keyboard::WEEKS;
@@ -124,44 +124,6 @@ bool failed(const std::string &what, undertone::Status status)
     if (status.system_error() != 0) std::fprintf(stderr, ": %s", std::strerror(status.system_error()));
     std::fprintf(stderr, "\n");
     return true;
-}
-
-/// A form whose only attribute has emoji as categories.
-struct Emoji {
-    /// The `order` of a release by randomised response, which names a category.
-    static constexpr std::uint32_t NAMED = 1;
-
-    undertone::Form form;
-    std::vector<std::string> names;
-
-    /// The number of the first emoji in a line; of two that start alike, the longer one.
-    std::uint32_t first(std::string_view line) const
-    {
-        for (; !line.empty(); line.remove_prefix(1)) {
-            std::size_t longest = 0;
-            std::uint32_t found = undertone::no_answer;
-            for (std::size_t i = 0; i < names.size(); i++) {
-                if (names[i].size() <= longest || line.substr(0, names[i].size()) != names[i]) continue;
-                longest = names[i].size();
-                found = static_cast<std::uint32_t>(i);
-            }
-            if (longest != 0) return found;
-        }
-        return undertone::no_answer;
-    }
-};
-
-/// Reads a form. If it fails, it prints the reason.
-std::optional<Emoji> read_emoji(const std::string &path)
-{
-    std::ifstream file(path, std::ios::binary);
-    std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-    auto form = undertone::Form::own(std::move(bytes));
-    if (failed(path, form.status())) return std::nullopt;
-    auto names = keyboard::category_names(*form);
-    if (!names.empty()) return Emoji{*std::move(form), std::move(names)};
-    std::fprintf(stderr, "keyboard: %s has several attributes; make a form with one\n", path.c_str());
-    return std::nullopt;
 }
 
 class Keyboard {
@@ -271,7 +233,7 @@ private:
         const auto content = undertone::read_release(release);
         const auto pack = pack_.id();
         if (content && pack && content->pack_id != *pack) {
-            show_emoji(*content);
+            std::printf("  the server learns   %s\n", emoji_->named(*content).c_str());
         } else if (content && content->nothing_known(pack_)) {
             std::printf("  the server learns   nothing: the pack knew nothing of the text, or chance says so\n");
         } else if (content && content->candidate < candidates_.size()) {
@@ -286,19 +248,6 @@ private:
         }
         std::printf("\n");
         std::fflush(stdout);
-    }
-
-    /// A release names an emoji if the form has few for its epsilon. Otherwise it names a set.
-    void show_emoji(const undertone::ReleaseContent &content) const
-    {
-        if (content.order != Emoji::NAMED) {
-            std::printf("  the server learns   point %" PRIu32 " of the emoji; see `undertone decode --form`\n",
-                        content.candidate);
-        } else if (content.candidate < emoji_->names.size()) {
-            std::printf("  the server learns   the emoji %s\n", emoji_->names[content.candidate].c_str());
-        } else {
-            std::printf("  the server learns   nothing: the line had no emoji, or chance says so\n");
-        }
     }
 
     undertone::Pack pack_;
@@ -336,21 +285,19 @@ int main(int argc, char **argv)
     const auto limit = options->every == 0 ? *epsilon : *budget;
     auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, limit.micro());
     if (failed(options->ledger, ledger.status())) return 1;
+    std::string why;
     std::vector<Candidate> candidates;
     if (!options->candidates.empty()) {
         const auto id = pack->id();
         if (failed(options->pack, id.status())) return 1;
-        std::string why;
-        auto read = keyboard::read_candidates(options->candidates, *id, why);
-        if (!read) {
-            std::fprintf(stderr, "keyboard: %s\n", why.c_str());
-            return 1;
-        }
-        candidates = std::move(*read);
+        if (auto read = keyboard::read_candidates(options->candidates, *id, why)) candidates = std::move(*read);
     }
-
     std::optional<Emoji> emoji;
-    if (!options->emoji.empty() && !(emoji = read_emoji(options->emoji))) return 1;
+    if (why.empty() && !options->emoji.empty()) emoji = Emoji::read(options->emoji, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "keyboard: %s\n", why.c_str());
+        return 1;
+    }
 
     std::ifstream file;
     if (!options->text.empty()) {

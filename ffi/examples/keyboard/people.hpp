@@ -1,4 +1,4 @@
-// Numbers, candidates and releases as text for people.
+// Numbers, candidates, emoji and releases as text for people.
 
 #ifndef KEYBOARD_PEOPLE_HPP
 #define KEYBOARD_PEOPLE_HPP
@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <undertone.hpp>
@@ -69,14 +72,55 @@ inline std::optional<std::vector<Candidate>> read_candidates(const std::string &
     return candidates;
 }
 
-/// The names of the categories of a form with one attribute; none if it has more.
-inline std::vector<std::string> category_names(const undertone::Form &form)
-{
+/// A form whose only attribute has emoji as categories.
+struct Emoji {
+    undertone::Form form;
     std::vector<std::string> names;
-    if (form.attribute_name(1)) return names;
-    while (const auto name = form.category_name(0, static_cast<std::uint32_t>(names.size()))) names.emplace_back(*name);
-    return names;
-}
+
+    /// Reads a form. If it fails, `why` has the reason.
+    static std::optional<Emoji> read(const std::string &path, std::string &why)
+    {
+        std::ifstream file(path, std::ios::binary);
+        auto form = undertone::Form::own({std::istreambuf_iterator<char>(file), {}});
+        if (!form) {
+            why = path + ": " + form.status().message();
+            return std::nullopt;
+        }
+        if (form->attribute_name(1)) {
+            why = path + " has several attributes; make a form with one";
+            return std::nullopt;
+        }
+        std::vector<std::string> names;
+        while (const auto name = form->category_name(0, static_cast<std::uint32_t>(names.size())))
+            names.emplace_back(*name);
+        return Emoji{*std::move(form), std::move(names)};
+    }
+
+    /// The number of the first emoji in a line; of two that start alike, the longer one.
+    std::uint32_t first(std::string_view line) const
+    {
+        for (; !line.empty(); line.remove_prefix(1)) {
+            std::size_t longest = 0;
+            std::uint32_t found = undertone::no_answer;
+            for (std::size_t i = 0; i < names.size(); i++) {
+                if (names[i].size() <= longest || line.substr(0, names[i].size()) != names[i]) continue;
+                longest = names[i].size();
+                found = static_cast<std::uint32_t>(i);
+            }
+            if (longest != 0) return found;
+        }
+        return undertone::no_answer;
+    }
+
+    /// The content of a release, for people. If the form has many emoji for its epsilon, a release
+    /// names a point, which stands for several of them.
+    std::string named(const undertone::ReleaseContent &content) const
+    {
+        constexpr std::uint32_t RANDOMISED_RESPONSE = 1;
+        if (content.order != RANDOMISED_RESPONSE) return "point " + std::to_string(content.candidate) + " of the emoji";
+        return content.candidate < names.size() ? "the emoji " + names[content.candidate] : "no emoji";
+    }
+};
 
 } // namespace keyboard
 

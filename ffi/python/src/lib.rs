@@ -51,7 +51,7 @@ mod _undertone {
     #[pymodule_export]
     use crate::releaser::Releaser;
     #[pymodule_export]
-    use crate::reservoir::Reservoir;
+    use crate::reservoir::{AnswerReservoir, Reservoir};
     #[pymodule_export]
     use crate::vectors::{VectorMechanism, VectorRelease};
     #[pymodule_export]

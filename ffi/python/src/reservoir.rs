@@ -1,20 +1,25 @@
 //! One line of a slot, and its release.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use self_cell::self_cell;
 use undertone::error::Error;
 use undertone::release::document::OsEntropy;
 use undertone_core::document::DocumentError;
 use undertone_core::ledger::Grant;
 use undertone_core::release::Release as CoreRelease;
-use undertone_core::reservoir::Reservoir as CoreReservoir;
+use undertone_core::reservoir::{
+    AnswerReservoir as CoreAnswerReservoir, Reservoir as CoreReservoir,
+};
 use undertone_core::unit::Unit;
 
 use crate::arguments::{self, Name};
 use crate::document::{Document, Release};
 use crate::errors::{argument, quietly, raise, raised};
+use crate::form::{Form, LoadedForm};
 use crate::ledger::{self, Ledger};
 
 /// The outcome of one line of a slot, which is drawn without looking at any: `Reservoir(document,
@@ -142,5 +147,87 @@ impl Reservoir {
     fn __repr__(&self) -> &'static str {
         // The kept outcome is private.
         "Reservoir()"
+    }
+}
+
+/// `None` once it was released.
+type KeptAnswer<'f> = Option<CoreAnswerReservoir<'f>>;
+
+self_cell!(
+    /// A form, and a reservoir of answers to it.
+    struct OfForm {
+        owner: Arc<LoadedForm>,
+        #[not_covariant]
+        dependent: KeptAnswer,
+    }
+);
+
+/// The part of `AnswerReservoir` that has the answers as numbers.
+#[pyclass(module = "undertone._undertone")]
+pub(crate) struct AnswerReservoir(OfForm);
+
+impl AnswerReservoir {
+    fn get<T>(&self, read: impl FnOnce(&CoreAnswerReservoir<'_>) -> T) -> PyResult<T> {
+        let kept = self.0.with_dependent(|_, kept| kept.as_ref().map(read));
+        kept.ok_or_else(released)
+    }
+}
+
+#[pymethods]
+impl AnswerReservoir {
+    #[new]
+    fn new(form: &Form, slot: u64, places: u32) -> PyResult<Self> {
+        let places = schedule("places", places)?;
+        let made = OfForm::try_new(form.0.clone(), |form| {
+            CoreAnswerReservoir::new(form.form(), slot, places, &mut OsEntropy).map(Some)
+        });
+        Ok(Self(made.map_err(|problem| raise(&Error::from(problem)))?))
+    }
+
+    #[staticmethod]
+    fn read(data: &[u8], form: &Form) -> PyResult<Self> {
+        let read = OfForm::try_new(form.0.clone(), |form| {
+            CoreAnswerReservoir::from_bytes(data, form.form()).map(Some)
+        });
+        Ok(Self(read.map_err(|problem| argument(problem.to_string()))?))
+    }
+
+    fn push(&mut self, answers: Vec<u32>) -> PyResult<()> {
+        let added = self.0.with_dependent_mut(|_, kept| {
+            let reservoir = kept.as_mut().ok_or_else(released)?;
+            Ok::<_, PyErr>(quietly(|| Ok(reservoir.add(&answers, &mut OsEntropy)?)))
+        });
+        raised(added?)
+    }
+
+    #[pyo3(signature = (epsilon, ledger))]
+    fn release(
+        &mut self,
+        py: Python<'_>,
+        epsilon: &Bound<'_, PyAny>,
+        ledger: Option<&Bound<'_, Ledger>>,
+    ) -> PyResult<Release> {
+        let epsilon = arguments::epsilon(epsilon)?;
+        self.get(|_| ())?;
+        let grant = ledger::grant(py, ledger, epsilon, Unit::WholeText)?;
+        let drawn = self.0.with_dependent_mut(|_, kept| {
+            let reservoir = kept.take().ok_or_else(released)?;
+            Ok::<_, PyErr>(quietly(|| Ok(reservoir.release(grant, &mut OsEntropy)?)))
+        });
+        Ok(Release(raised(drawn?)?))
+    }
+
+    #[getter]
+    fn slot(&self) -> PyResult<u64> {
+        self.get(|reservoir| reservoir.slot())
+    }
+
+    #[getter]
+    fn places(&self) -> PyResult<u16> {
+        self.get(|reservoir| reservoir.places().get())
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.get(|reservoir| PyBytes::new(py, &reservoir.to_bytes()))
     }
 }

@@ -184,3 +184,28 @@ def test_a_plan_of_a_form() -> None:
     for wrong in wrongs:
         with pytest.raises(ut.ArgumentError):
             ut.plan(form(), 1, **wrong)
+
+
+def test_a_reservoir_keeps_the_answers_of_one_line(tmp_path: Path) -> None:
+    own = form()
+    with ut.Ledger(tmp_path / "slot.ledger", 1000, unit="whole-text") as ledger:
+        reservoir = ut.AnswerReservoir(own, 7, 2)
+        # The question is drawn before any line, so no equal lines change it.
+        for _ in range(3):
+            reservoir = ut.AnswerReservoir.read(bytes(reservoir), own)
+            reservoir.push({"language": "fr", "stars": 2})
+            assert (reservoir.slot, reservoir.places, len(bytes(reservoir))) == (7, 2, 64)
+        with pytest.raises(ut.ArgumentError, match="no attribute 'langauge'"):
+            reservoir.push({"langauge": "de"})
+        release = reservoir.release(1000, ledger=ledger)
+        assert ledger.remaining == 0 and release.pack_id == own.id
+    check(own, ut.Releases(bytes(release)), [("fr", "2")])
+    with pytest.raises(ut.ArgumentError, match="released"):
+        bytes(reservoir)
+    empty = ut.AnswerReservoir(own, 7, 1)
+    check(own, ut.Releases(bytes(empty.release(1000))), [(None, None)])
+    with pytest.raises(ut.ArgumentError, match="places is 0; take 1 to 65535"):
+        ut.AnswerReservoir(own, 7, 0)
+    other = ut.Form({"attributes": [{"name": "a", "categories": ["b"]}]})
+    with pytest.raises(ut.ArgumentError, match="another"):
+        ut.AnswerReservoir.read(bytes(ut.AnswerReservoir(own, 7, 1)), other)

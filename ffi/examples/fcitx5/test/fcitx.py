@@ -157,4 +157,6 @@ class Field:
 
     def type(self, text, wait=True):
         for character in text:
-            self.key(SPECIAL.get(character, ord(character)), CODES.get(character, 0), wait=wait)
+            # Characters beyond Latin-1 have their own range of key symbols.
+            symbol = ord(character) + (0x1000000 if character > "\xff" else 0)
+            self.key(SPECIAL.get(character, symbol), CODES.get(character, 0), wait=wait)

@@ -8,9 +8,9 @@ PLANTS = {
     "password": ("lines after a password field", [
         ("fcitx5/addon.cpp", "CapabilityFlag::Password, ", "")]),
     "text": ("text on disk", [
-        ("keyboard/year.hpp", "        const auto sentences = document_.push_text(line);",
+        ("keyboard/year.hpp", "        const auto status = std::visit(",
          "        std::ofstream(stored_ + \".log\", std::ios::app) << line;\n"
-         "        const auto sentences = document_.push_text(line);")]),
+         "        const auto status = std::visit(")]),
     "second": ("a second release in the year", [
         ("keyboard/year.hpp", "{WEEKS * kinds(), 1, epsilon_}", "{WEEKS * kinds(), 2, epsilon_}"),
         ("fcitx5/diary.cpp", "open_or_create(ledger_path_, UNIT, EPSILON.micro())",
@@ -19,6 +19,8 @@ PLANTS = {
         ("fcitx5/addon.cpp", "        diary_.turn();\n        agree_",
          "        const auto before = diary_.outbox();\n        diary_.turn();\n        agree_"),
         ("fcitx5/addon.cpp", "&entry : diary_.outbox()) names", "&entry : before) names")]),
+    "kind": ("the reservoir keeps what the menu names", [
+        ("fcitx5/diary.cpp", "(appointed->is_emoji ?", "(!appointed->is_emoji ?")]),
 }
 
 failure, edits = PLANTS[sys.argv[1]]

@@ -1,7 +1,9 @@
 """Types through fcitx5 for years of a clock of its own, and checks outbox, ledger, menu and files.
 
-`test.sh` runs it. The seed of the kills is fixed. Nothing here fails by chance: a release is only
-checked for its form, and lines are chosen such that the reservoir keeps a known outcome.
+`test.sh` runs it. The seed of the kills is fixed. A release is only checked for its form, and lines
+are chosen such that the reservoir keeps a known outcome. Chance decides whether topics or emoji are
+appointed, so agreements are repeated until it is the wanted kind: 60 in vain have a probability of
+2⁻⁶⁰.
 """
 
 import fcntl
@@ -21,11 +23,14 @@ FIRST = 55 * WEEKS
 ROOT = Path(os.environ["HOME"]).parent
 STATE = Path(os.environ["XDG_STATE_HOME"]) / "undertone-fcitx5"
 CLOCK = Path(os.environ["UNDERTONE_TEST_DAY"])
-NAMES = [row.split("\t")[1] for row in Path(sys.argv[1]).read_text().splitlines()[1:]] + ["nothing known"]
+TOPICS = [row.split("\t")[1] for row in Path(sys.argv[1]).read_text().splitlines()[1:]] + ["nothing known"]
+EMOJI = json.loads((Path(__file__).parents[2] / "keyboard/emoji.json").read_text())["attributes"][0]["categories"]
+EMOJI = [f"the emoji {emoji}" for emoji in EMOJI] + ["no emoji"]
 
 # Parts of each text that is typed here.
-TYPED = [b"zyzzyva", b"hunter2", b"doctor", b"recipe"]
-PROMISE = f"ε = 3 for all that you type in {WEEKS} weeks, ε = {math.ceil(1e3 * math.log1p(math.expm1(3) / 100)) / 1e3}"
+TYPED = [text.encode() for text in ("zyzzyva", "hunter2", "doctor", "recipe", "🥰", "❤")]
+PROMISE = (f"ε = 3 for all that you type in {WEEKS} weeks, emoji included, "
+           f"ε = {math.ceil(1e3 * math.log1p(math.expm1(3) / 100)) / 1e3}")
 
 chance = random.Random(46)
 
@@ -49,19 +54,20 @@ def outbox():
         check("fields of the outbox", list(record), ["release"])
         release = bytes.fromhex(record["release"])
         magic, mechanism, _, _, micro, outcome, _ = struct.unpack("<4sBBHIIQ", release)
-        check("a release by the whole text at ε = 3", (magic, mechanism, micro), (b"UTR\x01", 7, 3000000))
-        releases.append((NAMES[outcome], record["release"]))
+        check("a release at ε = 3", (magic, micro), (b"UTR\x01", 3000000))
+        # By the whole text, or of an answer.
+        releases.append(({7: TOPICS, 10: EMOJI}[mechanism][outcome], record["release"]))
     return releases
 
 
 def drawn():
-    """The number of lines in the reservoir, and the outcome that it keeps."""
+    """The number of lines in the reservoir, the outcomes that it can keep, and the one that it keeps."""
     path = STATE / "reservoir"
     if not path.exists():
         return None
     magic, *_, best, lines, _ = struct.unpack("<6sxx8sQHHIII24s", path.read_bytes())
-    check("a stored reservoir", magic, b"UTRESV")
-    return lines, NAMES[best]
+    names = {b"UTRESV": TOPICS, b"UTRESA": EMOJI}[magic]
+    return lines, names, names[best]
 
 
 def lines():
@@ -83,6 +89,7 @@ def shown(daemon, agreed=True):
     """Checks that menu, D-Bus and outbox agree. Returns what would leave."""
     toggle, promise, following, names = daemon.menu()
     releases = outbox()
+    check("the question of the menu", toggle[1], "Release the topic or the first emoji of one line a year")
     check("whether the menu shows an agreement", toggle[2], agreed)
     check("the promise in the menu", promise[1], f"Promise: {PROMISE} for any one line")
     check("the promise on D-Bus", f"Promise: {daemon.keyboard.Promised()}", promise[1])
@@ -98,12 +105,27 @@ def agree(daemon):
     daemon.toggle(0)
 
 
-def draw_again(daemon):
+def agree_to(daemon, names):
+    """Agrees, with new ledgers until these outcomes are appointed. Returns the week."""
+    for _ in range(60):
+        agree(daemon)
+        appointed = daemon.keyboard.Next()
+        if f"“{names[-1]}”" in appointed:
+            check("what would leave", appointed.startswith(f"one of {len(names) - 1} "), True)
+            return 0 if "when it is over" in appointed else int(re.search(r"drawn in week (\d+)", appointed)[1]) - 1
+        daemon.keyboard.Withdraw()
+        for path in STATE.iterdir():
+            path.unlink()
+        Field(daemon)
+    raise SystemExit(f"FAILED: no ledger appoints {names}")
+
+
+def draw_again(daemon, names):
     """Begins the reservoir of this week once more."""
     daemon.keyboard.Withdraw()
     Field(daemon)
     agree(daemon)
-    check("lines after a withdrawal", drawn(), (0, "nothing known"))
+    check("lines after a withdrawal", drawn(), (0, names, names[-1]))
 
 
 def before_agreement(daemon):
@@ -112,7 +134,7 @@ def before_agreement(daemon):
     field.type("zyzzyva\n")
     check("before an agreement", shown(daemon, agreed=False), "nothing, because you have not agreed")
     check("files before an agreement", STATE.exists(), False)
-    agree(daemon)
+    week = agree_to(daemon, TOPICS)
     check("after an agreement", shown(daemon).startswith("nothing"), False)
     check("mode of the folder", STATE.stat().st_mode & 0o777, 0o700)
     # The appointment is not drawn again.
@@ -120,8 +142,7 @@ def before_agreement(daemon):
     daemon.restart()
     Field(daemon)
     check("the appointment after a kill", shown(daemon), appointed)
-    drawing = "when it is over" in appointed
-    return 0 if drawing else int(re.search(r"drawn in week (\d+), and this is week 1 of 52", appointed)[1]) - 1
+    return week
 
 
 def every_field(daemon):
@@ -185,19 +206,17 @@ def every_field(daemon):
         counted(f"a terminal, {program!r}", 0)
 
 
-def known_lines(daemon):
+def known_lines(daemon, names, known):
     """After 101 equal lines the reservoir keeps their outcome, so each letter arrived, once."""
-    # The keys where `recipe` is on a Dvorak keyboard. fcitx5 commits the letters.
-    for line, engine, topic in (("docv\btor\n", "keyboard-us", "health-clinic"),
-                                ("odigrd\n", "keyboard-us-dvorak", "cooking")):
-        draw_again(daemon)
+    for line, engine, outcome in known:
+        draw_again(daemon, names)
         field = Field(daemon, engine=engine)
         for number in range(101):
             field.type(line)
             if number == 50:
                 daemon.restart()
                 field = Field(daemon, engine=engine)
-        check(f"the outcome of lines by {engine}", drawn(), (101, topic))
+        check(f"the outcome of lines by {engine}", drawn(), (101, names, outcome))
 
 
 def kills(daemon, number):
@@ -225,10 +244,13 @@ def first_year(daemon):
             check("whether this week's lines are drawn from", drawn() is not None, week == appointed)
         if week == appointed:
             check("what would leave", "drawn from this week's lines, when it is over" in following, True)
+            check("the reservoir keeps what the menu names", drawn(), (0, TOPICS, "nothing known"))
             every_field(daemon)
             kills(daemon, 8)
             files()
-            known_lines(daemon)
+            # The keys where `recipe` is on a Dvorak keyboard. fcitx5 commits the letters.
+            known_lines(daemon, TOPICS, [("docv\btor\n", "keyboard-us", "health-clinic"),
+                                         ("odigrd\n", "keyboard-us-dvorak", "cooking")])
         elif appointed < week < WEEKS:
             check("a second release in the year", following.split(",")[0], "nothing more in these weeks")
             check("a second release in the year", drawn(), None)
@@ -241,6 +263,40 @@ def first_year(daemon):
             time.sleep(chance.random() / 100)
             daemon.restart()
     files()
+
+
+def year_of_emoji(daemon):
+    """The first emoji of a line leaves, and no topic of that year."""
+    daemon.keyboard.Withdraw()
+    for path in STATE.iterdir():
+        path.unlink()
+    go_to(0)
+    Field(daemon)
+    week = agree_to(daemon, EMOJI)
+    go_to(week)
+    Field(daemon)
+    check("what would leave", "8 emoji or “no emoji”, drawn from this week's lines" in shown(daemon), True)
+    check("the reservoir keeps what the menu names", drawn(), (0, EMOJI, "no emoji"))
+    known_lines(daemon, EMOJI, [("a recipe 🦖❤️🥰\n", "keyboard-us", "the emoji ❤️"),
+                                ("👎🥰\n", "keyboard-us", "the emoji 🥰")])
+    Field(daemon, flags=PASSWORD).type("hunter2🥰\n")
+    check("lines after a password field", lines(), 101)
+    files()
+    go_to(week + 1)
+    Field(daemon).type("zyzzyva 🥰\n")
+    following = shown(daemon)
+    check("releases of emoji", [name in EMOJI for name, _ in outbox()], [True])
+    if week + 1 < WEEKS:
+        check("a second release in the year", (following.split(",")[0], drawn()), ("nothing more in these weeks", None))
+
+    # Who agreed to topics alone is asked again.
+    daemon.kill()
+    (STATE / "agreement").write_text("agreed\n")
+    daemon.start()
+    Field(daemon)
+    check("an agreement to topics", shown(daemon, agreed=False), "nothing, because you have not agreed")
+    check("files without an agreement", {path.name for path in STATE.iterdir()}, {"agreement", "year.ledger"})
+    agree(daemon)
 
 
 def killed_releases(daemon, years):
@@ -329,6 +385,7 @@ try:
         real_clock(running)
     else:
         first_year(running)
+        year_of_emoji(running)
         killed_releases(running, 10)
         # No week of this year was visited, so a release is due in its last one.
         withdrawal(running, 12)

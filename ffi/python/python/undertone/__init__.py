@@ -9,7 +9,7 @@ how sure that is. :func:`build_pack` makes a pack from public texts.
 from . import demo
 from ._answers import Counts, Estimate, PlanOf, Question, Share, count, estimate, plan
 from ._errors import ArgumentError, BudgetExhausted, LedgerError, UndertoneError
-from ._forms import Form, Posterior
+from ._forms import AnswerReservoir, Form, Posterior
 from ._packing import Built, build_pack
 from ._releases import Releases, privatize, read_releases, release
 from ._undertone import (
@@ -28,6 +28,7 @@ from ._undertone import (
 from ._words import Bags, obfuscate
 
 __all__ = [
+    "AnswerReservoir",
     "ArgumentError",
     "Bags",
     "BudgetExhausted",

@@ -113,17 +113,20 @@ class Form:
         """
         releaser = _undertone.FormReleaser(self._own, epsilon, threads)
         if isinstance(answers, Mapping) and not (answers and all(_is_column(value) for value in answers.values())):
-            unknown = [name for name in answers if name not in self.attributes]
-            if unknown:
-                raise ArgumentError(f"the form has no attribute {short(unknown[0])!r}, only {short(list(self.attributes))}", "argument")
-            codes = [self._own.codes(place, [answers.get(name)]) for place, name in enumerate(self.attributes)]
-            return _released(releaser, codes, 1, ledger, None)[0]
+            return _released(releaser, self._row(answers), 1, ledger, None)[0]
         columns = [self._codes(place, name, _column(answers, name)) for place, name in enumerate(self.attributes)]
         count = len(columns[0])
         for name, column in zip(self.attributes, columns):
             if len(column) != count:
                 raise ArgumentError(f"column {short(name)!r} has {len(column)} answers, and the first one {count}; give one for each", "argument")
         return _released(releaser, columns, count, ledger, progress)
+
+    def _row(self, answers: Mapping[str, Any]) -> list[Codes]:
+        """The numbers of one person's answers, each a column."""
+        unknown = [name for name in answers if name not in self.attributes]
+        if unknown:
+            raise ArgumentError(f"the form has no attribute {short(unknown[0])!r}, only {short(list(self.attributes))}", "argument")
+        return [self._own.codes(place, [answers.get(name)]) for place, name in enumerate(self.attributes)]
 
     def _codes(self, attribute: int, name: str, values: Any) -> Codes:
         """The numbers of a column's answers."""
@@ -177,6 +180,65 @@ class Form:
 
     def __repr__(self) -> str:
         return f"Form({short(list(self.attributes))})"
+
+
+class AnswerReservoir:
+    """The answer of one line of a slot to one question of a form, such as the emoji of a line:
+    ``AnswerReservoir(form, slot, places)``. Question and line are drawn without looking at any answer.
+
+    ``slot``, ``places`` and what to store are as for :class:`Reservoir`.
+
+    >>> form = ut.Form({"attributes": [{"name": "language", "categories": ["de", "en"]}]})
+    >>> reservoir = ut.AnswerReservoir(form, slot=2026, places=2)
+    >>> for language in ["de", "de", "en", None]:
+    ...     reservoir.push({"language": language})
+    >>> reservoir.release(epsilon=2).mechanism
+    'answer'
+    """
+
+    def __init__(self, form: Form, slot: int, places: int) -> None:
+        self._form = form
+        self._own = _undertone.AnswerReservoir(form._own, slot, places)
+
+    @classmethod
+    def read(cls, data: bytes, form: Form) -> AnswerReservoir:
+        """Reads what ``bytes(reservoir)`` returned.
+
+        Raises ``ArgumentError`` for bytes that are damaged or of another form.
+        """
+        reservoir = cls.__new__(cls)
+        reservoir._form = form
+        reservoir._own = _undertone.AnswerReservoir.read(data, form._own)
+        return reservoir
+
+    def push(self, answers: Mapping[str, Any]) -> None:
+        """Adds the answers of one line, a dictionary as for :meth:`Form.release`. Push a line
+        without an answer as well."""
+        self._own.push([int(code[0]) for code in self._form._row(answers)])
+
+    def release(self, epsilon: Number, *, ledger: Optional[Ledger] = None) -> Release:
+        """Releases the kept answer, after which the reservoir is of no use. Release even if nothing
+        was pushed, and wipe what was stored.
+
+        Guarantee: epsilon protects all answers of all lines of the slot together, and one line has
+        the promise ln(1 + (e^epsilon - 1) / places).
+
+        If ``ledger``, of whole texts, does not pay for it, the reservoir stays.
+        """
+        return self._own.release(epsilon, ledger)
+
+    @property
+    def slot(self) -> int:
+        """The number of the slot."""
+        return self._own.slot
+
+    @property
+    def places(self) -> int:
+        """The number of places."""
+        return self._own.places
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._own)
 
 
 def _is_column(value: Any) -> bool:

@@ -1,9 +1,11 @@
+import dev.undertone.Form
 import dev.undertone.Ledger
 import dev.undertone.Pack
 import dev.undertone.Release
 import dev.undertone.Unit as ReleaseUnit
 import dev.undertone.keyboard.Cursor
 import dev.undertone.keyboard.Diary
+import dev.undertone.keyboard.Emoji
 import dev.undertone.keyboard.Field
 import java.io.ByteArrayOutputStream
 import java.io.Closeable
@@ -14,7 +16,8 @@ import java.nio.file.Paths
 import java.nio.file.StandardOpenOption
 
 /**
- * Years of the keyboard on a desktop: DiaryTestKt PACK, a pack with a lexicon.
+ * Years of the keyboard on a desktop, without emoji and with them: DiaryTestKt PACK FORM, a pack
+ * with a lexicon, and the form of `emoji.json`.
  */
 
 /** Android's numbers of input types that [Field] lacks; `NumbersTest.kt` compares them. */
@@ -35,14 +38,14 @@ private fun lastWeek(year: Long) = (year * Diary.WEEKS + Diary.WEEKS - 1) * 7
 
 private val prose = Field(Field.CLASS_TEXT or Field.VARIATION_SHORT_MESSAGE, 0)
 
-private class Phone(bytes: ByteArray) : Closeable {
+private class Phone(bytes: ByteArray, val emoji: Emoji?) : Closeable {
     private val pack = Pack.copyOf(bytes)
     val folder: Path = Files.createTempDirectory("keyboard")
     val ledger: Path = folder.resolve("year.ledger")
     var diary = start()
 
     private fun start(): Diary {
-        val diary = Diary(pack, folder)
+        val diary = Diary(pack, folder, emoji)
         diary.isAllowed = true
         return diary
     }
@@ -136,7 +139,7 @@ private fun consentIsNeeded(phone: Phone) {
 private fun aReleaseAYear(phone: Phone) {
     phone.write("My doctor wants to repeat the blood test.", prose, YEAR)
     check(phone.releases().isEmpty()) { "not in the week of the text" }
-    check(phone.diary.isDue && phone.diary.appointed in 0 until Diary.WEEKS) { "what is said first" }
+    check(phone.diary.isDue && phone.diary.appointed!!.week in 0 until Diary.WEEKS) { "what is said first" }
     phone.write("Good morning.", prose, YEAR + 1)
     val release = phone.releases().single()
     check(release.epsilonMicro() == Diary.EPSILON_MICRO && release.unit() == ReleaseUnit.WHOLE_TEXT) { "the promise" }
@@ -165,7 +168,7 @@ private fun everyYearHasOneRelease(phone: Phone) {
     val first = YEAR * Diary.WEEKS
     for (week in first..first + 2 * Diary.WEEKS) {
         phone.diary.begin(prose, 7 * week)
-        val isAppointed = phone.diary.appointed == (week % Diary.WEEKS).toInt()
+        val isAppointed = phone.diary.appointed!!.week == (week % Diary.WEEKS).toInt()
         check(phone.diary.isDue == isAppointed) { "week $week" }
         if (week % 3 == 0L) phone.kill()
         phone.diary.begin(prose, 7 * week)
@@ -175,7 +178,7 @@ private fun everyYearHasOneRelease(phone: Phone) {
     }
     val last = first + 2 * Diary.WEEKS + 1
     phone.diary.begin(prose, 7 * last)
-    val begun = if (phone.diary.appointed == 0) 1 else 0
+    val begun = if (phone.diary.appointed!!.week == 0) 1 else 0
     check(phone.releases().size == 2 + begun) { "one a year" }
 }
 
@@ -309,8 +312,36 @@ private fun nothingOfATextIsStored(phone: Phone) {
     check(Files.size(phone.ledger) == 128L && phone.releases().size == 5) { "a ledger and five releases" }
 }
 
+/**
+ * One release leaves, about topics or emoji, as was announced. Of 101 equal sentences the reservoir
+ * keeps the outcome. 60 ledgers in a row appoint the same kind with a probability of 2⁻⁵⁹.
+ */
+private fun aTopicOrAnEmojiLeaves(pack: ByteArray, emoji: Emoji) {
+    check(emoji.first("Thanks 👍👍 ❤️") == 3 && emoji.first("❤️👍") == 1) { "the first emoji" }
+    check(emoji.first("Thanks. 🦖") == Form.NO_ANSWER && emoji.first("") == Form.NO_ANSWER) { "no emoji" }
+    val seen = mutableSetOf<Boolean>()
+    for (number in 0 until 60) Phone(pack, emoji).use { phone ->
+        repeat(101) { phone.write("We won the match. 🦖🥰", prose, YEAR) }
+        val stored = Files.readAllBytes(phone.folder.resolve("reservoir"))
+        val isEmoji = phone.diary.appointed!!.isEmoji
+        check(stored[5].toInt() == (if (isEmoji) 0x41 else 0x56)) { "what is kept" }
+        check(!isEmoji || stored[32].toInt() == emoji.first("🥰")) { "the emoji that is kept" }
+        // Killed and started in the same week: the draw goes on.
+        phone.kill()
+        phone.begin(prose, YEAR)
+        check(Files.readAllBytes(phone.folder.resolve("reservoir")).contentEquals(stored)) { "started again" }
+        phone.begin(prose, YEAR + 1)
+        // The release has its mechanism in the fifth byte.
+        check(phone.releases().single().toBytes()[4].toInt() == (if (isEmoji) 10 else 7)) { "the release" }
+        seen += isEmoji
+        if (seen.size == 2) return
+    }
+    error("one kind alone")
+}
+
 fun main(arguments: Array<String>) {
-    val pack = Files.readAllBytes(Paths.get(arguments[0]))
+    val (pack, form) = arguments.map { Files.readAllBytes(Paths.get(it)) }
+    val emoji = Emoji(Form.copyOf(form))
     val tests = listOf(
         ::privateFieldsAreLeftAlone, ::onlyFinishedSentencesCount, ::consentIsNeeded, ::aReleaseAYear, ::everyYearHasOneRelease,
         ::killedInTheMiddleOfARecord, ::storageFails, ::theCursorIsFollowed, ::lettersAreOverwritten,
@@ -322,11 +353,12 @@ fun main(arguments: Array<String>) {
     System.setOut(PrintStream(said, true))
     System.setErr(PrintStream(said, true))
     try {
-        for (test in tests) Phone(pack).use(test)
+        for (test in tests) for (kind in listOf(null, emoji)) Phone(pack, kind).use(test)
+        aTopicOrAnEmojiLeaves(pack, emoji)
     } finally {
         System.setOut(out)
         System.setErr(err)
     }
     check(said.size() == 0) { "something was printed" }
-    println("${tests.size} tests of the keyboard")
+    println("${tests.size + 1} tests of the keyboard")
 }

@@ -1,6 +1,9 @@
 package dev.undertone.keyboard
 
+import dev.undertone.AnswerReservoir
 import dev.undertone.Document
+import dev.undertone.Form
+import dev.undertone.Grant
 import dev.undertone.Ledger
 import dev.undertone.LineMechanism
 import dev.undertone.Pack
@@ -19,8 +22,40 @@ import java.nio.file.NoSuchFileException
 import java.nio.file.Path
 import java.nio.file.StandardCopyOption
 
+/** A form whose only attribute has emoji as categories. */
+class Emoji(val form: Form) {
+    private val names = generateSequence(0) { it + 1 }.map { name(0, it) }.takeWhile { it != null }.filterNotNull().toList()
+
+    init {
+        require(name(1, 0) == null) { "the form has several attributes; make a form with one" }
+    }
+
+    private fun name(attribute: Int, category: Int): String? = try {
+        form.categoryName(attribute, category)
+    } catch (none: UndertoneException) {
+        null
+    }
+
+    /** The number of the first emoji in a text; of two that start alike, the longer one. */
+    fun first(text: String): Int {
+        for (start in text.indices) {
+            var found = Form.NO_ANSWER
+            for ((number, name) in names.withIndex()) {
+                val isLonger = found == Form.NO_ANSWER || name.length > names[found].length
+                if (isLonger && text.startsWith(name, start)) found = number
+            }
+            if (found != Form.NO_ANSWER) return found
+        }
+        return Form.NO_ANSWER
+    }
+}
+
+/** The week of a window from which a sentence is drawn, from 0, and what leaves about it. */
+data class Appointment(val week: Int, val isEmoji: Boolean)
+
 /**
- * Releases the topic of one sentence in [WEEKS] weeks, drawn from the finished sentences of a week.
+ * Releases the topic or the first emoji of one sentence in [WEEKS] weeks, drawn from the finished
+ * sentences of a week.
  *
  * Everything that is typed in [WEEKS] weeks is protected by [EPSILON_MICRO] together, and any one
  * sentence by about 0.175. The week is drawn when the ledger is made, without looking at any text,
@@ -29,15 +64,21 @@ import java.nio.file.StandardCopyOption
  * is as private as the text, so it is wiped with the release. The ledger is a file of 128 bytes, and
  * the outbox has 24 bytes for each release.
  *
+ * With [emoji], the draw of the week also draws, with equal probabilities, whether the topic or the
+ * first emoji of the sentence leaves. There is one release either way, at the same epsilon.
+ *
  * @param folder a folder that no backup restores: `Context.getNoBackupFilesDir`
  */
-class Diary(pack: Pack, folder: Path) : Closeable {
+class Diary(pack: Pack, folder: Path, private val emoji: Emoji? = null) : Closeable {
     private val document = Document(pack)
+    /** A week has a slot for each kind of release that its sentences can have. */
+    private val kinds = if (emoji == null) 1 else 2
+    private val schedule = Schedule(WEEKS * kinds, 1, EPSILON_MICRO)
     private val ledgerFile = folder.resolve("year.ledger")
     private val stored = folder.resolve("reservoir")
 
     /** Of this week, if a release is due. */
-    private var reservoir: Reservoir? = null
+    private var drawn: Drawn? = null
 
     /**
      * What may leave the device: releases, one after another. The program that uploads it takes
@@ -72,12 +113,12 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     var sentenceCount = 0
         private set
 
-    /** The week of these [WEEKS] weeks that is appointed, from 0; null if that is not known. */
-    var appointed: Int? = null
+    /** What is appointed in these [WEEKS] weeks; null if that is not known. */
+    var appointed: Appointment? = null
         private set
 
-    /** Whether one of this week's sentences is drawn, and its topic leaves when the week is over. */
-    val isDue: Boolean get() = reservoir != null
+    /** Whether one of this week's sentences is drawn. A release leaves when the week is over. */
+    val isDue: Boolean get() = drawn != null
 
     /**
      * The user begins to type in a field. The first field of a week releases what was drawn in a
@@ -151,26 +192,25 @@ class Diary(pack: Pack, folder: Path) : Closeable {
 
     /** The draw goes on if it cannot be stored: a restart then loses some sentences. */
     private fun draw(sentence: String) {
-        val reservoir = reservoir ?: return
-        document.pushSentence(sentence)
-        reservoir.push(document)
+        val drawn = drawn ?: return
+        drawn.push(sentence)
         sentenceCount++
         try {
-            store(reservoir)
+            store(drawn)
         } catch (failed: IOException) {
             return
         }
     }
 
-    private fun store(reservoir: Reservoir) {
+    private fun store(drawn: Drawn) {
         val partial = stored.resolveSibling("reservoir.partial")
-        Files.write(partial, reservoir.toBytes())
+        Files.write(partial, drawn.toBytes())
         Files.move(partial, stored, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
     }
 
     /** Wipes what was drawn, also on storage. */
     private fun forget() {
-        reservoir = null
+        drawn = null
         sentenceCount = 0
         document.reset()
         if (Files.exists(stored)) {
@@ -184,14 +224,17 @@ class Diary(pack: Pack, folder: Path) : Closeable {
      * nothing leaves.
      */
     private fun turn() {
-        reservoir = null
+        drawn = null
         sentenceCount = 0
         try {
             ledger().use { ledger ->
-                resume(ledger)
-                appointed = ledger.appointment(week / WEEKS, SCHEDULE).first()
-                if (reservoir == null && ledger.isDue(week / WEEKS, (week % WEEKS).toInt(), SCHEDULE)) {
-                    reservoir = Reservoir.begin(document, week, PLACES).also { store(it) }
+                val slot = ledger.appointment(week / WEEKS, schedule).first()
+                val isEmoji = slot % kinds == 1
+                appointed = Appointment(slot / kinds, isEmoji)
+                resume(ledger, isEmoji)
+                val now = (week % WEEKS).toInt() * kinds + slot % kinds
+                if (drawn == null && ledger.isDue(week / WEEKS, now, schedule)) {
+                    drawn = begin(isEmoji).also { store(it) }
                 }
             }
         } catch (refused: UndertoneException) {
@@ -205,17 +248,13 @@ class Diary(pack: Pack, folder: Path) : Closeable {
      * Goes on with this week's reservoir, or releases that of a week that is over: spends first, in
      * the window of its week. A release that cannot be written is lost.
      */
-    private fun resume(ledger: Ledger) {
+    private fun resume(ledger: Ledger, isEmoji: Boolean) {
         if (Files.notExists(stored)) return
-        val found = try {
-            Reservoir.read(Files.readAllBytes(stored), document)
-        } catch (damaged: UndertoneException) {
-            return forget()
-        }
-        if (found.slot() == week) reservoir = found
-        if (found.slot() >= week) return
+        val found = read(Files.readAllBytes(stored)) ?: return forget()
+        if (found.slot == week && found.isEmoji == isEmoji) drawn = found
+        if (found.slot >= week) return
         val release = try {
-            found.release(document, LineMechanism.WHOLE_TEXT, ledger.spend(EPSILON_MICRO, found.slot() / WEEKS))
+            found.release(ledger.spend(EPSILON_MICRO, found.slot / WEEKS))
         } catch (refused: UndertoneException) {
             return forget()
         }
@@ -224,6 +263,51 @@ class Diary(pack: Pack, folder: Path) : Closeable {
             append(release.toBytes())
         } catch (lost: IOException) {
             return
+        }
+    }
+
+    /** A reservoir of topics or of emoji. */
+    private interface Drawn {
+        val isEmoji: Boolean
+        val slot: Long
+        fun push(sentence: String)
+        fun release(grant: Grant): Release
+        fun toBytes(): ByteArray
+    }
+
+    private inner class Topic(private val reservoir: Reservoir) : Drawn {
+        override val isEmoji get() = false
+        override val slot get() = reservoir.slot()
+        override fun push(sentence: String) {
+            document.pushSentence(sentence)
+            reservoir.push(document)
+        }
+        override fun release(grant: Grant): Release = reservoir.release(document, LineMechanism.WHOLE_TEXT, grant)
+        override fun toBytes(): ByteArray = reservoir.toBytes()
+    }
+
+    private class FirstEmoji(private val emoji: Emoji, private val reservoir: AnswerReservoir) : Drawn {
+        override val isEmoji get() = true
+        override val slot get() = reservoir.slot()
+        override fun push(sentence: String) = reservoir.push(intArrayOf(emoji.first(sentence)))
+        override fun release(grant: Grant): Release = reservoir.release(grant)
+        override fun toBytes(): ByteArray = reservoir.toBytes()
+    }
+
+    private fun begin(isEmoji: Boolean): Drawn = if (emoji != null && isEmoji) {
+        FirstEmoji(emoji, AnswerReservoir.begin(emoji.form, week, PLACES))
+    } else {
+        Topic(Reservoir.begin(document, week, PLACES))
+    }
+
+    /** Null for bytes that are damaged, or of another pack or form. */
+    private fun read(bytes: ByteArray): Drawn? = try {
+        Topic(Reservoir.read(bytes, document))
+    } catch (other: UndertoneException) {
+        try {
+            emoji?.let { FirstEmoji(it, AnswerReservoir.read(bytes, it.form)) }
+        } catch (damaged: UndertoneException) {
+            null
         }
     }
 
@@ -269,8 +353,6 @@ class Diary(pack: Pack, folder: Path) : Closeable {
 
         /** Below the number of sentences that most people type in a week. */
         const val PLACES = 100
-
-        private val SCHEDULE = Schedule(WEEKS, 1, EPSILON_MICRO)
 
         /** What was spent is not known, so this window counts as spent. */
         private val UNKNOWN_SPENT = setOf(

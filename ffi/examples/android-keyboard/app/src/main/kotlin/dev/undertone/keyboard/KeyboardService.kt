@@ -8,16 +8,19 @@ import android.view.inputmethod.EditorInfo
 import android.widget.Button
 import android.widget.LinearLayout
 import android.widget.TextView
+import dev.undertone.Form
 import dev.undertone.Ledger
 import dev.undertone.Pack
 import java.nio.file.Paths
 
 /**
- * A small keyboard whose user may agree to release, once a year, the topic of one sentence. All of
- * that is in [Diary]. A line over the keys says what will leave, and when.
+ * A small keyboard whose user may agree to release, once a year, the topic or the first emoji of
+ * one sentence. All of that is in [Diary]. A line over the keys announces each release.
  */
 class KeyboardService : InputMethodService() {
     private var diary: Diary? = null
+    /** Present if the app has a form of emoji. */
+    private var emoji: Emoji? = null
 
     private val cursor = Cursor()
     private var notice: TextView? = null
@@ -25,15 +28,19 @@ class KeyboardService : InputMethodService() {
     override fun onCreate() {
         super.onCreate()
         val pack = assets.open("topics.pack").use { Pack.copyOf(it.readBytes()) }
-        diary = Diary(pack, Paths.get(noBackupFilesDir.path))
+        if ("emoji.form" in assets.list("").orEmpty()) {
+            emoji = Emoji(assets.open("emoji.form").use { Form.copyOf(it.readBytes()) })
+        }
+        diary = Diary(pack, Paths.get(noBackupFilesDir.path), emoji)
     }
 
     override fun onStartInput(attribute: EditorInfo, restarting: Boolean) {
         super.onStartInput(attribute, restarting)
         cursor.place(attribute.initialSelStart, attribute.initialSelEnd)
         // Set by the settings of the app, where the user can read what is released. Off until then.
+        // Who agreed to topics alone has not agreed to emoji.
         val settings = getSharedPreferences("settings", Context.MODE_PRIVATE)
-        diary?.isAllowed = settings.getBoolean("release", false)
+        diary?.isAllowed = settings.getBoolean(if (emoji == null) "release" else "release_emoji", false)
         diary?.begin(Field(attribute.inputType, attribute.imeOptions), Ledger.today())
         notice?.text = notice()
     }
@@ -43,9 +50,12 @@ class KeyboardService : InputMethodService() {
         val appointed = diary?.appointed
         return when {
             diary?.isAllowed != true -> getString(R.string.off)
-            diary?.isDue == true -> getString(R.string.due)
             appointed == null -> getString(R.string.nothing)
-            else -> getString(R.string.appointed, appointed + 1, Diary.WEEKS)
+            diary?.isDue == true -> getString(if (appointed.isEmoji) R.string.due_emoji else R.string.due)
+            else -> {
+                val text = if (appointed.isEmoji) R.string.appointed_emoji else R.string.appointed
+                getString(text, appointed.week + 1, Diary.WEEKS)
+            }
         }
     }
 
