@@ -31,7 +31,7 @@ $python -X dev -m pytest -s ffi/python/tests/test_faces.py | tests/faces/ran.sh 
 $python -m mypy --config-file ffi/python/pyproject.toml ffi/python/{python,tests,bench}
 $python -m mypy.stubtest undertone._undertone
 
-# As a reader opens it: a new kernel, and no outputs.
+# The notebook runs from an empty kernel. The file has no outputs.
 $python - ffi/python/examples/*.ipynb <<'PYTHON'
 import sys
 import nbclient, nbformat

@@ -5,8 +5,8 @@
 #
 # DATA has CLINC150 and SIB-200 as JSON lines: clinc150.{train,val,test}.jsonl.gz with "text",
 # "label" and "domain", and sib200.LANGUAGE.{train,dev,test}.jsonl.gz with "text", "label" and an
-# "id" that ends with the number of the sentence. The list of emoji comes from npm. The script writes
-# NAME.pack, NAME.candidates.safetensors, emoji.form and the measurements NAME.txt into FOLDER.
+# "id" that ends with the number of the sentence. The list of emoji comes from npm. The script
+# writes NAME.pack, NAME.candidates.safetensors, emoji.form and measurements, NAME.txt, into FOLDER.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
 data=$(realpath "$1")

@@ -218,8 +218,8 @@ for entry in AndroidManifest.xml LICENSE-APACHE LICENSE-MIT R.txt classes.jar pr
     grep -qxF "$entry" <<<"$aar" || fail "the aar has no $entry"
 done
 
-# R8 shrinks and renames the classes by the rules of the aar. So does ProGuard here, with the classes of Java 8 that javac
-# has for --release.
+# R8 shrinks and renames the classes by the rules of the aar. So does ProGuard here, with the
+# classes of Java 8 that javac has for --release.
 mkdir "$work/aar"
 (cd "$work/aar" && jar xf "$targets/android/undertone.aar" classes.jar proguard.txt)
 python3 - "$(dirname "$(readlink -f "$(command -v javac)")")/../lib/ct.sym" "$work/java8.jar" <<'PYTHON'
