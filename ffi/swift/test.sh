@@ -62,7 +62,8 @@ while read -r pack name; do
 done < <(cat ../../tests/golden/list.txt && echo golden.form answers.txt)
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
 # The package as apps get it; on Linux without the xcframework.
-(cd ../../shipped && swift build)
+# In the language mode of Swift 6, which checks concurrency.
+(cd ../../shipped && swift build -Xswiftc -swift-version -Xswiftc 6 -Xswiftc -warnings-as-errors)
 # As somebody who has set nothing but UNDERTONE. The second links what the first has compiled.
 unset PKG_CONFIG_PATH
 cd ../../first && bash -euo pipefail first.sh

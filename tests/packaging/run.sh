@@ -4,7 +4,7 @@
 #
 #     tests/packaging/run.sh
 #
-# Requires cc, pkg-config, CMake, clang, lld, a JDK, Node, Python, aarch64-linux-gnu-gcc,
+# Requires cc, pkg-config, CMake, clang, lld, a JDK, ProGuard, Node, Python, aarch64-linux-gnu-gcc,
 # qemu-aarch64 and nightly Rust.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -147,8 +147,8 @@ refused module
 jar=$install/share/java/undertone.jar
 mkdir "$work/classes"
 .ci/block java-quickstart ffi/java/README.md >"$work/Quickstart.java"
-javac -encoding UTF-8 -Xlint:all,-try -Werror -cp "$jar" -d "$work/classes" "$work/Quickstart.java" "$here"/java/*.java \
-    tests/java/EveryMethod.java
+javac -encoding UTF-8 --release 8 -Xlint:all,-try,-options -Werror -cp "$jar" -d "$work/classes" "$work/Quickstart.java" \
+    "$here"/java/*.java tests/java/EveryMethod.java
 javap -v -cp "$jar" dev.undertone.Document | grep -q 'major version: 52' || fail "the classes are not for Java 8"
 
 # Runs a class with the native library in a folder.
@@ -217,6 +217,39 @@ aar=$(jar tf "$targets/android/undertone.aar")
 for entry in AndroidManifest.xml LICENSE-APACHE LICENSE-MIT R.txt classes.jar proguard.txt jni/{arm64-v8a,armeabi-v7a,x86_64}/libundertone.so; do
     grep -qxF "$entry" <<<"$aar" || fail "the aar has no $entry"
 done
+
+# R8 shrinks and renames the classes by the rules of the aar. So does ProGuard here, with the
+# classes of Java 8 that javac has for --release.
+mkdir "$work/aar"
+(cd "$work/aar" && jar xf "$targets/android/undertone.aar" classes.jar proguard.txt)
+python3 - "$(dirname "$(readlink -f "$(command -v javac)")")/../lib/ct.sym" "$work/java8.jar" <<'PYTHON'
+import sys, zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as signatures, zipfile.ZipFile(sys.argv[2], "w") as jar:
+    for name in signatures.namelist():
+        versions, _, path = name.partition("/")
+        path = path.removeprefix("java.base/")
+        if "8" in versions and path.startswith("java/") and path.endswith(".sig"):
+            kept = signatures.read(name)
+            # Major version 52, or ProGuard refuses it.
+            jar.writestr(path.removesuffix("sig") + "class", kept[:6] + b"\0\x34" + kept[8:])
+PYTHON
+# shrink RULES...
+shrink() {
+    rm -f "$work/shrunk.jar"
+    proguard -injars "$work/aar/classes.jar:$work/classes" -outjars "$work/shrunk.jar" -libraryjars "$work/java8.jar" "$@" \
+        -keep 'class Checks { public static void main(java.lang.String[]); }' >"$work/proguard.log" ||
+        { cat "$work/proguard.log" >&2; fail "ProGuard fails"; }
+}
+shrunk() {
+    LD_LIBRARY_PATH=$work/x86_64 java -Xcheck:jni -Djava.library.path="$work/x86_64" -cp "$work/shrunk.jar" Checks "$pack" \
+        include/undertone.h
+}
+shrink -include "$work/aar/proguard.txt"
+! jar tf "$work/shrunk.jar" | grep -qx dev/undertone/Document.class || fail "ProGuard renamed nothing"
+shrunk
+shrink
+refused shrunk
 
 python3 - "$targets/undertone.xcframework" <<'PYTHON'
 import pathlib, plistlib, sys

@@ -3,12 +3,14 @@
 //! Chance: false alarm 10⁻¹², miss none. At epsilon 100 another candidate than the best has at most
 //! 2⁻⁴⁸ of its weight.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use undertone::form::Contents;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::{self, Method};
+use undertone_core::form::Form;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 
@@ -46,21 +48,56 @@ fn released(name: &str) -> (usize, usize) {
 }
 
 #[test]
-fn both_release_and_decode() {
+fn all_release_and_decode() {
     let page = read("README.md");
-    for (name, topics) in [("assistant.en", 10), ("topics.12", 7)] {
-        assert_eq!(released(name), (topics, topics));
-        assert!(page.contains(&format!("| `{name}` | {topics} topics")));
+    for (name, candidates, of) in [
+        ("assistant.en", 10, "topics"),
+        ("intents.en", 150, "intents"),
+        ("topics.12", 7, "topics"),
+    ] {
+        assert_eq!(released(name), (candidates, candidates));
+        assert!(page.contains(&format!("| `{name}` | {candidates} {of}")));
     }
+}
+
+/// The form names each emoji once. A keyboard recognises one with a skin tone by its beginning.
+#[test]
+fn the_form_has_all_emoji() {
+    let bytes = fs::read(path("emoji.form")).unwrap();
+    let form = Form::parse(&bytes).unwrap();
+    let emoji: Vec<String> = Contents::of(&form).attributes[0].categories.clone();
+    assert_eq!(emoji.iter().collect::<BTreeSet<_>>().len(), emoji.len());
+    for known in ["😂", "❤️", "👍", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "🫩", "🇺🇦"] {
+        assert!(emoji.iter().any(|name| name == known), "{known}");
+    }
+    let toned = |name: &&String| name.contains(|c| ('\u{1f3fb}'..='\u{1f3ff}').contains(&c));
+    assert_eq!(emoji.iter().find(toned), None);
+    let page = read("README.md");
+    let count = format!("{},{:03}", emoji.len() / 1000, emoji.len() % 1000);
+    assert!(page.contains(&format!("| `emoji.form` | {count} emoji")));
+    let planned = read("emoji.txt");
+    let last = planned
+        .lines()
+        .filter(|line| line.contains(" projective geometry "))
+        .next_back();
+    let row: Vec<&str> = last.expect("epsilon 4").split_whitespace().collect();
+    assert_eq!(row[1].replace(',', ""), (emoji.len() + 1).to_string());
+    assert!(page.contains(&format!(
+        "within ± {} points of the truth if 10,000 devices",
+        row[7]
+    )));
 }
 
 /// Each copy has to name the licences and where they are.
 #[test]
 fn the_licences_are_named() {
     for file in ["README.md", "NOTICE"] {
-        for licence in ["by/3.0", "by-sa/4.0"] {
-            let address = format!("https://creativecommons.org/licenses/{licence}/");
-            assert!(read(file).contains(&address), "{file}: {address}");
+        for address in [
+            "https://creativecommons.org/licenses/by/3.0/",
+            "https://creativecommons.org/licenses/by-sa/4.0/",
+            "https://www.unicode.org/license.txt",
+        ] {
+            assert!(read(file).contains(address), "{file}: {address}");
         }
     }
 }
@@ -103,6 +140,7 @@ fn their_page_has_what_was_measured() {
             "assistant.en.misspelt.txt",
             1,
         ),
+        ("| `intents.en` | 4,500 utterances |", "intents.en.txt", 1),
         (
             "| `topics.12` | 204 sentences in each of 12 languages, mean |",
             "topics.12.txt",

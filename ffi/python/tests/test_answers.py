@@ -13,10 +13,16 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle
 
 import undertone as ut
+
+matplotlib.use("agg")
 
 
 def untyped(value: Any) -> Any:
@@ -66,7 +72,60 @@ def test_examples_of_the_documentation_run(
             runner.run(example)
             examples += runner.summarize().attempted
             assert runner.summarize().failed == 0, example.name
-    assert examples >= 19
+    assert examples >= 26
+
+
+def test_shares_are_drawn_with_their_intervals(built: ut.Built, releases: ut.Releases) -> None:
+    estimate = releases.estimate(built.candidates, by="day", level=0.9)
+    figure, given = plt.subplots()
+    axes = estimate.plot("candidates", slice="2026-11-02", top=4, ax=given)
+    assert axes is given and axes.figure is figure
+    shares = sorted(estimate.shares("candidates", "2026-11-02"), key=lambda share: -share.share)[:4]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [share.name for share in shares]
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_width() for bar in bars] == [share.share for share in shares]
+    (intervals,) = axes.collections
+    assert isinstance(intervals, LineCollection)
+    ends = [[(low, place), (high, place)] for place, (_, _, low, high) in enumerate(shares)]
+    assert [[tuple(end) for end in line] for line in intervals.get_segments()] == ends
+    assert axes.yaxis_inverted() and intervals.get_label() == "90 % interval"
+    figure.canvas.draw()
+    assert axes.get_xticklabels()[0].get_text().endswith("%")
+    # By default what texts are about, on a figure of its own.
+    assert estimate.plot(top=1).figure is not figure
+    with pytest.raises(KeyError, match="2026-12-01"):
+        estimate.plot(slice="2026-12-01")
+    plt.close("all")
+
+
+def test_names_are_drawn_as_they_are_written() -> None:
+    form = ut.Form({"attributes": [{"name": "$x$", "categories": ["$\\frac", "a_b"]}]})
+    estimate = form.release({"$x$": [0] * 100}, 3).estimate(form)
+    axes = estimate.plot(attribute="$x$")
+    assert {"$\\frac", "a_b"} < {label.get_text() for label in axes.get_yticklabels()}
+    plan = ut.plan(form, [1, 2], devices=[100, 1000]).plot()
+    legend = plan.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["$x$, 100 devices", "$x$, 1,000 devices"]
+    for own in (axes, plan):
+        figure = own.figure
+        figure.canvas.draw()  # Fails on a formula without an end.
+    plt.close("all")
+
+
+def test_the_best_precision_is_drawn_by_epsilon(built: ut.Built) -> None:
+    plan = ut.plan(built.candidates, [3, 1], devices=[1000, 10_000])
+    axes = plan.plot()
+    lines = {str(line.get_label()): line for line in axes.lines}
+    assert list(lines) == [f"{of}, {devices} devices" for of in ("candidates", "labels") for devices in ("1,000", "10,000")]
+    ways = [way for way in plan.data["ways"] if way["shares_of"] == "candidates"]
+    best = [min(way["precision"][1]["within"] for way in ways if way["epsilon"] == epsilon) for epsilon in (1, 3)]
+    line = lines["candidates, 10,000 devices"]
+    assert list(np.asarray(line.get_xdata())) == [1, 3] and list(np.asarray(line.get_ydata())) == best
+    assert axes.get_ylabel() == "± of 95 % intervals" and axes.get_ylim()[0] == 0
+    with pytest.raises(ValueError, match="give plan numbers of devices"):
+        ut.plan(built.candidates, 1).plot()
+    plt.close("all")
 
 
 def test_packs_are_tables_in_notebooks(built: ut.Built) -> None:

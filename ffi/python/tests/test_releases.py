@@ -318,11 +318,12 @@ def test_numbers_that_are_not_finite_are_missing(pack: ut.Pack, tmp_path: Path) 
         json.loads(line, parse_constant=lambda name: pytest.fail(name))
 
 
-def test_what_is_not_installed_is_named(pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    releases = ut.privatize([TEXT], pack, 1)
-    for name in ("pandas", "polars", "pyarrow", "pyarrow.parquet"):
+def test_what_is_not_installed_is_named(built: ut.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    releases = ut.privatize([TEXT], built.pack, 1)
+    plan = ut.plan(built.candidates, 1, devices=1000)
+    for name in ("pandas", "polars", "pyarrow", "pyarrow.parquet", "matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    calls: dict[str, Callable[[], object]] = {"pandas": releases.to_pandas, "polars": releases.to_polars, "pyarrow": lambda: releases.save(tmp_path / "own.parquet")}
+    calls: dict[str, Callable[[], object]] = {"pandas": releases.to_pandas, "polars": releases.to_polars, "pyarrow": lambda: releases.save(tmp_path / "own.parquet"), "matplotlib": plan.plot}
     for package, call in calls.items():
         with pytest.raises(ImportError, match=f"needs {package}, which is not installed: pip install {package}$"):
             call()

@@ -239,7 +239,9 @@ pub fn byline<'p>(
     let names = files.into_iter().filter_map(|path| path.file_name());
     parts.extend(names.map(|name| {
         let name = name.to_string_lossy();
-        name.split('.').next().unwrap_or_default().to_owned()
+        let of_pack = name.strip_suffix(".candidates.safetensors");
+        let stem = || name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
+        of_pack.unwrap_or_else(stem).to_owned()
     }));
     parts.extend(author.map(str::to_owned));
     parts
@@ -617,5 +619,22 @@ impl StopArgs {
             filter.stop = read_word_list(path)?;
         }
         Ok(filter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byline_has_the_whole_name() {
+        for (file, name) in [
+            ("packs/assistant.en.candidates.safetensors", "assistant.en"),
+            ("assistant.en.pack", "assistant.en"),
+            ("form", "form"),
+        ] {
+            let parts = byline(Some(&PathBuf::from(file)), Some("Ada"));
+            assert_eq!(parts[1..], [name, "Ada"]);
+        }
     }
 }

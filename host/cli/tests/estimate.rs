@@ -685,6 +685,9 @@ fn plans_name_devices_and_costs() {
         );
     }
     assert!(page.contains("<svg") && page.contains("devices"));
+    // The table has the numbers of devices, and marks the best way of each of both epsilons.
+    assert!(!page.contains("within 10.0 points take"));
+    assert_eq!(page.matches("<tr class=\"marked\">").count(), 4, "{page}");
     let before = names(path).len();
     for (more, part) in [
         (&["--shares", "x=0.1"][..], "no candidate and no label"),

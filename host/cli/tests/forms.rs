@@ -468,6 +468,18 @@ fn a_form_has_a_law_and_a_cost() {
     }
     let page = fs::read_to_string(path.join("plan.html")).unwrap();
     assert!(page.contains("language × app.mood"));
+    // One table answers for both epsilons, as does the headline for the question that takes most.
+    assert_eq!(page.matches("<table").count(), 1);
+    let at_4 = questions.iter().filter(|own| own["epsilon"] == 4.0);
+    let most = at_4.map(|own| own["devices"].as_u64().unwrap()).max();
+    let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next();
+    let digits = headline.unwrap().replace(',', "");
+    assert!(
+        digits.ends_with(&format!(" {} at ε = 4.", most.unwrap())),
+        "{digits}"
+    );
+    // The whole name of the file, except for its kind.
+    assert!(page.contains(" · form</p>"), "{page}");
     refuse(
         path,
         &[

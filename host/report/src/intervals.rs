@@ -17,11 +17,11 @@ type Ends = (f64, f64);
 
 /// Pixels: width of a panel, space for names, margins of the bars, and height of a row.
 const WIDTH: f64 = 500.0;
-const NAMES: f64 = 150.0;
+const NAMES: f64 = 165.0;
 const MARGIN: f64 = 18.0;
 const ROW: f64 = 26.0;
 
-/// Maximum number of letters in a name.
+/// Maximum number of letters in a name, of 9 pixels each.
 const LETTERS: usize = 17;
 
 impl Intervals {
@@ -83,7 +83,7 @@ impl Intervals {
                 name.clone()
             };
             body += &format!(
-                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"15\">{}</text>\n",
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"14\">{}</text>\n",
                 NAMES - 10.0,
                 y + 5.0,
                 escape(&short)

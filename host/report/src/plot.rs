@@ -555,7 +555,8 @@ impl Scale {
             Range::FromZero => {
                 let high = if high > 0.0 { high } else { 1.0 };
                 let step = nice(high / 5.0);
-                Self::linear(0.0, (high / step).ceil() * step, step)
+                // Rounding of a value adds no step.
+                Self::linear(0.0, (high / step - 1e-6).ceil() * step, step)
             }
             Range::Percent => {
                 let high = if high > 80.0 { 100.0 } else { high };
@@ -804,6 +805,8 @@ mod tests {
             "the last",
         ];
         let lines = names.map(|name| line(name, Look::Plain, &[1.0, 50.0]));
+        let rounded = Scale::new(Range::FromZero, &[0.5, 1.0 + 1e-12]);
+        assert!((rounded.end - 1.0).abs() < 1e-9, "{}", rounded.end);
         let figure = plot(Range::FromZero, lines[..3].to_vec()).draw().unwrap();
         let svg = &figure.panels[0];
         let (xs, ys) = (attributes(svg, "text", "x"), attributes(svg, "text", "y"));

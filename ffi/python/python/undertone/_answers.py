@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 from . import _undertone
 from ._errors import short
 from ._frames import Framed
+from ._plots import plot_precision, plot_shares
 from ._texts import Texts, labels_of, listed, numbers
 from ._undertone import Candidates, Encoder, Pack
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ._forms import Form
 
 Path = Union[str, "PathLike[str]"]
@@ -109,9 +112,15 @@ class Answered(Framed):
 
 
 class Estimate(Answered):
-    """What releases say. ``print`` it, draw it with ``html``, or take the numbers.
+    """What releases say. ``print`` it, draw it with ``html`` or ``plot``, or take the numbers.
 
     ``data`` has all numbers, in the form that the README of ``host/estimate`` describes.
+
+    >>> estimate = ut.estimate("releases.jsonl", ut.Candidates.open("topics.candidates.safetensors"))
+    >>> estimate.to_pandas().query("of == 'labels'")["share"].sum().round(6).item()
+    1.0
+    >>> estimate.to_polars().columns
+    ['of', 'pack', 'name', 'share', 'low', 'high', 'unbiased']
     """
 
     _answer: _undertone.Answer
@@ -142,6 +151,27 @@ class Estimate(Answered):
         if of not in ("labels", "candidates"):
             raise ValueError(f'of = {short(of)!r} is unknown; take "labels" or "candidates"')
         return _shares_of(self.data[of], of, slice)
+
+    def plot(
+        self,
+        of: Optional[str] = None,
+        slice: Union[None, str, Sequence[str]] = None,
+        *,
+        attribute: Union[None, str, Sequence[str]] = None,
+        top: int = 10,
+        ax: Optional[Axes] = None,
+    ) -> Axes:
+        """Draws the ``top`` most frequent shares of one table as bars, with their intervals.
+
+        ``of``, ``slice`` and ``attribute`` are those of :meth:`shares`. ``ax``: the axes to draw
+        on; by default those of a new figure. Returns them. Needs matplotlib.
+
+        >>> estimate = ut.estimate("releases.jsonl", ut.Candidates.open("topics.candidates.safetensors"))
+        >>> len(estimate.plot(top=5).patches)
+        5
+        """
+        rows = sorted(self.shares(of, slice, attribute=attribute), key=lambda row: -row.share)
+        return plot_shares(rows[:top], self.data["level"], ax)
 
     @property
     def unanswered(self) -> list[str]:
@@ -212,6 +242,29 @@ class PlanOf(Answered):
         """A page for people, with plots: HTML that needs no other file. ``byline`` stands below the
         headline, such as ``["2026-11-28", "topics", "Ada"]``."""
         return self._answer.html(list(byline))
+
+    def plot(self, *, ax: Optional[Axes] = None) -> Axes:
+        """Draws the precision of shares by epsilon, that of the best way to release, with a line for
+        each of the numbers of ``devices`` that :func:`plan` was given. ``ax``: the axes to draw on;
+        by default those of a new figure. Returns them. Needs matplotlib.
+
+        Raises ``ValueError`` if :func:`plan` was given none.
+
+        >>> planned = ut.plan(ut.Candidates.open("topics.candidates.safetensors"), [1, 3], devices=1000)
+        >>> [line.get_label() for line in planned.plot().lines]
+        ['candidates, 1,000 devices', 'labels, 1,000 devices']
+        """
+        lines: dict[str, dict[float, float]] = {}
+        for row in self.data.get("ways") or self.data["questions"]:
+            of = row["shares_of"] if "shares_of" in row else " × ".join(row["attributes"])
+            if row.get("sentences") is not None:
+                of += f" of {row['sentences']} sentences"
+            for precise in (own for own in row["precision"] if own["within"] is not None):
+                line = lines.setdefault(f"{of}, {precise['devices']:,} devices", {})
+                line[row["epsilon"]] = min(precise["within"], line.get(row["epsilon"], precise["within"]))
+        if not lines:
+            raise ValueError("there is no precision to draw; give plan numbers of devices")
+        return plot_precision(lines, self.data["level"], ax)
 
     def __repr__(self) -> str:
         return f"PlanOf({len(self.data.get('ways') or self.data['questions'])} ways)"

@@ -11,7 +11,7 @@ use undertone_core::projective::Shape;
 use undertone_report::number::{count, number, percent};
 use undertone_report::{Column, Page, Table, escape, visible};
 
-use super::text::points;
+use super::text::{needs, points};
 use crate::answer::likely;
 use crate::forms::{self, Law};
 use crate::plan::{Forecast, MOST_DEVICES, rounded_up};
@@ -114,23 +114,40 @@ impl FormPlan {
         text + NOTES + "\n"
     }
 
-    /// A self-contained HTML page of tables, with `byline` below the headline.
+    /// A self-contained HTML page of a table, with `byline` below the headline.
     pub fn html(&self, byline: &[String]) -> String {
         let mut page = Page::new("What a form costs");
+        // The question that takes the most devices decides.
+        let needed = self.by_epsilon().filter_map(|own| {
+            let most = own
+                .iter()
+                .map(|row| row.devices)
+                .collect::<Option<Vec<_>>>();
+            Some((own[0].epsilon.to_string(), most?.into_iter().max()?))
+        });
+        if let Some(sentence) = needs(&needed.collect::<Vec<_>>(), self.within) {
+            page.headline(&sentence);
+        }
         page.byline(byline);
+        let names = self.columns(&self.questions);
+        // The answer comes first, because a narrow page shows only the first columns.
+        let order = [0, 5].into_iter().chain(6..names.len()).chain([4, 3, 1, 2]);
+        let order: Vec<usize> = order.collect();
+        let mut columns = vec![Column::Text("ε")];
+        columns.extend(order.iter().map(|at| match at {
+            0 | 2 => Column::Text(names[*at].as_str()),
+            _ => Column::Number(names[*at].as_str()),
+        }));
+        let mut table = Table::new("Devices and precision", &columns);
+        for row in &self.questions {
+            let cells = cells(row);
+            let mut ordered = vec![row.epsilon.to_string().into()];
+            ordered.extend(order.iter().map(|at| cells[*at].as_str().into()));
+            table.row(ordered);
+        }
+        page.table(&table);
         for own in self.by_epsilon() {
             page.paragraph(&escape(&cost(own[0].epsilon)));
-            let columns = self.columns(own);
-            let columns = columns.iter().enumerate().map(|(at, name)| match at {
-                0 | 2 => Column::Text(name.clone()),
-                _ => Column::Number(name.clone()),
-            });
-            let name = format!("Epsilon {}", own[0].epsilon);
-            let mut table = Table::new(&name, &columns.collect::<Vec<_>>());
-            for row in own {
-                table.row(cells(row).iter().map(|cell| cell.as_str().into()).collect());
-            }
-            page.table(&table);
         }
         page.paragraph(&escape(NOTES));
         page.finish()

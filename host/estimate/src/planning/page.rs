@@ -1,12 +1,15 @@
 //! HTML of a plan.
 
+use std::ptr;
+
 use undertone_report::number::count;
 use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
 };
 
 use super::text::{
-    advice, assumed, headline, length, points, published, sentences, short, unit_short, what,
+    advice, assumed, best_ways, headline, length, points, published, required, sentences, short,
+    unit_short, what,
 };
 use super::{Asked, Of, PLOTTED, Plan, Way};
 use crate::answer::OF_PUBLISHED;
@@ -16,7 +19,11 @@ pub(super) fn page(asked: &Asked, plan: &Plan, byline: &[String]) -> Result<Stri
     page.headline(&headline(asked, plan));
     page.byline(byline);
     page.table(&table(asked, plan));
-    for line in advice(asked, plan) {
+    page.paragraph("Marked: the fewest devices, or whole-text releases if they take few more.");
+    for line in required(asked, plan, true)
+        .into_iter()
+        .chain(advice(asked, plan))
+    {
         page.paragraph(&escape(&line));
     }
     page.paragraph(&escape(&assumed(asked, plan)));
@@ -89,6 +96,7 @@ fn table(asked: &Asked, plan: &Plan) -> Table {
         .map(|own| format!("± points of {} devices", count(*own)));
     columns.extend(devices.map(Column::Number));
     let mut table = Table::new("Devices and precision", &columns);
+    let best: Vec<&Way> = best_ways(plan).collect();
     for way in &plan.ways {
         let mut cells = vec![
             way.kind.epsilon().to_string().into(),
@@ -100,7 +108,7 @@ fn table(asked: &Asked, plan: &Plan) -> Table {
             cells.insert(2, sentences(way).into());
         }
         cells.extend(way.precise.iter().map(|half| points(*half).into()));
-        table.row(cells);
+        table.row_marked(best.iter().any(|best| ptr::eq(*best, way)), cells);
     }
     table
 }

@@ -16,22 +16,25 @@ use crate::shares::is_whole_text;
 const NEAR: f64 = 1.2;
 
 /// Recommendations for each ε, length of texts and statement.
-pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut ways = &plan.ways[..];
-    while let Some(first) = ways.first() {
-        // They are sorted by these.
-        let same = |way: &&Way| way.group() == first.group();
-        let (own, rest) = ways.split_at(ways.iter().take_while(same).count());
-        ways = rest;
-        let best = best(own);
-        let epsilon = first.kind.epsilon();
-        let texts = match first.sentences {
+/// The best way of each group.
+pub(super) fn best_ways(plan: &Plan) -> impl Iterator<Item = &Way> {
+    // They are sorted by group.
+    let groups = plan.ways.chunk_by(|a, b| a.group() == b.group());
+    groups.map(best)
+}
+
+/// The number of devices that the best way of each group requires, in words. `never`: only of
+/// groups for which no number suffices.
+pub(super) fn required(asked: &Asked, plan: &Plan, never: bool) -> Vec<String> {
+    let ways = best_ways(plan).filter(|best| !never || best.needed.is_none());
+    let lines = ways.map(|best| {
+        let epsilon = best.kind.epsilon();
+        let texts = match best.sentences {
             None => String::new(),
             Some(sentences) => format!(" and {}", length(sentences)),
         };
-        let what = what(first.of);
-        lines.push(match best.needed {
+        let what = what(best.of);
+        match best.needed {
             Some(needed) => format!(
                 "At epsilon {epsilon}{texts}, {what} within {} points take {} devices, with {}.",
                 points(asked.within),
@@ -45,8 +48,15 @@ pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
                 points(best.limit),
                 unit(best.kind)
             ),
-        });
-    }
+        }
+    });
+    let rule = "Where both take about as many devices, take whole-text releases.";
+    lines.chain((!never).then(|| rule.to_owned())).collect()
+}
+
+/// Privacy of a release and of a month, in words.
+pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut epsilons: Vec<_> = plan.ways.iter().map(|way| way.kind.epsilon()).collect();
     epsilons.sort_unstable();
     epsilons.dedup();
@@ -57,7 +67,6 @@ pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
             likely(epsilon_f64(epsilon))
         )
     }));
-    lines.push("Where both take about as many devices, take whole-text releases.".to_owned());
     lines.extend(plan.months.iter().map(|month| cost(month, asked.delta)));
     lines
 }
@@ -133,7 +142,8 @@ pub(super) fn assumed(asked: &Asked, plan: &Plan) -> String {
 
 pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
     let mut text = format!("{}\n\n", assumed(asked, plan));
-    for line in advice(asked, plan) {
+    let required = required(asked, plan, false);
+    for line in required.into_iter().chain(advice(asked, plan)) {
         text += &format!("{line}\n");
     }
     let head = format!("± {} points", points(asked.within));
@@ -223,19 +233,25 @@ pub(super) fn headline(asked: &Asked, plan: &Plan) -> String {
             needed.push((epsilon.to_string(), devices));
         }
     }
-    let within = points(asked.within);
-    let Some((first, fewest)) = needed.first() else {
-        return format!(
+    needs(&needed, asked.within).unwrap_or_else(|| {
+        let within = points(asked.within);
+        format!(
             "No number of devices gives shares within {within} points by releases of the whole text."
-        );
-    };
+        )
+    })
+}
+
+/// Numbers of devices by ε as a sentence; none for none.
+pub(super) fn needs(needed: &[(String, u64)], within: f64) -> Option<String> {
+    let (first, fewest) = needed.first()?;
     let more = needed[1..].iter();
     let more = more.map(|(epsilon, devices)| format!(", {} at ε = {epsilon}", count(*devices)));
-    format!(
-        "{} devices give shares within {within} points at ε = {first}{}.",
+    Some(format!(
+        "{} devices give shares within {} points at ε = {first}{}.",
         count(*fewest),
+        points(within),
         more.collect::<String>()
-    )
+    ))
 }
 
 /// The way that requires the fewest devices. The stronger guarantee wins if it costs little more.
