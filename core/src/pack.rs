@@ -207,6 +207,13 @@ impl<'a> Pack<'a> {
         self.scores.is_none_or(|scores| scores.has_nothing_known())
     }
 
+    /// The number of outcomes of a document's release for the whole text: the candidates, and
+    /// "nothing known" unless the pack leaves it out.
+    pub fn outcomes(&self) -> u32 {
+        // At most 65536 candidates.
+        self.candidate_count() + u32::from(self.has_nothing_known())
+    }
+
     /// The network between encoder and mechanism, if the pack has one.
     pub fn recoder(&self) -> Option<Recoder<'a>> {
         self.recoder

@@ -150,16 +150,13 @@ impl<'a> ScoresSection<'a> {
             let name = "number of candidates without \"nothing known\"";
             within(name, count, 2, MAX_CANDIDATES)?
         };
-        let kind = within(
-            "kind of scores without its bit 4",
-            (head.kind.get() & !SCORES_KNOWN).into(),
-            SCORES_GRADED.into(),
-            SCORES_FEATURES.into(),
-        )? as u16;
-        let kind = match kind {
+        let most = u32::from(SCORES_FEATURES | SCORES_KNOWN);
+        let kind = within("kind of scores", head.kind.get().into(), 1, most)?;
+        let kind = match kind as u16 & !SCORES_KNOWN {
+            SCORES_GRADED => Kind::Graded,
             SCORES_VOTE => Kind::Vote,
             SCORES_FEATURES => Kind::Features,
-            _ => Kind::Graded,
+            _ => return Err(PackError::section(SCORES_TAG, "has the unknown kind 4")),
         };
         let largest = head.largest_score.get().into();
         let thresholds = match kind {

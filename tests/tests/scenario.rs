@@ -85,6 +85,7 @@ fn build(topics: &[(String, Vec<Vec<String>>)]) -> pack::Built {
     let contest = Contest {
         inputs: &[Inputs::Vectors],
         size: None,
+        nothing_known: None,
     };
     let options = Options {
         selector: Selector::Scores {

@@ -65,7 +65,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Leaks
     /// As [`Document`]; the work is the same whatever the sentences, and whether or not the pack
-    /// recognises any.
+    /// recognises any. Whether "nothing known" is an outcome depends on the pack only.
     ///
     /// # Errors
     /// [`DocumentError::NoScores`] for a pack that selects by depth;
