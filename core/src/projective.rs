@@ -28,8 +28,8 @@
 //! # The law
 //! Let v be the best of the n candidates for the text, or n for *nothing known*. So a text has one
 //! of n + 1 outcomes, or of n under a pack that leaves "nothing known" out (see
-//! [`whole_text`](mod@crate::whole_text)). A geometry can have more, which have no candidate. A point of S_v has the
-//! weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
+//! [`whole_text`](mod@crate::whole_text)). A geometry can have more, which have no candidate. A
+//! point of S_v has the weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
 //! The normaliser c·W₀ + (K − c)·W₁ is the same for every v, because every set has c points. So for

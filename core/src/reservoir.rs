@@ -5,8 +5,8 @@
 //! slot taken together would name a mixture of their topics. A reservoir keeps the outcome of one
 //! line that is drawn without looking at any: the best candidate, or "nothing known". It never
 //! keeps text. "Nothing known" also stands for no line, so it is an outcome under every pack, even
-//! one that leaves it out of the releases of documents. An [`AnswerReservoir`] does the same with the answers of lines to a
-//! [`form`](mod@crate::form).
+//! one that leaves it out of the releases of documents. An [`AnswerReservoir`] does the same with
+//! the answers of lines to a [`form`](mod@crate::form).
 //!
 //! # The draw
 //! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first

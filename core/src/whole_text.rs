@@ -19,10 +19,11 @@
 //! [`reservoir`](crate::reservoir) keeps all n + 1 outcomes, because it may hold no line.
 //!
 //! # Why it is private
-//! Let N be the number of outcomes, n + 1 or n. The normaliser W₀ + (N − 1)·W₁ is the same for every
-//! text, because N is public, and the law depends on the text through b only. So for texts with best outcomes b and b', Pr\[b\] changes by W₁/W₀, Pr\[b'\] by W₀/W₁, and
-//! all others not at all: within e^ε. Any text may replace any other, with any number of sentences,
-//! even 0, and b may be any function of the text. ∎
+//! Let N be the number of outcomes, n + 1 or n. The normaliser W₀ + (N − 1)·W₁ is the same for
+//! every text, because N is public, and the law depends on the text through b only. So for texts
+//! with best outcomes b and b', Pr\[b\] changes by W₁/W₀, Pr\[b'\] by W₀/W₁, and all others not at
+//! all: within e^ε. Any text may replace any other, with any number of sentences, even 0, and b may
+//! be any function of the text. ∎
 //!
 //! This is randomised response (Warner 1965; Kairouz, Bonawitz and Ramage 2016) over N outcomes. As
 //! levels it is one 0 and N − 1 ones, which the engine of [`select`](mod@crate::select) draws by

@@ -408,8 +408,8 @@ fn releases_have_their_law_exactly() {
     assert!(seen.len() >= 40, "{} outcomes were best", seen.len());
 }
 
-/// A pack may leave "nothing known" out: then n outcomes have the law of the theorem, a text without
-/// a known word has the first candidate with the largest bias, and the release has another
+/// A pack may leave "nothing known" out: then n outcomes have the law of the theorem, a text
+/// without a known word has the first candidate with the largest bias, and the release has another
 /// mechanism. Reservoirs keep all outcomes.
 #[test]
 fn packs_without_nothing_known_have_one_outcome_less() {

@@ -1070,8 +1070,8 @@ fn intervals_name_the_sources_that_they_allow_for() {
     assert!(json["labels"][0]["sources"].is_null());
 }
 
-/// A pack of two labels leaves "nothing known" out, and everything from the release to the estimate knows: 73.1 % of releases
-/// are right at ε = 1, not 57.6 %.
+/// A pack of two labels leaves "nothing known" out, and so do releases, counts and estimates: 73.1
+/// % of releases are right at ε = 1, not 57.6 %.
 #[test]
 fn two_labels_have_two_outcomes() {
     const TEXTS: usize = 4000;

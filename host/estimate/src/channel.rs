@@ -16,9 +16,9 @@ use crate::refused;
 /// The channel between the best candidate of a text or of its drawn sentence, or "nothing known",
 /// and its release.
 ///
-/// Each of the m + 1 answers, or m without "nothing known", *prefers* some outcomes. A release is an outcome that the text's
-/// answer prefers with the probability `own`, and one that a given other answer prefers with the
-/// probability `other`, for all answers alike.
+/// Each of the m + 1 answers, or m without "nothing known", *prefers* some outcomes. A release is
+/// an outcome that the text's answer prefers with the probability `own`, and one that a given other
+/// answer prefers with the probability `other`, for all answers alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel {
     answers: u32,

@@ -67,7 +67,7 @@ pub fn whole_text_kind(
     document_kind(pack, candidates, true, method, epsilon)
 }
 
-/// The same for documents, whose outcomes may be candidates only.
+/// As [`whole_text_kind`], for documents, whose outcomes may be candidates only.
 fn document_kind(
     pack: [u8; 8],
     candidates: u32,

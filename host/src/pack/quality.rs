@@ -312,8 +312,8 @@ pub struct Recognition {
     pub texts: usize,
     /// The number of texts in which nothing is recognised.
     pub unknown: usize,
-    /// The share of releases of the whole text at ε = 1 that are right, with and without the outcome
-    /// "nothing known".
+    /// The share of releases of the whole text at ε = 1 that are right, with and without the
+    /// outcome "nothing known".
     pub right: [f64; 2],
 }
 

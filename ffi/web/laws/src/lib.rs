@@ -121,7 +121,8 @@ pub extern "C" fn laws_read(slot: usize, sentence_count: usize) -> u32 {
 }
 
 /// Computes the probability of each candidate, and for the whole text also of "nothing known", the
-/// last, unless the pack leaves it out. Returns their number, 0 if there is no such law. They lie at [`laws_output`].
+/// last, unless the pack leaves it out. Returns their number, 0 if there is no such law. They lie
+/// at [`laws_output`].
 ///
 /// `unit` and `epsilon_micro` are numbers of the C interface. By the sentence, the rule is
 /// permute-and-flip.

@@ -13,16 +13,16 @@ use super::{Kind, Reason};
 /// send anything.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// The number of candidates, and whether a document's release for the whole text may be "nothing
-    /// known".
+    /// The number of candidates, and whether a document's release for the whole text may be
+    /// "nothing known".
     packs: HashMap<[u8; 8], (u32, bool)>,
     forms: HashMap<[u8; 8], Vec<Question>>,
     epsilons: BTreeSet<Epsilon>,
 }
 
 impl Expected {
-    /// Also expects releases of this pack, which has `candidates`, and "nothing known" as an outcome
-    /// of a document's release for the whole text or not.
+    /// Also expects releases of this pack, which has `candidates`, and "nothing known" as an
+    /// outcome of a document's release for the whole text or not.
     pub fn pack(&mut self, id: [u8; 8], candidates: u32, has_nothing_known: bool) {
         self.packs.insert(id, (candidates, has_nothing_known));
     }
