@@ -842,8 +842,9 @@ uint32_t undertone_pack_feature_count(const undertone_pack *pack);
  * Returns the number that means "nothing known" in a whole-text release. If the pack recognises
  * nothing in the text, for example because the text is empty or in another language, this is the
  * most likely number. It is equal to `undertone_pack_candidate_count`. Like every candidate, it
- * may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
- * handle.
+ * may also be drawn by chance. A pack may leave this outcome out of the releases of documents;
+ * then only the release of a reservoir has it, if no line was drawn. `UINT32_MAX` if the pack has
+ * no scores or `pack` is not a valid handle.
  */
 uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
@@ -1380,7 +1381,8 @@ int32_t undertone_document_release(undertone_document *document,
  *
  * The release favours the candidate whose scores, added over all sentences, are the highest. The
  * larger epsilon is, the more it does so. If the pack recognises nothing in the text,
- * `undertone_pack_nothing_known` takes the place of the best candidate.
+ * `undertone_pack_nothing_known` takes the place of the best candidate, or one candidate of the
+ * pack if it leaves that outcome out.
  *
  * Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
  * content of the sentences. Programs that observe the lines of the processor's cache are out of

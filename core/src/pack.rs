@@ -202,6 +202,18 @@ impl<'a> Pack<'a> {
         scores.or(self.depth.map(|_| Mechanism::Depth))
     }
 
+    /// Whether "nothing known" is an outcome of a document's release for the whole text.
+    pub fn has_nothing_known(&self) -> bool {
+        self.scores.is_none_or(|scores| scores.has_nothing_known())
+    }
+
+    /// The number of outcomes of a document's release for the whole text: the candidates, and
+    /// "nothing known" unless the pack leaves it out.
+    pub fn outcomes(&self) -> u32 {
+        // At most 65536 candidates.
+        self.candidate_count() + u32::from(self.has_nothing_known())
+    }
+
     /// The network between encoder and mechanism, if the pack has one.
     pub fn recoder(&self) -> Option<Recoder<'a>> {
         self.recoder

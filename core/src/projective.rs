@@ -27,14 +27,15 @@
 //!
 //! # The law
 //! Let v be the best of the n candidates for the text, or n for *nothing known*. So a text has one
-//! of n + 1 outcomes. A geometry can have more, which have no candidate. A point of S_v has the
-//! weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
+//! of n + 1 outcomes, or of n under a pack that leaves "nothing known" out (see
+//! [`whole_text`](mod@crate::whole_text)). A geometry can have more, which have no candidate. A
+//! point of S_v has the weight W₀ = 2⁴⁰, every other point W₁, with W₀ ≤ e^ε·W₁.
 //!
 //! # Why it is private
 //! The normaliser c·W₀ + (K − c)·W₁ is the same for every v, because every set has c points. So for
 //! any two texts the probability of a point is the same, or it changes by W₀/W₁ or W₁/W₀: within
 //! e^ε. This holds for any two texts, and v may be any function of the text. The geometry is chosen
-//! from n and ε, which are public. ∎
+//! from the number of outcomes and ε, which are public. ∎
 //!
 //! A [`Ratio`] for ε' divides a weight by at most e^(ε'/2), so ε' = 2ε: ln(W₀/W₁) ≤ ε − 2⁻⁶².
 //! Weights are integers, and W₀ = 2⁴⁰, so no release is drawn with more than [`LARGEST_EPSILON`].
@@ -111,8 +112,8 @@ type Vector = [u32; MAX_COORDINATES];
 /// [`projective`](mod@crate::projective).
 ///
 /// A server makes it with [`new`](Geometry::new) from the order in a release and the number of
-/// outcomes, which is the number of candidates of the pack plus one for "nothing known". It counts
-/// a release for every candidate in [`outcomes_preferring`](Geometry::outcomes_preferring) the
+/// outcomes, [`Mechanism::outcomes`](crate::release::Mechanism::outcomes). It counts a release for
+/// every candidate in [`outcomes_preferring`](Geometry::outcomes_preferring) the
 /// release's point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry(Sets);
@@ -188,7 +189,7 @@ impl From<Geometry> for Order {
 }
 
 impl Geometry {
-    /// The geometry of this order for `outcomes` outcomes: the candidates, and one for "nothing
+    /// The geometry of this order for `outcomes` outcomes: the candidates, and mostly "nothing
     /// known".
     ///
     /// A prime is the order q of hyperplanes, with the fewest coordinates that give each outcome a

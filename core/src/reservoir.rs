@@ -4,8 +4,9 @@
 //! stretch of time, or the longer text, that one release is about. A release about all lines of a
 //! slot taken together would name a mixture of their topics. A reservoir keeps the outcome of one
 //! line that is drawn without looking at any: the best candidate, or "nothing known". It never
-//! keeps text. An [`AnswerReservoir`] does the same with the answers of lines to a
-//! [`form`](mod@crate::form).
+//! keeps text. "Nothing known" also stands for no line, so it is an outcome under every pack, even
+//! one that leaves it out of the releases of documents. An [`AnswerReservoir`] does the same with
+//! the answers of lines to a [`form`](mod@crate::form).
 //!
 //! # The draw
 //! `places`, k, is a public number. The place s is uniform in 1..=k and drawn before the first
@@ -173,7 +174,7 @@ impl Reservoir {
         places: NonZero<u16>,
         entropy: &mut E,
     ) -> Result<Self, DocumentError> {
-        let outcomes = document.outcomes()?;
+        let outcomes = document.outcomes_of_lines()?;
         let backend = document.backend();
         let mut stream = open(backend, entropy)?;
         let slot = Slot {
@@ -212,7 +213,7 @@ impl Reservoir {
 
     /// Whether the outcomes are those of documents like `document`.
     fn fits<const K: usize, const P: usize>(&self, document: &Document<'_, K, P>) -> bool {
-        let outcomes = document.outcomes();
+        let outcomes = document.outcomes_of_lines();
         document.pack_id() == self.slot.id && outcomes == Ok(self.slot.draw.best.outcomes)
     }
 
@@ -366,7 +367,7 @@ impl Reservoir {
         document: &Document<'_, K, P>,
     ) -> Result<Self, ReservoirFormatError> {
         let slot = Slot::from_bytes(LINES, document.pack_id(), bytes)?;
-        if document.outcomes() != Ok(slot.draw.best.outcomes) {
+        if document.outcomes_of_lines() != Ok(slot.draw.best.outcomes) {
             return Err(ReservoirFormatError::OtherPack);
         }
         let backend = document.backend();

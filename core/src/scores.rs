@@ -65,7 +65,7 @@ use crate::fixed::Scale;
 use crate::integers::{at_most, lane_max, reciprocal_40, square_root_40};
 use crate::kernels::{Backend, Length};
 use crate::pack::format::{
-    MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_KNOWN, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::Activations;
@@ -95,6 +95,7 @@ const BLOCK: usize = if TOGETHER == 1 { 128 } else { 64 };
 #[derive(Clone, Copy, Debug)]
 pub struct ScoresSection<'a> {
     kind: Kind,
+    has_nothing_known: bool,
     levels: u8,
     candidates: u32,
     inputs: NonZero<usize>,
@@ -142,17 +143,20 @@ impl<'a> ScoresSection<'a> {
             MAX_WIDTH,
         )?;
         let count = head.candidate_count.get();
-        let candidates = within("number of candidates", count, 1, MAX_CANDIDATES)?;
-        let kind = within(
-            "kind of scores",
-            head.kind.get().into(),
-            SCORES_GRADED.into(),
-            SCORES_FEATURES.into(),
-        )? as u16;
-        let kind = match kind {
+        let has_nothing_known = head.kind.get() & SCORES_KNOWN == 0;
+        let candidates = if has_nothing_known {
+            within("number of candidates", count, 1, MAX_CANDIDATES)?
+        } else {
+            let name = "number of candidates without \"nothing known\"";
+            within(name, count, 2, MAX_CANDIDATES)?
+        };
+        let most = u32::from(SCORES_FEATURES | SCORES_KNOWN);
+        let kind = within("kind of scores", head.kind.get().into(), 1, most)?;
+        let kind = match kind as u16 & !SCORES_KNOWN {
+            SCORES_GRADED => Kind::Graded,
             SCORES_VOTE => Kind::Vote,
             SCORES_FEATURES => Kind::Features,
-            _ => Kind::Graded,
+            _ => return Err(PackError::section(SCORES_TAG, "has the unknown kind 4")),
         };
         let largest = head.largest_score.get().into();
         let thresholds = match kind {
@@ -166,6 +170,7 @@ impl<'a> ScoresSection<'a> {
         let inputs = NonZero::new(inputs as usize).unwrap_or(NonZero::<usize>::MIN);
         let parsed = Self {
             kind,
+            has_nothing_known,
             levels: levels as u8,
             candidates,
             inputs,
@@ -195,6 +200,11 @@ impl<'a> ScoresSection<'a> {
     /// Whether a sentence gives 1 to its best candidate and 0 to all others.
     pub fn is_vote(&self) -> bool {
         self.kind == Kind::Vote
+    }
+
+    /// Whether "nothing known" is an outcome of a document's release for the whole text.
+    pub fn has_nothing_known(&self) -> bool {
+        self.has_nothing_known
     }
 
     /// Whether a section of [`features`](crate::features) adds to the scores.
@@ -420,6 +430,13 @@ impl ScoresSection<'_> {
         votes.best.zeroize();
         votes.winner
     }
+
+    /// The first candidate with the largest bias, which is public.
+    pub(crate) fn without_text(&self) -> u32 {
+        let mut votes = Votes::default();
+        votes.count(0, self.bias.iter().map(|bias| bias.get().into()));
+        votes.winner
+    }
 }
 
 /// The levels of all candidates of a pack for one document.
@@ -469,6 +486,7 @@ mod tests {
     fn limits_are_those_of_layouts() {
         let section = |kind, candidates| ScoresSection {
             kind,
+            has_nothing_known: true,
             levels: LEVELS as u8,
             candidates,
             inputs: NonZero::<usize>::MIN,

@@ -365,7 +365,8 @@ pub unsafe extern "C" fn undertone_document_release(
 ///
 /// The release favours the candidate whose scores, added over all sentences, are the highest. The
 /// larger epsilon is, the more it does so. If the pack recognises nothing in the text,
-/// `undertone_pack_nothing_known` takes the place of the best candidate.
+/// `undertone_pack_nothing_known` takes the place of the best candidate, or one candidate of the
+/// pack if it leaves that outcome out.
 ///
 /// Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
 /// content of the sentences. Programs that observe the lines of the processor's cache are out of

@@ -144,8 +144,9 @@ pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack
 /// Returns the number that means "nothing known" in a whole-text release. If the pack recognises
 /// nothing in the text, for example because the text is empty or in another language, this is the
 /// most likely number. It is equal to `undertone_pack_candidate_count`. Like every candidate, it
-/// may also be drawn by chance. `UINT32_MAX` if the pack has no scores or `pack` is not a valid
-/// handle.
+/// may also be drawn by chance. A pack may leave this outcome out of the releases of documents;
+/// then only the release of a reservoir has it, if no line was drawn. `UINT32_MAX` if the pack has
+/// no scores or `pack` is not a valid handle.
 ///
 /// # Safety
 /// The arguments follow the rules at the top of the header.

@@ -289,19 +289,26 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     }
 }
 
-/// A projective release of a document with a known best outcome, out of `outcomes`.
+/// A projective release of a document with a known best outcome.
 fn use_projective<const K: usize, const P: usize>(
+    pack: &Pack<'_>,
     document: &mut Document<'_, K, P>,
-    outcomes: u32,
     best: Result<u32, DocumentError>,
     epsilon: Epsilon,
 ) {
+    let outcomes = pack.outcomes();
     let geometry = Geometry::best(outcomes, epsilon).expect("few outcomes");
     assert_eq!(hazmat::best(document), best);
     let grant = Grant::unrecorded(Unit::WholeText, epsilon);
     let released = document.release_projective(grant, &mut Repeated(b"points"));
     let release = released.expect("the whole-text rule has one");
-    assert_eq!(release.mechanism(), Mechanism::Projective);
+    let known = !pack.has_nothing_known();
+    let mechanism = if known {
+        Mechanism::ProjectiveKnown
+    } else {
+        Mechanism::Projective
+    };
+    assert_eq!(release.mechanism(), mechanism);
     assert_eq!(
         release
             .order()
@@ -332,13 +339,20 @@ fn use_whole_text<const K: usize, const P: usize>(
         document.release_whole_text(Grant::unrecorded(Unit::WholeText, epsilon), &mut entropy);
     match released {
         Ok(release) => {
-            assert!(release.number() <= candidates);
-            assert!(best.is_ok_and(|best| best <= candidates));
-            assert_eq!(release.mechanism(), Mechanism::WholeText);
+            assert!(release.number() < pack.outcomes());
+            assert!(best.is_ok_and(|best| best < pack.outcomes()));
+            assert!(release.outcome(candidates).is_some());
             assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
-            assert_eq!(hazmat::best(document), Ok(candidates));
+            let empty = hazmat::best(document);
+            if pack.has_nothing_known() {
+                assert_eq!(release.mechanism(), Mechanism::WholeText);
+                assert_eq!(empty, Ok(candidates));
+            } else {
+                assert_eq!(release.mechanism(), Mechanism::WholeTextKnown);
+                assert!(empty.is_ok_and(|best| best < candidates));
+            }
             assert_eq!(document.push_encoded(input, &row), Ok(()));
-            use_projective(document, candidates + 1, best, epsilon);
+            use_projective(pack, document, best, epsilon);
         }
         Err(error) => {
             assert_eq!(best, Err(error));

@@ -20,7 +20,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 11, 1, 4, 5, 8, 9, 10] {
+    for mechanism in [mechanism % 13, 1, 4, 5, 8, 9, 10] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
@@ -81,9 +81,9 @@ fn read(bytes: &[u8]) {
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
         // The whole-text rule has only one way of drawing.
-        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7..=10, 2));
+        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7..=12, 2));
         let order = match head.mechanism {
-            8 => is_order(head.order),
+            8 | 12 => is_order(head.order),
             9 => head.order != 0,
             10 => head.order == 1 || is_order(head.order),
             _ => head.order == 0,

@@ -10,13 +10,13 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::projective::{Geometry, Order, Shape};
-use undertone_core::release::{Mechanism, Release, ReleaseFormatError};
+use undertone_core::release::{Mechanism, Outcome, Release, ReleaseFormatError};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_tests::exponential::exp;
 use undertone_tests::law::{Law, all_within, draws_in, ends};
-use undertone_tests::packs::{DepthParts, ScoreParts};
+use undertone_tests::packs::{DepthParts, ScoreParts, without_nothing_known};
 use undertone_tests::{CountingRng, FixedEntropy, FixedWords};
 
 /// Millionths, as ε is held.
@@ -602,6 +602,55 @@ fn documents_release_the_points_of_their_best_outcome() {
         assert_eq!(document.sentence_count(), 1);
     }
     assert!(orders.len() >= 5, "{orders:?}");
+}
+
+/// A pack that leaves "nothing known" out: the geometry is that of n outcomes, and the release has
+/// another mechanism.
+#[test]
+fn documents_without_nothing_known_release_points_of_candidates() {
+    for n in [2, 3, 12, 60] {
+        let parts = parts(n);
+        let bytes = without_nothing_known(parts.to_pack());
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut document = Document::<'_>::new(&pack).expect("candidates");
+        for best in 0..=n {
+            let known = best < n;
+            let sentence = if known {
+                parts.one_hot(best)
+            } else {
+                vec![0.0; n]
+            };
+            document.push(&sentence).expect("room");
+            // All biases are equal.
+            let outcome = if known { best as u32 } else { 0 };
+            assert_eq!(hazmat::best(&document), Ok(outcome));
+            for micro in EPSILONS {
+                let geometry = Geometry::best(n as u32, epsilon(micro)).expect("room");
+                let words = [micro.into(), best as u64, u64::from(micro) << 32, 5]
+                    .map(|word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let point =
+                    hazmat::draw_point(&geometry, outcome, epsilon(micro), &mut FixedWords(&words));
+                let drawn =
+                    hazmat::draw_projective(&document, epsilon(micro), &mut FixedWords(&words));
+                assert_eq!(drawn, Ok((geometry, point)));
+            }
+            let one = epsilon(MICRO as u32);
+            let grant = Grant::unrecorded(Unit::WholeText, one);
+            let release = document
+                .release_projective(grant, &mut FixedEntropy::new(&[3; 32]))
+                .expect("entropy");
+            let geometry = Geometry::best(n as u32, one).expect("room");
+            assert_eq!(release.mechanism(), Mechanism::ProjectiveKnown);
+            let bytes = release.to_bytes();
+            assert_eq!(bytes[4..6], [12, 2]);
+            assert_eq!(bytes[6..8], geometry.order().to_le_bytes());
+            assert_eq!(Release::from_bytes(&bytes), Ok(release));
+            let number = release.number();
+            let expected = Outcome::Point { geometry, number };
+            assert_eq!(release.outcome(n as u32), Some(expected));
+            assert_eq!(release.outcome(1), None);
+        }
+    }
 }
 
 /// Four words for every draw.

@@ -85,6 +85,7 @@ fn build(topics: &[(String, Vec<Vec<String>>)]) -> pack::Built {
     let contest = Contest {
         inputs: &[Inputs::Vectors],
         size: None,
+        nothing_known: None,
     };
     let options = Options {
         selector: Selector::Scores {
@@ -203,7 +204,7 @@ fn the_truth_lies_in_the_intervals() {
     fs::write(folder.join("rust.jsonl"), lines).expect("the target folder can be written");
 
     let mut expected = Expected::default();
-    expected.pack(pack.id(), pack.candidate_count());
+    expected.pack(pack.id(), pack.candidate_count(), pack.has_nothing_known());
     let mut counter = Counter::new(Vec::new(), expected).expect("no slices");
     for name in ["c.raw", "rust.jsonl"] {
         let path = folder.join(name);

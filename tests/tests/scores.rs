@@ -1081,12 +1081,25 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
             error(&with(0, &65_536u32.to_le_bytes())),
             short("is too short for its arrays")
         );
-        for kind in [0u16, 4, u16::MAX] {
+        for kind in [0u16, 8, u16::MAX] {
             assert_eq!(
                 error(&with(4, &kind.to_le_bytes())),
-                field("kind of scores", kind.into(), 1, 3)
+                field("kind of scores", kind.into(), 1, 7)
             );
         }
+        assert_eq!(
+            error(&with(4, &4u16.to_le_bytes())),
+            short("has the unknown kind 4")
+        );
+        // Without "nothing known" one candidate is no choice.
+        let kind = section.1[4] | 4;
+        let bytes = with(4, &[kind]);
+        let pack = Pack::parse(&bytes).expect("two candidates or three");
+        assert!(!pack.has_nothing_known());
+        assert_eq!(pack.outcomes(), pack.candidate_count());
+        let one = with_field(2, &[], section, 0, &[1, 0, 0, 0, kind]);
+        let name = "number of candidates without \"nothing known\"";
+        assert_eq!(error(&one), field(name, 1, 2, 65_536));
         for (exponent, allowed) in EXPONENT_RANGE {
             let bytes = with(8, &exponent.to_le_bytes());
             if allowed {

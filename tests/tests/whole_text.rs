@@ -2,6 +2,8 @@
 //! integers and random words, and the largest loss of the sentence rules when the whole text is
 //! exchanged. No tolerance.
 
+use std::num::NonZero;
+
 use chacha20::ChaCha12Rng;
 use num_bigint::BigUint;
 use rand_core::SeedableRng;
@@ -12,7 +14,8 @@ use undertone_core::hazmat;
 use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Mechanism, Release};
+use undertone_core::release::{DrawnBy, Mechanism, Outcome, Release};
+use undertone_core::reservoir::Reservoir;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::LEVELS;
@@ -24,7 +27,7 @@ use undertone_tests::exponential::exp;
 use undertone_tests::law::{Law, all_within, draws_in, ends, law};
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, Section, first_best,
-    levels_below, pack,
+    levels_below, pack, without_nothing_known,
 };
 use undertone_tests::{FixedEntropy, FixedWords};
 
@@ -325,8 +328,8 @@ fn packs(n: usize) -> Vec<Parts> {
     .into()
 }
 
-/// The law of the code for a document, from its outcomes for the first and the last random words of
-/// every interval.
+/// The law of the code for a document with n + 1 outcomes, from its outcomes for the first and the
+/// last random words of every interval.
 fn walked(document: &Document<'_>, best: usize, n: usize, micro: u32) -> Law {
     let weights: Vec<u128> = whole_ratio(micro)
         .weights(Rule::Exponential)
@@ -405,6 +408,81 @@ fn releases_have_their_law_exactly() {
     }
     assert!(nothing >= 100, "nothing known {nothing} times");
     assert!(seen.len() >= 40, "{} outcomes were best", seen.len());
+}
+
+/// A pack may leave "nothing known" out: then n outcomes have the law of the theorem, a text
+/// without a known word has the first candidate with the largest bias, and the release has another
+/// mechanism. Reservoirs keep all outcomes.
+#[test]
+fn packs_without_nothing_known_have_one_outcome_less() {
+    let mut unknown = 0;
+    for (n, mut parts) in [2, 3, 12].into_iter().flat_map(|n| {
+        let of_n = packs(n).into_iter();
+        of_n.map(move |parts| (n, parts))
+    }) {
+        let likeliest = n - 1 - n / 3;
+        parts.scores.bias[likeliest..].fill(9);
+        let bytes = without_nothing_known(parts.to_pack());
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut document = Document::<'_>::new(&pack).expect("candidates");
+        assert_eq!(hazmat::best(&document), Ok(likeliest as u32), "no text");
+        for (what, text) in texts() {
+            let what = format!("{}: {what}", parts.name);
+            document.push_text(text.as_bytes()).expect("text");
+            let mut expected = parts.best(&text) as usize;
+            if expected == n {
+                unknown += 1;
+                expected = likeliest;
+            }
+            assert_eq!(hazmat::best(&document), Ok(expected as u32), "{what}");
+            for micro in EPSILONS {
+                let of_definition = one_best(expected, n);
+                let of_definition = law(&of_definition, Rule::Exponential, whole_ratio(micro));
+                let walked = walked(&document, expected, n - 1, micro);
+                assert_eq!(walked, of_definition, "{what}");
+            }
+            let grant = || Grant::unrecorded(Unit::WholeText, epsilon(3_000_000));
+            let places = NonZero::<u16>::MIN;
+            let mut entropy = FixedEntropy::new(&[5; 96]);
+            let mut slot = Reservoir::new(&document, 1, places, &mut entropy).expect("entropy");
+            let release = document.release_whole_text(grant(), &mut entropy);
+            let release = release.expect("entropy");
+            assert_eq!(release.to_bytes()[4..8], [11, 2, 0, 0]);
+            assert_eq!(release.mechanism(), Mechanism::WholeTextKnown);
+            assert_eq!(release.drawn_by(), DrawnBy::WholeTextKnown);
+            assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
+            let count = n as u32;
+            let named = Outcome::Candidate(release.number());
+            assert_eq!(release.outcome(count), Some(named));
+            // As many candidates as the number that was drawn, or one.
+            assert_eq!(release.outcome(release.number()), None);
+            assert_eq!(release.outcome(1), None);
+            // A document of the same pack adds to a reservoir, whose outcomes count one more.
+            let mut entropy = FixedEntropy::new(&[6; 96]);
+            slot.add(&mut document, &mut entropy)
+                .expect("the same pack");
+            let stored = slot.to_bytes();
+            assert_eq!(stored[28..32], (count + 1).to_le_bytes());
+            let release = slot.release_whole_text(grant(), &mut entropy);
+            let release = release.expect("entropy");
+            assert_eq!(release.mechanism(), Mechanism::WholeText);
+        }
+    }
+    assert!(unknown >= 10, "nothing was known {unknown} times");
+}
+
+/// Two and three labels at ε = 1 are released right as often as by randomised response over the
+/// labels, and with "nothing known" 15 and 10 points less often.
+#[test]
+fn few_labels_are_right_as_often_as_by_randomised_response() {
+    for (labels, with, without) in [(2, 0.576, 0.731), (3, 0.475, 0.576)] {
+        for (outcomes, right) in [(labels + 1, with), (labels, without)] {
+            let law = &laws(outcomes, Rule::Exponential, whole_ratio(1_000_000))[0];
+            let share = law.numerators[0].clone() * 1_000_000u32 >> law.bits;
+            let share = u32::try_from(share).expect("a share");
+            assert!((f64::from(share) / 1e6 - right).abs() < 5e-4, "{share}");
+        }
+    }
 }
 
 /// Sentences without a known word have no effect: neither the biases of the sentence rule nor the

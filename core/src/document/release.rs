@@ -65,7 +65,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Leaks
     /// As [`Document`]; the work is the same whatever the sentences, and whether or not the pack
-    /// recognises any.
+    /// recognises any. Whether "nothing known" is an outcome depends on the pack only.
     ///
     /// # Errors
     /// [`DocumentError::NoScores`] for a pack that selects by depth;
@@ -87,7 +87,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
         self.release_drawn(epsilon, entropy, |document, stream| {
             let outcome = document.draw_whole_text(epsilon, stream)?;
-            Ok((DrawnBy::WholeText, outcome))
+            let drawn_by = if document.has_nothing_known() {
+                DrawnBy::WholeText
+            } else {
+                DrawnBy::WholeTextKnown
+            };
+            Ok((drawn_by, outcome))
         })
     }
 
@@ -122,7 +127,13 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
         self.release_drawn(epsilon, entropy, |document, stream| {
             let (geometry, point) = document.draw_projective(epsilon, stream)?;
-            Ok((DrawnBy::Projective(geometry.into()), point))
+            let order = geometry.into();
+            let drawn_by = if document.has_nothing_known() {
+                DrawnBy::Projective(order)
+            } else {
+                DrawnBy::ProjectiveKnown(order)
+            };
+            Ok((drawn_by, point))
         })
     }
 
@@ -207,15 +218,26 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// The best outcome for the whole text: the number of a candidate, or the number of candidates
-    /// for "nothing known".
+    /// for "nothing known". Without that outcome it is [`ScoresSection::without_text`].
     pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
         let section = self.whole_text_scores()?;
-        let nothing_known = section.candidate_count();
+        let candidates = section.candidate_count();
+        let (unknown, outcomes) = if section.has_nothing_known() {
+            (candidates, candidates + 1)
+        } else {
+            (section.without_text(), candidates)
+        };
         let best = section.best(self.state.values(section.layout(P)));
-        Ok(OneBest {
-            best: u32::conditional_select(&nothing_known, &best, !self.known.ct_eq(&0)),
-            outcomes: nothing_known + 1,
-        })
+        let best = u32::conditional_select(&unknown, &best, !self.known.ct_eq(&0));
+        Ok(OneBest { best, outcomes })
+    }
+
+    /// Whether "nothing known" is an outcome of a release for the whole text.
+    fn has_nothing_known(&self) -> bool {
+        match self.candidates {
+            Candidates::Depth(_) => true,
+            Candidates::Scores(section) => section.has_nothing_known(),
+        }
     }
 
     /// The best outcome for the whole text. Forgets all sentences.
@@ -226,8 +248,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(best)
     }
 
-    /// The number of outcomes for the whole text: the candidates and "nothing known".
-    pub(crate) fn outcomes(&self) -> Result<u32, DocumentError> {
+    /// The number of outcomes of a reservoir: the candidates and "nothing known", for no line.
+    pub(crate) fn outcomes_of_lines(&self) -> Result<u32, DocumentError> {
         Ok(self.whole_text_scores()?.candidate_count() + 1)
     }
 

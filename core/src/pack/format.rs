@@ -48,6 +48,8 @@ pub const SCORES_GRADED: u16 = 1;
 pub const SCORES_VOTE: u16 = 2;
 /// The kind of scores that count thresholds and have a features section after them.
 pub const SCORES_FEATURES: u16 = 3;
+/// The bit of [`ScoresHead::kind`] for packs without the outcome "nothing known".
+pub const SCORES_KNOWN: u16 = 4;
 /// The tag of the features section.
 pub const FEATURES_TAG: [u8; 4] = *b"FEAT";
 /// The most features.
@@ -151,7 +153,7 @@ pub struct RecoderHead {
 pub struct ScoresHead {
     /// m, `1..=65536`.
     pub candidate_count: U32,
-    /// [`SCORES_GRADED`], [`SCORES_VOTE`] or [`SCORES_FEATURES`].
+    /// [`SCORES_GRADED`], [`SCORES_VOTE`] or [`SCORES_FEATURES`], plus [`SCORES_KNOWN`] or not.
     pub kind: U16,
     /// Q, `1..=255`; 1 for votes.
     pub largest_score: U16,

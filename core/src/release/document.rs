@@ -25,11 +25,11 @@ use crate::whole_text::OneBest;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 = whole text, 8 = projective geometry, 9 = drawn, 10 = answer |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 to 10) |
-/// | 6 | 2 | the order of the geometry for 8 and 10, the number of places for 9, else zero |
+/// | 4 | 1 | mechanism: 1 = depth, 2 = scores, 7 and 11 = whole text, 8 and 12 = projective geometry, 9 = drawn, 10 = answer |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential (always for 7 to 12) |
+/// | 6 | 2 | the order of the geometry for 8, 10 and 12, the number of places for 9, else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate; their number for "nothing known" of 7 and 9; point for 8; 2²⁴ times the question, plus the point, for 10 |
+/// | 12 | 4 | index of the candidate; their number for "nothing known" of 7 and 9; point for 8 and 12; 2²⁴ times the question, plus the point, for 10 |
 /// | 16 | 8 | identifier of the pack, or of the form for 10 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
@@ -55,6 +55,10 @@ pub enum DrawnBy {
     Drawn(NonZero<u16>),
     /// [`Mechanism::Answer`], by the geometry of this order.
     Answer(Order),
+    /// [`Mechanism::WholeTextKnown`], always by [`Rule::Exponential`].
+    WholeTextKnown,
+    /// [`Mechanism::ProjectiveKnown`], by the geometry of this order.
+    ProjectiveKnown(Order),
 }
 
 /// The mechanism of a release of a document or an answer. The numbers are those of the byte form.
@@ -73,6 +77,10 @@ pub enum Mechanism {
     Drawn = 9,
     /// A point for an answer to one question of a form, see [`form`](mod@crate::form).
     Answer = 10,
+    /// [`WholeText`](Mechanism::WholeText) without the outcome "nothing known".
+    WholeTextKnown = 11,
+    /// [`Projective`](Mechanism::Projective) without the outcome "nothing known".
+    ProjectiveKnown = 12,
 }
 
 /// The meaning of the number that a release holds.
@@ -102,6 +110,8 @@ impl Mechanism {
             8 => Some(Self::Projective),
             9 => Some(Self::Drawn),
             10 => Some(Self::Answer),
+            11 => Some(Self::WholeTextKnown),
+            12 => Some(Self::ProjectiveKnown),
             _ => None,
         }
     }
@@ -110,7 +120,23 @@ impl Mechanism {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Depth | Self::Scores | Self::Drawn => Unit::Sentence,
-            Self::WholeText | Self::Projective | Self::Answer => Unit::WholeText,
+            Self::WholeText
+            | Self::Projective
+            | Self::Answer
+            | Self::WholeTextKnown
+            | Self::ProjectiveKnown => Unit::WholeText,
+        }
+    }
+
+    /// The number of outcomes that a text can have by this mechanism under a pack of `candidates`:
+    /// these, and "nothing known" with some mechanisms. `None` if no pack of this size releases by
+    /// this mechanism, and for an answer.
+    pub const fn outcomes(self, candidates: u32) -> Option<u32> {
+        match self {
+            Self::Depth | Self::Scores => Some(candidates),
+            Self::WholeText | Self::Projective | Self::Drawn => candidates.checked_add(1),
+            Self::WholeTextKnown | Self::ProjectiveKnown if candidates > 1 => Some(candidates),
+            _ => None,
         }
     }
 }
@@ -124,18 +150,18 @@ impl Release {
     /// reads. A release that was read from bytes may be forged.
     pub fn outcome(&self, candidate_count: u32) -> Option<Outcome> {
         let number = self.number;
-        match self.drawn_by {
-            DrawnBy::WholeText | DrawnBy::Drawn(_) if number == candidate_count => {
-                Some(Outcome::NothingKnown)
-            }
-            DrawnBy::Projective(order) => {
-                let geometry = Geometry::new(order.number(), candidate_count.checked_add(1)?)?;
-                let point = Outcome::Point { geometry, number };
-                (number < geometry.points()).then_some(point)
-            }
-            DrawnBy::Answer(_) => None,
-            _ => (number < candidate_count).then_some(Outcome::Candidate(number)),
+        let outcomes = self.mechanism().outcomes(candidate_count)?;
+        if let Some(order) = self.order() {
+            let geometry = Geometry::new(order.number(), outcomes)?;
+            let point = Outcome::Point { geometry, number };
+            return (number < geometry.points()).then_some(point);
         }
+        let named = if number < candidate_count {
+            Outcome::Candidate(number)
+        } else {
+            Outcome::NothingKnown
+        };
+        (number < outcomes).then_some(named)
     }
 
     /// The number in the byte form; [`outcome`](Release::outcome) returns its meaning.
@@ -157,6 +183,8 @@ impl Release {
             DrawnBy::Projective(_) => Mechanism::Projective,
             DrawnBy::Drawn(_) => Mechanism::Drawn,
             DrawnBy::Answer(_) => Mechanism::Answer,
+            DrawnBy::WholeTextKnown => Mechanism::WholeTextKnown,
+            DrawnBy::ProjectiveKnown(_) => Mechanism::ProjectiveKnown,
         }
     }
 
@@ -167,14 +195,18 @@ impl Release {
             DrawnBy::WholeText
             | DrawnBy::Projective(_)
             | DrawnBy::Drawn(_)
-            | DrawnBy::Answer(_) => OneBest::RULE,
+            | DrawnBy::Answer(_)
+            | DrawnBy::WholeTextKnown
+            | DrawnBy::ProjectiveKnown(_) => OneBest::RULE,
         }
     }
 
     /// The order of the geometry, if the release holds a point.
     pub fn order(&self) -> Option<Order> {
         match self.drawn_by {
-            DrawnBy::Projective(order) | DrawnBy::Answer(order) => Some(order),
+            DrawnBy::Projective(order)
+            | DrawnBy::Answer(order)
+            | DrawnBy::ProjectiveKnown(order) => Some(order),
             _ => None,
         }
     }
@@ -203,9 +235,8 @@ impl Release {
         let (mechanism, rule) = (self.mechanism() as u8, self.rule() as u8);
         let header = Header {
             order: U16::new(match self.drawn_by {
-                DrawnBy::Projective(order) | DrawnBy::Answer(order) => order.number(),
                 DrawnBy::Drawn(places) => places.get(),
-                _ => 0,
+                _ => self.order().map_or(0, Order::number),
             }),
             ..Header::new(mechanism, rule, self.epsilon, self.number, self.pack_id)
         };
@@ -246,6 +277,11 @@ impl Release {
             Mechanism::Answer => {
                 let order = Order::of_answer(order).ok_or(refused)?;
                 fixed.map(|_| DrawnBy::Answer(order))
+            }
+            Mechanism::WholeTextKnown => fixed.map(|_| DrawnBy::WholeTextKnown),
+            Mechanism::ProjectiveKnown => {
+                let order = Order::from_number(order).ok_or(refused)?;
+                fixed.map(|_| DrawnBy::ProjectiveKnown(order))
             }
         };
         Ok(Self {
@@ -318,7 +354,12 @@ impl Header {
         let order = header.order.get();
         let has_order = matches!(
             Mechanism::from_number(header.mechanism),
-            Some(Mechanism::Projective | Mechanism::Drawn | Mechanism::Answer)
+            Some(
+                Mechanism::Projective
+                    | Mechanism::Drawn
+                    | Mechanism::Answer
+                    | Mechanism::ProjectiveKnown
+            )
         );
         if order != 0 && !has_order {
             return Err(ReleaseFormatError::field("reserved field", order));

@@ -40,11 +40,15 @@ fn expected(
     let mut expected = Expected::default();
     for pack in packs {
         let pack = pack.0.pack();
-        expected.pack(pack.id(), pack.candidate_count());
+        expected.pack(pack.id(), pack.candidate_count(), pack.has_nothing_known());
     }
     for candidates in candidates {
         let count = u32::try_from(candidates.0.entries.len()).unwrap_or(u32::MAX);
-        expected.pack(candidates.0.pack_id(), count);
+        expected.pack(
+            candidates.0.pack_id(),
+            count,
+            candidates.0.has_nothing_known,
+        );
     }
     for form in forms {
         expected.form(form.0.form());

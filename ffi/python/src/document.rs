@@ -159,7 +159,12 @@ impl Document {
 pub(crate) fn rule_name(mechanism: Mechanism, rule: Rule) -> &'static str {
     match (mechanism, rule) {
         (
-            Mechanism::WholeText | Mechanism::Projective | Mechanism::Drawn | Mechanism::Answer,
+            Mechanism::WholeText
+            | Mechanism::WholeTextKnown
+            | Mechanism::Projective
+            | Mechanism::ProjectiveKnown
+            | Mechanism::Drawn
+            | Mechanism::Answer,
             _,
         ) => mechanism_name(mechanism),
         (_, Rule::PermuteAndFlip) => "permute-and-flip",

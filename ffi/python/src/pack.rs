@@ -236,8 +236,8 @@ pub(crate) fn mechanism_name(mechanism: Mechanism) -> &'static str {
     match mechanism {
         Mechanism::Depth => "depth",
         Mechanism::Scores => "scores",
-        Mechanism::WholeText => "whole-text",
-        Mechanism::Projective => "projective",
+        Mechanism::WholeText | Mechanism::WholeTextKnown => "whole-text",
+        Mechanism::Projective | Mechanism::ProjectiveKnown => "projective",
         Mechanism::Drawn => "drawn",
         Mechanism::Answer => "answer",
         _ => "unknown",

@@ -51,7 +51,7 @@ pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<Name>>) -> Vec<Corp
 
 /// A pack and its candidates, from public texts.
 #[pyfunction]
-#[pyo3(signature = (texts, labels, encoder, clusters, skip, heads, size, seed, progress))]
+#[pyo3(signature = (texts, labels, encoder, clusters, skip, heads, size, nothing_known, seed, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn build_pack(
     py: Python<'_>,
@@ -62,6 +62,7 @@ pub(crate) fn build_pack(
     skip: bool,
     heads: Name,
     size: Option<usize>,
+    nothing_known: Option<bool>,
     seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Pack, Candidates)> {
@@ -77,7 +78,11 @@ pub(crate) fn build_pack(
     let built = work::run(py, progress, move || {
         let fit = match inputs {
             None => Fit::ClosedForm,
-            Some(inputs) => Fit::HeldOut(Contest { inputs, size }),
+            Some(inputs) => Fit::HeldOut(Contest {
+                inputs,
+                size,
+                nothing_known,
+            }),
         };
         let targets = match clusters {
             None => TargetChoice::Labels,

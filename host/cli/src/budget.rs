@@ -424,7 +424,7 @@ impl Arguments {
         if daily.mechanism != Mechanism::Document(Method::WholeText) || !is_daily {
             return None;
         }
-        let outcomes = pack?.candidate_count() + 1;
+        let outcomes = pack?.outcomes();
         let epsilon = epsilon_f64(daily.epsilon);
         let percent = |share: f64| format!("{:.1}", 100.0 * share);
         Some(format!(

@@ -194,12 +194,12 @@ impl Arguments {
         let mut expected = Expected::default();
         for path in &self.pack {
             let pack = read_pack(path)?;
-            expected.pack(pack.id(), pack.candidate_count());
+            expected.pack(pack.id(), pack.candidate_count(), pack.has_nothing_known());
         }
         for path in &self.candidates {
             let candidates = Candidates::read(path)?;
             let most = u32::try_from(candidates.entries.len()).unwrap_or(u32::MAX);
-            expected.pack(candidates.pack_id(), most);
+            expected.pack(candidates.pack_id(), most, candidates.has_nothing_known);
         }
         for path in &self.form {
             expected.form(&read_form(path)?);

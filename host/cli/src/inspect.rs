@@ -190,6 +190,7 @@ pub(crate) fn description(pack: &Pack<'_>) -> Value {
             "candidates": scores.candidate_count(),
             "largest": scores.largest_score(),
             "levels": scores.level_count(),
+            "nothing_known": scores.has_nothing_known(),
             "exponent": scores.exponent(),
         })),
         "features": pack.features().map(|features| json!({
@@ -232,11 +233,16 @@ fn text(pack: &Pack<'_>) -> String {
     }
     if let Some(scores) = pack.scores() {
         text += &format!(
-            "scores      {} candidates, 0..={} a sentence, {} levels, exponent {}\n",
+            "scores      {} candidates, 0..={} a sentence, {} levels, exponent {}{}\n",
             scores.candidate_count(),
             scores.largest_score(),
             scores.level_count(),
-            scores.exponent()
+            scores.exponent(),
+            if scores.has_nothing_known() {
+                ""
+            } else {
+                "; \"nothing known\" is left out"
+            }
         );
     }
     if let Some(features) = pack.features() {

@@ -10,7 +10,9 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::heads::Targets;
 use undertone::pack::trained::{Recoder, ScoreHeads};
-use undertone::pack::{self, Contest, Directions, Fit, Inputs, Options, Selector, TargetChoice};
+use undertone::pack::{
+    self, Contest, Directions, Fit, Inputs, Options, Recognition, Selector, TargetChoice,
+};
 use undertone_core::pack::Pack;
 
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept, whole};
@@ -52,6 +54,11 @@ pub(crate) struct Arguments {
     /// left out. Without it features take at most 16 kB a candidate, from 64 kB to 1 MB together.
     #[arg(long, help_heading = "Candidates by scores", value_name = "BYTES", value_parser = whole::<usize>)]
     size: Option<usize>,
+    /// Whether "nothing known" is an outcome of releases for the whole text. By default it is left
+    /// out if at most one held-out document in 100 is not recognised and if at least 5 releases in
+    /// 100 more are right at epsilon 1: with few labels. Keep it for texts of other languages.
+    #[arg(long, help_heading = "Candidates by scores", value_enum)]
+    nothing_known: Option<NothingKnownArg>,
     /// Documents that become candidates, at most [default: 5000]
     #[arg(long = "depth-candidates", alias = "candidates", help_heading = "Candidates by depth", value_name = "N", value_parser = whole::<usize>)]
     candidates: Option<usize>,
@@ -114,11 +121,35 @@ impl HeadsArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NothingKnownArg {
+    /// A text in which nothing is recognised has this outcome.
+    Keep,
+    /// Such a text counts as the most frequent kind of text.
+    Omit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum UnlabelledArg {
     /// Fail, and name their number and the first line.
     Refuse,
     /// Leave them out.
     Skip,
+}
+
+/// The measurement about "nothing known", and the decision.
+fn recognised(own: &Recognition, pack: &Pack<'_>) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let [with, without] = own.right.map(percent);
+    let decision = if pack.has_nothing_known() {
+        "is kept"
+    } else {
+        "is left out"
+    };
+    format!(
+        "\"nothing known\" {decision}: {} of {} held-out documents are not recognised; of whole-text releases at epsilon 1, {with} are \
+         right with this outcome and {without} without (--nothing-known)",
+        own.unknown, own.texts
+    )
 }
 
 impl Arguments {
@@ -171,11 +202,21 @@ impl Arguments {
                     "heads that are fitted here",
                     given && self.size.is_some(),
                 )?;
+                only(
+                    "--nothing-known",
+                    "heads that are judged here",
+                    self.nothing_known.is_some() && (given || self.heads == HeadsArg::Vectors),
+                )?;
             }
             SelectorArg::Depth => {
                 only("--clusters", "--selector scores", self.clusters.is_some())?;
                 only("--size", "--selector scores", self.size.is_some())?;
                 only("--heads", "--selector scores", chosen)?;
+                only(
+                    "--nothing-known",
+                    "--selector scores",
+                    self.nothing_known.is_some(),
+                )?;
                 only("--lexicon", "--selector scores", self.lexicon.is_some())?;
                 let skips = self.unlabelled == UnlabelledArg::Skip;
                 only("--unlabelled skip", "--selector scores", skips)?;
@@ -246,6 +287,9 @@ impl Arguments {
             built.documents_read
         );
         let pack = Pack::parse(&built.pack)?;
+        if let Some(own) = &built.recognition {
+            note!("{}", recognised(own, &pack));
+        }
         if let Some(quality) = pack.quality() {
             note!("{}", quality::table(&quality).trim_end());
         }
@@ -285,6 +329,7 @@ impl Arguments {
                 let contest = Contest {
                     inputs: self.heads.inputs(self.encoder.encoder.is_some()),
                     size: self.size,
+                    nothing_known: self.nothing_known.map(|own| own == NothingKnownArg::Keep),
                 };
                 self.build(&encoder, self.scores(Fit::HeldOut(contest)))
             }

@@ -544,7 +544,7 @@ fn files_are_not_mixed_up() {
             &["line 2", "16 hexadecimal digits"],
         ),
         (",2,0.5,", ",2,-1,", &["line 2", "epsilon is `-1`"]),
-        (",1,2,", ",11,2,", &["line 2", "mechanism", "11"]),
+        (",1,2,", ",13,2,", &["line 2", "mechanism", "13"]),
         (
             ",0,0,",
             ",0,4294967296,",

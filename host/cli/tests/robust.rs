@@ -1154,6 +1154,7 @@ fn nobody_listens() {
         excerpt: "An excerpt. ".repeat(3),
     };
     let many = Candidates {
+        has_nothing_known: true,
         calibration: None,
         pack_digest: [7; 32],
         encoder: EncoderIdentity {

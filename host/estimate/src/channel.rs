@@ -16,9 +16,9 @@ use crate::refused;
 /// The channel between the best candidate of a text or of its drawn sentence, or "nothing known",
 /// and its release.
 ///
-/// Each of the m + 1 answers *prefers* some outcomes. A release is an outcome that the text's
-/// answer prefers with the probability `own`, and one that a given other answer prefers with the
-/// probability `other`, for all answers alike.
+/// Each of the m + 1 answers, or m without "nothing known", *prefers* some outcomes. A release is
+/// an outcome that the text's answer prefers with the probability `own`, and one that a given other
+/// answer prefers with the probability `other`, for all answers alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel {
     answers: u32,
@@ -38,11 +38,16 @@ impl Channel {
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack of this
     /// size has.
     pub fn new(kind: Kind, candidates: u32) -> Result<Option<Self>> {
-        let answers = candidates + 1;
+        let Some(answers) = kind.answers(candidates) else {
+            return Err(refused(format!(
+                "no device with {candidates} candidates makes releases of {kind}; take the candidates file of the pack that made \
+                 them"
+            )));
+        };
         // The weights by which devices draw; the numbers of outcomes, of preferred and of shared
         // ones.
         let (first, rest, sizes, geometry) = match kind.mechanism() {
-            Mechanism::WholeText | Mechanism::Drawn => {
+            Mechanism::WholeText | Mechanism::WholeTextKnown | Mechanism::Drawn => {
                 let ratio = match kind.places() {
                     Some(places) => drawn_ratio(kind.epsilon(), places),
                     None => Ratio::per_unit(kind.epsilon(), 1),
@@ -51,7 +56,7 @@ impl Channel {
                 let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
                 (weights[0], weights[1], [answers, 1, 0], None)
             }
-            Mechanism::Projective | Mechanism::Answer => {
+            Mechanism::Projective | Mechanism::ProjectiveKnown | Mechanism::Answer => {
                 let geometry = kind.geometry(candidates).ok_or_else(|| {
                     refused(format!(
                         "there are releases of order {}, which no device with {candidates} candidates makes; take \
@@ -78,7 +83,7 @@ impl Channel {
         }))
     }
 
-    /// Number of answers: the candidates, and "nothing known" as the last.
+    /// Number of answers: the candidates, and mostly "nothing known" as the last.
     pub fn answers(&self) -> usize {
         self.answers as usize
     }

@@ -380,7 +380,7 @@ fn laws_of(
         let best = texts.best[text] as usize;
         match channel {
             // Debiased votes estimate the best candidate itself.
-            Some(_) if kind.mechanism() == Mechanism::Projective => laws[(text, best)] = 1.0,
+            Some(_) if kind.holds_points() => laws[(text, best)] = 1.0,
             Some(channel) => {
                 laws.row_mut(text).fill(channel.other());
                 laws[(text, best)] = channel.own();
@@ -433,6 +433,16 @@ impl<'a> Laws<'a> {
                  estimate the shares of candidates"
             )));
         }
+        let by_source = calibration.by_source.as_ref().map(|own| &own.texts.best);
+        let mut best = calibration
+            .best
+            .iter()
+            .chain(by_source.into_iter().flatten());
+        if channel.is_some() && best.any(|best| *best as usize >= outcomes) {
+            return Err(refused(format!(
+                "{kind} was not released by the pack of the calibration, which has the outcome \"nothing known\""
+            )));
+        }
         let of_texts: Vec<usize> = calibration.of_texts.iter().map(|y| *y as usize).collect();
         let labels = calibration.labels.len();
         let mut texts = vec![0.0; labels];
@@ -453,7 +463,7 @@ impl<'a> Laws<'a> {
             means.row_mut(label).scale_mut(1.0 / count);
         }
         let spread = DVector::from_fn(outcomes, |outcome, _| match channel {
-            Some(_) if kind.mechanism() == Mechanism::Projective => 1.0,
+            Some(_) if kind.holds_points() => 1.0,
             Some(channel) => channel.own() - channel.other(),
             None => laws.column(outcome).max() - laws.column(outcome).min(),
         });
@@ -473,7 +483,7 @@ impl<'a> Laws<'a> {
             means,
             of_texts,
             texts,
-            channel: channel.filter(|_| kind.mechanism() == Mechanism::Projective),
+            channel: channel.filter(|_| kind.holds_points()),
             spread,
         })
     }
@@ -1035,7 +1045,8 @@ fn freedom(parts: &[Part<'_>], labels: usize) -> usize {
     for part in parts {
         let own = part.laws.means.ncols() - 1;
         if is_whole_text(part.laws.kind) {
-            packs.insert(part.laws.kind.pack_id(), own);
+            let most = packs.entry(part.laws.kind.pack_id()).or_insert(own);
+            *most = own.max(*most);
         } else {
             outcomes += own;
         }

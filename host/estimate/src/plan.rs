@@ -22,7 +22,8 @@ use crate::shares::{Confidence, mean_of_coins};
 pub const MOST_DEVICES: f64 = 1e10;
 
 /// The kinds of releases that devices with a pack can make at an ε: sentence releases by the
-/// default rule, whole-text and projective ones.
+/// default rule, whole-text and projective ones. `has_nothing_known`: whether the pack has that
+/// outcome.
 ///
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are too many candidates for
@@ -30,6 +31,7 @@ pub const MOST_DEVICES: f64 = 1e10;
 pub fn kinds(
     pack: [u8; 8],
     candidates: u32,
+    has_nothing_known: bool,
     sentences_by: Mechanism,
     epsilon: Epsilon,
 ) -> Result<Vec<Kind>> {
@@ -39,13 +41,19 @@ pub fn kinds(
     // The best candidate requires scores.
     if sentences_by == Mechanism::Scores {
         for method in [Method::WholeText, Method::Projective] {
-            kinds.push(whole_text_kind(pack, candidates, method, epsilon)?);
+            kinds.push(document_kind(
+                pack,
+                candidates,
+                has_nothing_known,
+                method,
+                epsilon,
+            )?);
         }
     }
     Ok(kinds)
 }
 
-/// The kind of releases that devices with a pack make by a method for the whole text.
+/// The kind of releases that reservoirs with a pack make by a method for the whole text.
 ///
 /// # Errors
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for sentence releases, and if there are
@@ -56,15 +64,33 @@ pub fn whole_text_kind(
     method: Method,
     epsilon: Epsilon,
 ) -> Result<Kind> {
+    document_kind(pack, candidates, true, method, epsilon)
+}
+
+/// As [`whole_text_kind`], for documents, whose outcomes may be candidates only.
+fn document_kind(
+    pack: [u8; 8],
+    candidates: u32,
+    has_nothing_known: bool,
+    method: Method,
+    epsilon: Epsilon,
+) -> Result<Kind> {
+    let outcomes = candidates + u32::from(has_nothing_known);
     let (mechanism, order) = match method {
-        Method::WholeText => (Mechanism::WholeText, 0),
+        Method::WholeText if has_nothing_known => (Mechanism::WholeText, 0),
+        Method::WholeText => (Mechanism::WholeTextKnown, 0),
         Method::Projective => {
-            let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
+            let geometry = Geometry::best(outcomes, epsilon).ok_or_else(|| {
                 refused(format!(
                     "{candidates} candidates are too many for releases of points"
                 ))
             })?;
-            (Mechanism::Projective, geometry.order())
+            let mechanism = if has_nothing_known {
+                Mechanism::Projective
+            } else {
+                Mechanism::ProjectiveKnown
+            };
+            (mechanism, geometry.order())
         }
         Method::Sentence(_) => {
             return Err(refused(

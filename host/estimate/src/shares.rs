@@ -92,7 +92,8 @@ pub struct Share {
     pub high: f64,
 }
 
-/// The shares of the candidates, and that of "nothing known" as the last.
+/// The shares of the candidates, and that of "nothing known" as the last, if it is an outcome.
+/// Below, m + 1 is their number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
     /// The number of releases.
@@ -157,8 +158,6 @@ pub fn pooled(
     confidence: Confidence,
 ) -> Result<Option<Shares>> {
     confidence.check()?;
-    let answers = candidates as usize + 1;
-    let side = confidence.side(answers);
     let mut parts = Vec::new();
     for (kind, outcomes) in samples {
         let Some(channel) = Channel::new(*kind, candidates)? else {
@@ -197,6 +196,14 @@ pub fn pooled(
     let unknown = 1.0 - total as f64 / releases as f64;
     let taken: Vec<&Part> = parts.iter().filter(known).collect();
     let small = Small::of(&taken);
+    let answers = parts.iter().map(|(channel, ..)| channel.answers());
+    let answers = answers.max().unwrap_or(0);
+    if parts.iter().any(|(own, ..)| own.answers() != answers) {
+        return Err(refused(
+            "releases with and without the outcome \"nothing known\" have no shares in common; estimate them apart",
+        ));
+    }
+    let side = confidence.side(answers);
     let ends: Vec<Known> = (0..answers)
         .map(|answer| joined(&taken, &small, answer, side))
         .collect();
@@ -346,6 +353,8 @@ const HALF: f64 = 0.5;
 pub enum Population {
     /// Texts.
     Texts,
+    /// Texts, by releases without the outcome "nothing known".
+    Known,
     /// Sentences drawn from k places: of a text of m sentences each counts with 1/max(k, m), and
     /// "nothing known" counts with the rest.
     Sentences(NonZero<u16>),
@@ -354,7 +363,12 @@ pub enum Population {
 impl Population {
     /// The population of releases of this kind; `None` for releases by depth or scores.
     pub fn of(kind: Kind) -> Option<Self> {
-        let texts = is_whole_text(kind).then_some(Self::Texts);
+        let texts = if kind.is_known() {
+            Self::Known
+        } else {
+            Self::Texts
+        };
+        let texts = is_whole_text(kind).then_some(texts);
         kind.places().map(Self::Sentences).or(texts)
     }
 }
@@ -363,7 +377,11 @@ impl Population {
 pub fn is_whole_text(kind: Kind) -> bool {
     matches!(
         kind.mechanism(),
-        Mechanism::WholeText | Mechanism::Projective | Mechanism::Answer
+        Mechanism::WholeText
+            | Mechanism::WholeTextKnown
+            | Mechanism::Projective
+            | Mechanism::ProjectiveKnown
+            | Mechanism::Answer
     )
 }
 

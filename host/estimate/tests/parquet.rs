@@ -573,7 +573,7 @@ fn rejected_counts_name_a_pack_that_is_another() {
     let name = Path::new("counts.csv");
     let counts = Counts::from_csv(text.as_bytes(), name).unwrap();
     let mut expected = Expected::default();
-    expected.pack(*b"packpack", 5);
+    expected.pack(*b"packpack", 5, true);
     expected.epsilon("1".parse::<Epsilon>().unwrap());
     let mut counter = Counter::new(Vec::new(), expected).unwrap();
     counter.add(name, &counts).unwrap();

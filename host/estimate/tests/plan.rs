@@ -158,7 +158,8 @@ fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
 fn forecast_errors_of_labels_are_those_of_populations() {
     let truth = [0.6, 0.3, 0.1];
     let texts = calibration(12, 1000);
-    let kinds = ["1", "3"].map(|text| kinds(PACK, 12, Mechanism::Scores, epsilon(text)).unwrap());
+    let kinds =
+        ["1", "3"].map(|text| kinds(PACK, 12, true, Mechanism::Scores, epsilon(text)).unwrap());
     // In parallel: each has random numbers of its own.
     kinds.concat().into_par_iter().for_each(|kind| {
         let mut rng = PublicRng::new(11);
@@ -201,7 +202,7 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
     for (text, answer) in texts.best.iter().enumerate() {
         best[*answer as usize] += truth[text % 3] / 100.0;
     }
-    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_candidates(kind, 12, &best).unwrap();
         let Some(forecast) = forecast else {
             assert_eq!(kind.mechanism(), Mechanism::Scores);
@@ -234,7 +235,7 @@ fn planned_intervals_are_those_of_estimates() {
         for (text, answer) in texts.best.iter().enumerate() {
             best[*answer as usize] += truth[text % 3] / each as f64;
         }
-        for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("3")).unwrap() {
+        for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("3")).unwrap() {
             let mut rng = PublicRng::new(17);
             let outcomes = released(kind, &texts, &laws(kind, &texts), &truth, count, &mut rng);
             let same = |planned: f64, shares: &[Share]| {
@@ -265,7 +266,7 @@ fn planned_intervals_are_those_of_estimates() {
 fn devices_are_as_many_as_the_precision_takes() {
     let texts = calibration(12, 400);
     let third = [1.0 / 3.0; 3];
-    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
         let devices = forecast.releases(0.08, SURE).unwrap();
         let devices = devices.expect("it can be reached");
@@ -274,7 +275,7 @@ fn devices_are_as_many_as_the_precision_takes() {
         // The public texts are finitely many.
         assert_eq!(forecast.releases(1e-4, SURE).unwrap(), None);
     }
-    let whole = kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap()[1];
+    let whole = kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap()[1];
     let forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
     let channel = Channel::new(whole, 12).unwrap().unwrap();
     let devices = forecast.releases(0.01, SURE).unwrap().unwrap() as f64;
@@ -288,7 +289,7 @@ fn devices_are_as_many_as_the_precision_takes() {
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let texts = calibration(12, 40);
-    let kind = kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap()[0];
+    let kind = kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap()[0];
     let planned = |shares: &[f64]| Forecast::of_labels(kind, &texts, shares);
     for (shares, problem) in [
         (&[0.5, 0.5][..], "2 shares are guessed for 3 labels"),
@@ -323,7 +324,7 @@ fn what_cannot_be_planned_is_refused() {
         "{error}"
     );
     // A pack without scores has no whole-text releases.
-    let depth = kinds(PACK, 12, Mechanism::Depth, epsilon("1")).unwrap();
+    let depth = kinds(PACK, 12, true, Mechanism::Depth, epsilon("1")).unwrap();
     assert_eq!(depth.len(), 1);
 }
 
@@ -333,7 +334,7 @@ fn what_cannot_be_planned_is_refused() {
 fn labels_of_one_device_are_anything() {
     let texts = calibration(12, 40);
     let outcomes = BTreeMap::from([(3, 1)]);
-    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
         let laws = Laws::new(kind, &texts).unwrap();
         let sample = Sample {
             laws: &laws,
@@ -352,7 +353,7 @@ fn labels_of_one_device_are_anything() {
 #[test]
 fn a_forged_release_moves_what_is_said() {
     let texts = calibration(12, 100);
-    for kind in kinds(PACK, 12, Mechanism::Scores, epsilon("1")).unwrap() {
+    for kind in kinds(PACK, 12, true, Mechanism::Scores, epsilon("1")).unwrap() {
         let mut rng = PublicRng::new(3);
         let laws = laws(kind, &texts);
         let outcomes = released(kind, &texts, &laws, &[0.5, 0.3, 0.2], 4000, &mut rng);

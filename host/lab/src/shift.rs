@@ -301,6 +301,7 @@ fn prepare(case: &Case, named: bool, seed: u64) -> Result<Prepared> {
             fit: Fit::HeldOut(Contest {
                 inputs: &[Inputs::Features],
                 size: None,
+                nothing_known: None,
             }),
         },
         seed,

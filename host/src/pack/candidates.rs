@@ -40,6 +40,8 @@ pub struct Candidates {
     pub embeddings: Vec<f32>,
     /// `[m]`: the candidates.
     pub entries: Vec<Candidate>,
+    /// Whether "nothing known" is an outcome of documents' releases for the whole text.
+    pub has_nothing_known: bool,
     /// The data for estimates, if the maker of the pack could hold documents out.
     pub calibration: Option<Calibration>,
 }
@@ -63,8 +65,20 @@ struct Description<'a> {
     encoder: String,
     encoder_digest: String,
     documents: Cow<'a, [Candidate]>,
+    /// Left out if true, as in older files.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    nothing_known: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calibration: Option<CalibrationDescription<'a>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde calls.
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// The part of a calibration that is not in tensors.
@@ -98,7 +112,7 @@ impl Candidates {
                 candidates: hex::encode(self.pack_id()),
             }));
         }
-        if release.mechanism() == Mechanism::Projective {
+        if release.order().is_some() {
             return Err(Error::from(Cause::NamesAPoint));
         }
         let index = match release.outcome(self.entries.len() as u32) {
@@ -132,7 +146,7 @@ impl Candidates {
 
     /// Writes the file: the tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`, a
     /// JSON object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of
-    /// [`Candidate`].
+    /// [`Candidate`]; also `nothing_known`, false, if the pack leaves that outcome out.
     ///
     /// A [`Calibration`] of t texts adds `calibration` to the object, with `labels` (names),
     /// `mechanism` (1 or 2, as in releases) and `steps`, and the tensors `calibration.labels` u32
@@ -163,6 +177,7 @@ impl Candidates {
             encoder: self.encoder.name.clone(),
             encoder_digest: hex::encode(self.encoder.digest),
             documents: Cow::Borrowed(&self.entries),
+            nothing_known: self.has_nothing_known,
             calibration: self.calibration.as_ref().map(|own| CalibrationDescription {
                 labels: Cow::Borrowed(&own.labels),
                 mechanism: own.mechanism as u8,
@@ -288,6 +303,7 @@ impl Candidates {
             dimension,
             embeddings,
             entries,
+            has_nothing_known: description.nothing_known,
             calibration,
         })
     }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use undertone_core::rng::{self, PublicRng};
 
 use super::held_out::{Chosen, Inputs, Public, Sections};
+use super::quality::Recognition;
 use super::scores::{reach, scores_data};
 use super::sources::Sources;
 use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
@@ -41,6 +42,7 @@ pub(super) struct Made {
     pub(super) embeddings: Vec<f32>,
     pub(super) are: &'static str,
     pub(super) passed: Passed,
+    pub(super) recognition: Option<Recognition>,
 }
 
 /// The classes of the documents that have sentences. The others are ignored.
@@ -103,7 +105,7 @@ pub(super) fn of(
     let classes = chosen(corpus, choice, seed)?;
     let dimension = classes.centre.len();
     let n = classes.centres.len();
-    let (won, chosen) = contest(corpus, &classes, fit, lexicon, seed)?;
+    let (won, mut chosen) = contest(corpus, &classes, fit, lexicon, seed)?;
     let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
     let mut largest = 0f32;
     let mut passed = None;
@@ -164,7 +166,7 @@ pub(super) fn of(
             (Some(train(&vectors, &targets, &names)?), Some(vectors))
         }
     };
-    let sections = won.unwrap_or_else(|| {
+    let mut sections = won.unwrap_or_else(|| {
         let heads = heads.expect("heads were fitted if none had won");
         // Trained heads may have another centre.
         let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
@@ -175,6 +177,18 @@ pub(super) fn of(
         }
     });
     let entries = entries(&classes, excerpts);
+    let recognition = chosen.as_ref().and_then(Chosen::recognition);
+    let keeps = match fit {
+        Fit::HeldOut(contest) => contest.nothing_known,
+        _ => None,
+    };
+    let keeps = keeps.unwrap_or(!recognition.is_some_and(|own| own.is_reason_to_omit()));
+    if !keeps && n > 1 {
+        sections.scores.has_nothing_known = false;
+        if let Some(chosen) = &mut chosen {
+            chosen.leave_nothing_known_out(sections.scores.without_text());
+        }
+    }
     let (quality, mut calibration) =
         chosen.map_or((None, None), |chosen| (chosen.quality, chosen.calibration));
     if let Some(calibration) = &mut calibration {
@@ -196,6 +210,7 @@ pub(super) fn of(
             None => "clusters",
         },
         passed: passed.expect("fitting goes through the corpus"),
+        recognition,
     })
 }
 

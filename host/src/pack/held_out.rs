@@ -16,7 +16,7 @@ use super::calibration::{BySource, Calibration};
 use super::features::{self, Directions, Sample, Start};
 use super::heads;
 use super::kmeans::normalised;
-use super::quality::{Column, Judge};
+use super::quality::{Column, Judge, Recognition};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
@@ -64,6 +64,9 @@ pub struct Contest<'a> {
     /// The largest size of the whole pack in bytes. By default features take at most 16 kB per
     /// candidate, but at least 64 kB and at most 1 MB.
     pub size: Option<usize>,
+    /// Whether "nothing known" is an outcome of releases for the whole text. By default
+    /// [`Recognition::is_reason_to_omit`] decides.
+    pub nothing_known: Option<bool>,
 }
 
 /// The inputs of heads.
@@ -154,6 +157,7 @@ impl Public {
                 bias: vec![0; self.classes],
                 thresholds: vec![0; heads::SCORE_STEPS],
                 levels: LEVELS,
+                has_nothing_known: true,
             }),
             features: None,
             quality: Some(Judge::new(Column::OF_PACKS).quality()),
@@ -329,6 +333,7 @@ impl Public {
             inputs,
             quality: Some(judge.quality()),
             calibration: calibrating.calibration,
+            judge: Some(judge),
         })
     }
 
@@ -436,6 +441,7 @@ pub(super) struct Chosen {
     pub(super) quality: Option<QualityData>,
     /// Without the names of its labels, which are the classes.
     pub(super) calibration: Option<Calibration>,
+    judge: Option<Judge>,
 }
 
 impl Chosen {
@@ -444,6 +450,28 @@ impl Chosen {
             inputs,
             quality: None,
             calibration: None,
+            judge: None,
+        }
+    }
+
+    /// The measurement that decides about "nothing known".
+    pub(super) fn recognition(&self) -> Option<Recognition> {
+        self.judge.as_ref()?.recognition()
+    }
+
+    /// Changes the measurements to those of a pack without "nothing known", in which a text has
+    /// this best candidate if nothing is recognised.
+    pub(super) fn leave_nothing_known_out(&mut self, best: u32) {
+        if let Some(judge) = &mut self.judge {
+            judge.leave_nothing_known_out(best);
+            self.quality = Some(judge.quality());
+        }
+        let calibration = self.calibration.as_mut();
+        let Some(own) = calibration else { return };
+        let by_source = own.by_source.as_mut().map(|own| &mut own.texts.best);
+        let all = own.best.iter_mut().chain(by_source.into_iter().flatten());
+        for of_text in all.filter(|of_text| **of_text as usize == own.candidates) {
+            *of_text = best;
         }
     }
 }
@@ -520,6 +548,7 @@ mod tests {
                 fit: Fit::HeldOut(Contest {
                     inputs: &[Inputs::Features],
                     size: None,
+                    nothing_known: None,
                 }),
             },
             seed: 1,

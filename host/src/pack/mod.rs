@@ -43,6 +43,7 @@ use crate::release::document::{MAX_SENTENCES, sentences};
 
 pub use depth::{Directions, depth_pack};
 pub use held_out::{Contest, Inputs};
+pub use quality::Recognition;
 pub use scores::scores_pack;
 #[cfg(feature = "models")]
 pub(crate) use writer::lexicon_pack;
@@ -156,6 +157,8 @@ pub struct Built {
     pub sentences: usize,
     /// The kind of candidate: a label, a cluster, a document.
     pub candidates_are: &'static str,
+    /// The measurement that decides about "nothing known", if documents could be held out.
+    pub recognition: Option<Recognition>,
 }
 
 /// Writes a pack and, [beside it](candidates_beside), its candidates. Both are on the disk before
@@ -222,6 +225,7 @@ pub fn build(
         projection: None,
     };
     let mut calibration = None;
+    let mut recognition = None;
     let selected = match &options.selector {
         Selector::Scores { targets, fit } => {
             let lexicon = contents.lexicon.as_ref();
@@ -229,6 +233,7 @@ pub fn build(
             contents.scores = Some(made.scores);
             contents.quality = made.quality;
             calibration = made.calibration;
+            recognition = made.recognition;
             if made
                 .features
                 .as_ref()
@@ -266,20 +271,22 @@ pub fn build(
         }
     };
     let pack = contents.to_bytes()?;
-    let digest = *Pack::parse(&pack).map_err(Error::from)?.digest();
+    let parsed = Pack::parse(&pack).map_err(Error::from)?;
     Ok(Built {
         candidates: Candidates {
-            pack_digest: digest,
+            pack_digest: *parsed.digest(),
             encoder: encoder.identity().clone(),
             dimension,
             embeddings: selected.embeddings,
             entries: selected.entries,
+            has_nothing_known: parsed.has_nothing_known(),
             calibration,
         },
         pack,
         documents_read: selected.documents,
         sentences: selected.sentences,
         candidates_are: selected.are,
+        recognition,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The accuracy of releases: the table that a pack contains.
 
 use std::cmp;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -88,6 +89,8 @@ pub struct Judge {
     columns: &'static [Column],
     /// Whether releases of one drawn sentence are judged as well.
     judges_sentences: bool,
+    /// The number of outcomes of a whole text.
+    outcomes: usize,
     /// `[columns]`.
     tallies: Vec<Tally>,
 }
@@ -98,17 +101,19 @@ struct Tally {
     documents: usize,
     /// The number of documents whose best candidate is the right one.
     best: usize,
+    /// The documents in which nothing is recognised, by their right candidate.
+    unknown: BTreeMap<u32, usize>,
     /// `[epsilons][units]`: the sum of the probabilities of a right release.
     right: [[f64; 2]; EPSILONS.len()],
     /// `[epsilons]`: the same for the release of one drawn sentence.
     one_sentence: [f64; EPSILONS.len()],
 }
 
-/// The probability that the whole-text rule at `epsilon` names a given candidate, which is the best
-/// one or not.
-fn chance(epsilon: f64, candidates: usize, is_best: bool) -> f64 {
+/// The probability that the whole-text rule at `epsilon` among `outcomes` names a given one, which
+/// is the best or not.
+fn chance(epsilon: f64, outcomes: usize, is_best: bool) -> f64 {
     let weight = (-epsilon).exp();
-    let share = 1.0 / (1.0 + candidates as f64 * weight);
+    let share = 1.0 / (1.0 + (outcomes - 1) as f64 * weight);
     if is_best { share } else { share * weight }
 }
 
@@ -122,6 +127,13 @@ impl Tally {
         let share = |right: f64| right / self.documents as f64;
         (self.documents >= FEWEST).then(|| self.right[row].map(share))
     }
+
+    /// The sum of the probabilities of a right release by whole text among `outcomes`.
+    fn right(&self, epsilon: Epsilon, outcomes: usize) -> f64 {
+        let [best, other] =
+            [true, false].map(|is_best| chance(epsilon_f64(epsilon), outcomes, is_best));
+        self.best as f64 * best + (self.documents - self.best) as f64 * other
+    }
 }
 
 impl Judge {
@@ -130,6 +142,7 @@ impl Judge {
         Self {
             columns,
             judges_sentences: false,
+            outcomes: 1,
             tallies: vec![Tally::default(); columns.len()],
         }
     }
@@ -158,6 +171,7 @@ impl Judge {
         rows: &[f32],
     ) -> Result<()> {
         let mut document = document::empty(pack)?;
+        self.outcomes = pack.outcomes() as usize;
         // The number of sentences so far whose own best candidate is the right one.
         let mut right = 0;
         let rows = rows.chunks_exact(pack.dimension());
@@ -175,7 +189,7 @@ impl Judge {
             }
             for index in 0..self.columns.len() {
                 if self.columns[index].counts(length, sentences.len() as u32) {
-                    self.count(index, &document, class)?;
+                    self.count(index, &document, pack.candidate_count(), class)?;
                     self.count_one_sentence(index, right, length, pack);
                 }
             }
@@ -183,18 +197,27 @@ impl Judge {
         Ok(())
     }
 
-    fn count(&mut self, column: usize, document: &HostDocument<'_>, class: u32) -> Result<()> {
+    fn count(
+        &mut self,
+        column: usize,
+        document: &HostDocument<'_>,
+        candidates: u32,
+        class: u32,
+    ) -> Result<()> {
         let tally = &mut self.tallies[column];
         tally.documents += 1;
         let best = hazmat::best(document).map_err(Error::from)?;
         tally.best += usize::from(best == class);
+        if best == candidates {
+            *tally.unknown.entry(class).or_default() += 1;
+        }
         let mut levels = Vec::new();
         hazmat::levels(document, |block| levels.extend_from_slice(block));
         for (right, epsilon) in tally.right.iter_mut().zip(EPSILONS.map(valid)) {
             let ratio = document.ratio(epsilon);
             let by_sentence = Law::new(levels.clone(), ratio, Rule::PermuteAndFlip);
             right[0] += by_sentence.probability(class as usize);
-            right[1] += chance(epsilon_f64(epsilon), levels.len(), best == class);
+            right[1] += chance(epsilon_f64(epsilon), self.outcomes, best == class);
         }
         Ok(())
     }
@@ -205,12 +228,13 @@ impl Judge {
             return;
         };
         let kept = f64::from(right) / f64::from(cmp::max(length, places.get().into()));
-        let candidates = pack.candidate_count() as usize;
+        // A reservoir may hold nothing.
+        let outcomes = pack.candidate_count() as usize + 1;
         let tally = &mut self.tallies[column];
         for (sum, epsilon) in tally.one_sentence.iter_mut().zip(EPSILONS.map(valid)) {
             let all = all_lines_epsilon(epsilon, places).0 as f64 / f64::from(MICRO);
-            *sum += kept * chance(all, candidates, true)
-                + (1.0 - kept) * chance(all, candidates, false);
+            *sum +=
+                kept * chance(all, outcomes, true) + (1.0 - kept) * chance(all, outcomes, false);
         }
     }
 
@@ -240,6 +264,30 @@ impl Judge {
         (0..EPSILONS.len()).map(better).sum::<f64>() / EPSILONS.len() as f64
     }
 
+    /// The share of public texts that are recognised, and the gain of right releases at ε = 1 if
+    /// "nothing known" is left out. Measured in the first column; `None` for too few documents.
+    pub(super) fn recognition(&self) -> Option<Recognition> {
+        let tally = self.tallies.first()?;
+        let right = |outcomes| tally.right(valid(MICRO), outcomes) / tally.documents as f64;
+        (tally.documents >= FEWEST && self.outcomes > 2).then(|| Recognition {
+            texts: tally.documents,
+            unknown: tally.unknown.values().sum(),
+            right: [self.outcomes, self.outcomes - 1].map(right),
+        })
+    }
+
+    /// Counts as if a text in which nothing is recognised had this best candidate, and "nothing
+    /// known" were no outcome.
+    pub(super) fn leave_nothing_known_out(&mut self, best: u32) {
+        self.outcomes -= 1;
+        for tally in &mut self.tallies {
+            tally.best += tally.unknown.remove(&best).unwrap_or(0);
+            for row in 0..EPSILONS.len() {
+                tally.right[row][1] = tally.right(valid(EPSILONS[row]), self.outcomes);
+            }
+        }
+    }
+
     /// Returns the table.
     pub fn quality(&self) -> QualityData {
         let by = |unit: usize| {
@@ -254,6 +302,26 @@ impl Judge {
             accuracies: by(0).chain(by(1)).collect(),
             noiseless: self.tallies.iter().map(Tally::noiseless).collect(),
         }
+    }
+}
+
+/// How often the texts of a corpus are recognised by heads that were not fitted to them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recognition {
+    /// The number of texts.
+    pub texts: usize,
+    /// The number of texts in which nothing is recognised.
+    pub unknown: usize,
+    /// The share of releases of the whole text at ε = 1 that are right, with and without the
+    /// outcome "nothing known".
+    pub right: [f64; 2],
+}
+
+impl Recognition {
+    /// Whether a pack leaves "nothing known" out by default: at most one text in 100 is not
+    /// recognised, and at least 5 in 100 releases more are right at ε = 1.
+    pub fn is_reason_to_omit(&self) -> bool {
+        self.unknown * 100 <= self.texts && self.right[1] - self.right[0] >= 0.05
     }
 }
 

@@ -85,5 +85,6 @@ pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
         bias: affine(&heads.bias),
         thresholds: affine(&heads.thresholds),
         levels: LEVELS,
+        has_nothing_known: true,
     }
 }

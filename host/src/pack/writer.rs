@@ -11,8 +11,8 @@ use undertone_core::pack::format::{
     LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS,
     MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, MINOR_OF_PHRASES,
     PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead,
-    RECODER_TAG, RULES_FOR_WORDS, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG,
-    SCORES_VOTE, ScoresHead,
+    RECODER_TAG, RULES_FOR_WORDS, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_KNOWN,
+    SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::quality::Quality;
@@ -58,6 +58,19 @@ pub struct ScoresData {
     pub thresholds: Vec<i32>,
     /// The number of levels, L; `2..=160`.
     pub levels: usize,
+    /// Whether "nothing known" is an outcome of releases for the whole text. Else there are at
+    /// least 2 candidates.
+    pub has_nothing_known: bool,
+}
+
+impl ScoresData {
+    /// The best candidate of a text in which nothing is recognised, without "nothing known": the
+    /// first with the largest bias.
+    pub(super) fn without_text(&self) -> u32 {
+        let most = self.bias.iter().max();
+        let first = self.bias.iter().position(|bias| Some(bias) == most);
+        first.unwrap_or(0) as u32
+    }
 }
 
 /// The features section.
@@ -405,7 +418,7 @@ impl PackContents {
 
     /// The oldest minor version that supports all sections.
     fn minor(&self) -> u16 {
-        let fewer = |scores: &ScoresData| scores.levels != LEVELS;
+        let fewer = |scores: &ScoresData| scores.levels != LEVELS || !scores.has_nothing_known;
         let longest = |lexicon: &LexiconData| lexicon.matching == Matching::Longest;
         let newer = self.features.is_some()
             || self.quality.is_some()
@@ -473,6 +486,11 @@ impl PackContents {
             (None, 0) => (SCORES_VOTE, 1),
             (None, thresholds) => (SCORES_GRADED, thresholds as u16),
             (Some(_), thresholds) => (SCORES_FEATURES, thresholds as u16),
+        };
+        let kind = if scores.has_nothing_known {
+            kind
+        } else {
+            kind | SCORES_KNOWN
         };
         let mut section = Section::new(ScoresHead {
             candidate_count: (candidates as u32).into(),

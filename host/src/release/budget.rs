@@ -349,7 +349,14 @@ impl Budget {
                     Known::Pack(pack) => Some(candidates_by_text(pack)?),
                 };
                 if let Some(candidates) = candidates {
-                    cost.rho = cost.rho.min(whole_text_rho(method, candidates, epsilon));
+                    let mut rho = whole_text_rho(method, candidates, epsilon);
+                    // A document under this pack has one outcome less, a reservoir has not.
+                    if let Known::Pack(pack) = known
+                        && !pack.has_nothing_known()
+                    {
+                        rho = rho.max(whole_text_rho(method, candidates - 1, epsilon));
+                    }
+                    cost.rho = cost.rho.min(rho);
                 }
                 add(Unit::Sentence, cost)?;
                 add(Unit::WholeText, cost)?;
@@ -483,7 +490,7 @@ fn candidates_by_text(pack: &Pack<'_>) -> Result<u32> {
     Ok(scores.unwrap_or(1))
 }
 
-/// Returns ρ of a whole-text release among `candidates` candidates.
+/// Returns ρ of a whole-text release among `candidates` candidates and "nothing known".
 fn whole_text_rho(method: Method, candidates: u32, epsilon: Epsilon) -> f64 {
     // The engine's weights reach at most 2^48 to 1, which is e^33.3.
     let e = epsilon_f64(epsilon).min(34.0);

@@ -33,6 +33,7 @@ def build_pack(
     unlabelled: str = "refuse",
     heads: str = "best",
     size: Optional[int] = None,
+    nothing_known: Optional[bool] = None,
     seed: int = 1,
     progress: Optional[Progress] = None,
 ) -> Built:
@@ -43,8 +44,10 @@ def build_pack(
     do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``:
     by default the built-in lexicon for English, or whatever reads the texts best. ``heads``:
     ``"best"``, or what they may read: ``"vectors"``, ``"features"`` or ``"both"``. ``size``: bytes
-    that the pack may take at most; what does least is left out. ``seed``: of first centres and what
-    is held out; a pack is public.
+    that the pack may take at most; what does least is left out. ``nothing_known``: whether a text
+    of which the pack recognises nothing has an outcome of its own; by default not if nearly all
+    texts are recognised and labels are few. ``seed``: of first centres and what is held out; a pack
+    is public.
 
     Packs that select by depth, trained heads and lexicons of another language are made by the
     command.
@@ -66,5 +69,5 @@ def build_pack(
     own = listed(texts, "texts")
     of_texts = labels_of(labels, len(own))
     skip = unlabelled == "skip"
-    pack, candidates = _undertone.build_pack(own, of_texts, encoder, clusters, skip, heads, size, seed, progress)
+    pack, candidates = _undertone.build_pack(own, of_texts, encoder, clusters, skip, heads, size, nothing_known, seed, progress)
     return Built(pack, candidates)

@@ -374,6 +374,7 @@ def build_pack(
     skip: bool,
     heads: str,
     size: int | None,
+    nothing_known: bool | None,
     seed: int,
     progress: Callable[[str, int, int], Any] | None,
 ) -> tuple[Pack, Candidates]: ...

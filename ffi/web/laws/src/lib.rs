@@ -29,6 +29,8 @@ struct Text {
 struct Playground {
     document: Box<Document<'static>>,
     texts: [Option<Text>; 2],
+    /// The number of outcomes for the whole text.
+    outcomes: usize,
 }
 
 impl Playground {
@@ -38,6 +40,7 @@ impl Playground {
         Some(Self {
             document: Box::new(Document::new(&pack).ok()?),
             texts: [None, None],
+            outcomes: pack.outcomes() as usize,
         })
     }
 
@@ -63,7 +66,7 @@ impl Playground {
             }
             // The rule for whole texts: the best outcome is one level better than all others.
             Unit::WholeText => {
-                let mut levels = vec![1; text.levels.len() + 1];
+                let mut levels = vec![1; self.outcomes];
                 *levels.get_mut(text.best? as usize)? = 0;
                 (levels, Ratio::per_unit(epsilon, 1), Rule::Exponential)
             }
@@ -118,7 +121,8 @@ pub extern "C" fn laws_read(slot: usize, sentence_count: usize) -> u32 {
 }
 
 /// Computes the probability of each candidate, and for the whole text also of "nothing known", the
-/// last. Returns their number, 0 if there is no such law. They lie at [`laws_output`].
+/// last, unless the pack leaves it out. Returns their number, 0 if there is no such law. They lie
+/// at [`laws_output`].
 ///
 /// `unit` and `epsilon_micro` are numbers of the C interface. By the sentence, the rule is
 /// permute-and-flip.

@@ -263,9 +263,8 @@ impl<'p> CoreWholeText<'p> {
         Ok(served.is_ok().then_some(Self { pack: *pack }))
     }
 
-    /// Number of outcomes: the candidates and "nothing known".
     fn outcomes(&self) -> u32 {
-        self.pack.candidate_count() + 1
+        self.pack.outcomes()
     }
 
     fn best(&self, document: &[Sentence]) -> Option<u32> {
@@ -290,7 +289,7 @@ impl WholeText for CoreWholeText<'_> {
     }
 
     fn is_nothing(&self, document: &Self::Input) -> bool {
-        self.best(document) == Some(self.outcomes() - 1)
+        self.best(document) == Some(self.pack.candidate_count())
     }
 
     fn releases(

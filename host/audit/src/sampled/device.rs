@@ -605,14 +605,25 @@ impl Device for Program<'_> {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        self.numbers(DrawnBy::WholeText, "whole-text", documents, epsilon, count)
+        let drawn_by = if self.pack()?.has_nothing_known() {
+            DrawnBy::WholeText
+        } else {
+            DrawnBy::WholeTextKnown
+        };
+        self.numbers(drawn_by, "whole-text", documents, epsilon, count)
     }
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        let geometry = Geometry::best(self.pack()?.candidate_count() + 1, epsilon);
+        let pack = self.pack()?;
+        let has_nothing_known = pack.has_nothing_known();
+        let geometry = Geometry::best(pack.outcomes(), epsilon);
         let order = geometry.and_then(|geometry| Order::from_number(geometry.order()));
         let order = order.ok_or_else(|| self.error("the pack has no geometry for this epsilon"))?;
-        let drawn_by = DrawnBy::Projective(order);
+        let drawn_by = if has_nothing_known {
+            DrawnBy::Projective(order)
+        } else {
+            DrawnBy::ProjectiveKnown(order)
+        };
         self.numbers(drawn_by, "projective", documents, epsilon, count)
     }
 

@@ -36,6 +36,8 @@ pub struct Source {
     pub id: [u8; 8],
     /// The names of its candidates.
     pub names: Vec<String>,
+    /// Whether "nothing known" is an outcome of documents' releases for the whole text.
+    pub has_nothing_known: bool,
     /// Its labelled public texts.
     pub calibration: Option<Calibration>,
 }
@@ -45,6 +47,7 @@ impl From<Candidates> for Source {
         Self {
             id: candidates.pack_id(),
             names: candidates.entries.into_iter().map(|own| own.id).collect(),
+            has_nothing_known: candidates.has_nothing_known,
             calibration: candidates.calibration,
         }
     }
@@ -55,7 +58,7 @@ pub fn expected(sources: &[Source], forms: &[Form<'_>]) -> Expected {
     let mut expected = Expected::default();
     for source in sources {
         let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
-        expected.pack(source.id, candidates);
+        expected.pack(source.id, candidates, source.has_nothing_known);
     }
     for form in forms {
         expected.form(form);
@@ -467,7 +470,7 @@ impl Answer {
                 self.candidates.push(OfCandidates {
                     pack: hex::encode(source.id),
                     places: match population {
-                        Population::Texts => None,
+                        Population::Texts | Population::Known => None,
                         Population::Sentences(places) => Some(places),
                     },
                     estimated: Estimated::new(&view.slice, &own, |answer| name(source, answer)),
@@ -547,18 +550,25 @@ impl Answer {
         pairs: &[(usize, usize)],
         level: f64,
     ) -> Result<()> {
-        let whole = |source: &&Source| populations(&views[0], source).contains(&Population::Texts);
-        let whole = sources.iter().filter(whole).count();
+        let whole = |source: &Source, population: &Population| {
+            populations(&views[0], source).contains(population)
+        };
+        let both = [Population::Texts, Population::Known];
+        let whole: Vec<(&Source, Population)> = sources
+            .iter()
+            .flat_map(|source| both.map(|population| (source, population)))
+            .filter(|(source, population)| whole(source, population))
+            .collect();
         let confidence = Confidence {
             level,
             at_once: true,
         };
-        let confidence = confidence.among(pairs.len() * (whole + groups.len() + forms.len()));
+        let confidence = confidence.among(pairs.len() * (whole.len() + groups.len() + forms.len()));
         for &(first, second) in pairs {
             let views = [&views[first], &views[second]];
             let [first, second] = views.map(|view| view.slice.clone());
-            for source in sources {
-                let [a, b] = views.map(|view| pooled(source, view, Population::Texts, confidence));
+            for (source, population) in &whole {
+                let [a, b] = views.map(|view| pooled(source, view, *population, confidence));
                 let (Some(a), Some(b)) = (a?, b?) else {
                     continue;
                 };
@@ -838,6 +848,9 @@ fn unmade(kind: Kind, sources: &[Source], forms: &[Form<'_>]) -> Option<String> 
         .calibration
         .as_ref()
         .is_none_or(|own| own.mechanism == Mechanism::Scores);
+    if kind.is_known() && source.has_nothing_known {
+        return Some("the pack has the outcome \"nothing known\"".to_owned());
+    }
     if Population::of(kind).is_some() {
         let problem = "the pack has no scores, so it knows no best candidate";
         return (!by_scores).then(|| problem.to_owned());

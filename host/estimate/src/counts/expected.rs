@@ -13,15 +13,18 @@ use super::{Kind, Reason};
 /// send anything.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    packs: HashMap<[u8; 8], u32>,
+    /// The number of candidates, and whether a document's release for the whole text may be
+    /// "nothing known".
+    packs: HashMap<[u8; 8], (u32, bool)>,
     forms: HashMap<[u8; 8], Vec<Question>>,
     epsilons: BTreeSet<Epsilon>,
 }
 
 impl Expected {
-    /// Also expects releases of this pack, which has `candidates`.
-    pub fn pack(&mut self, id: [u8; 8], candidates: u32) {
-        self.packs.insert(id, candidates);
+    /// Also expects releases of this pack, which has `candidates`, and "nothing known" as an
+    /// outcome of a document's release for the whole text or not.
+    pub fn pack(&mut self, id: [u8; 8], candidates: u32, has_nothing_known: bool) {
+        self.packs.insert(id, (candidates, has_nothing_known));
     }
 
     /// Also expects answers to this form.
@@ -49,11 +52,13 @@ impl Expected {
             return Ok(Outcomes::of_questions(kind, questions));
         }
         let candidates = self.packs.get(&kind.pack_id());
-        let candidates = candidates.ok_or(Reason::Line(BadLine::OtherPack))?;
+        let (candidates, has_nothing_known) =
+            *candidates.ok_or(Reason::Line(BadLine::OtherPack))?;
         Ok(Outcomes::below(match kind.mechanism() {
             // Answers name a form.
             Mechanism::Answer => 0,
-            _ => kind.outcomes(*candidates).min(1 << 32),
+            _ if kind.is_known() && has_nothing_known => 0,
+            _ => kind.outcomes(candidates).min(1 << 32),
         }))
     }
 }

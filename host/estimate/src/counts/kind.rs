@@ -164,23 +164,47 @@ impl Kind {
     /// `candidates` categories. Larger outcomes are forged or damaged. 0 if no geometry of this
     /// order has enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
-        match self.mechanism {
-            Mechanism::Projective | Mechanism::Answer => self
+        if self.holds_points() || self.mechanism == Mechanism::Answer {
+            return self
                 .geometry(candidates)
-                .map_or(0, |own| own.points().into()),
-            // One more than the candidates, for "nothing known".
-            Mechanism::WholeText | Mechanism::Drawn => u64::from(candidates) + 1,
-            _ => candidates.into(),
+                .map_or(0, |own| own.points().into());
         }
+        self.answers(candidates).map_or(0, u64::from)
+    }
+
+    /// The number of answers of a text under a pack of `candidates`: these, and mostly "nothing
+    /// known"; of a question of `candidates` categories these and "no answer". `None` if no device
+    /// makes such releases.
+    pub(crate) fn answers(&self, candidates: u32) -> Option<u32> {
+        match self.mechanism {
+            Mechanism::Answer => candidates.checked_add(1),
+            mechanism => mechanism.outcomes(candidates),
+        }
+    }
+
+    /// Whether the releases name points for candidates.
+    pub(crate) fn holds_points(&self) -> bool {
+        matches!(
+            self.mechanism,
+            Mechanism::Projective | Mechanism::ProjectiveKnown
+        )
+    }
+
+    /// Whether "nothing known" is no outcome of these releases for the whole text.
+    pub fn is_known(&self) -> bool {
+        matches!(
+            self.mechanism,
+            Mechanism::WholeTextKnown | Mechanism::ProjectiveKnown
+        )
     }
 
     /// The geometry whose points these releases hold, under a pack of `candidates` or for a
     /// question of `candidates` categories.
     pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
-        let outcomes = candidates.saturating_add(1);
+        let outcomes = self.answers(candidates)?;
         match self.mechanism {
-            Mechanism::Projective => Geometry::new(self.order(), outcomes),
             Mechanism::Answer => Geometry::of_answer(self.order(), outcomes),
+            _ if self.holds_points() => Geometry::new(self.order(), outcomes),
             _ => None,
         }
     }
@@ -188,8 +212,8 @@ impl Kind {
     fn method(&self) -> Option<Method> {
         match self.mechanism {
             Mechanism::Depth | Mechanism::Scores => Some(Method::Sentence(self.rule)),
-            Mechanism::WholeText => Some(Method::WholeText),
-            Mechanism::Projective => Some(Method::Projective),
+            Mechanism::WholeText | Mechanism::WholeTextKnown => Some(Method::WholeText),
+            Mechanism::Projective | Mechanism::ProjectiveKnown => Some(Method::Projective),
             _ => None,
         }
     }
@@ -216,6 +240,8 @@ impl fmt::Display for Kind {
             Mechanism::Scores => write!(f, "pack {pack}, scores")?,
             Mechanism::WholeText => write!(f, "pack {pack}, whole text")?,
             Mechanism::Projective => write!(f, "pack {pack}, projective")?,
+            Mechanism::WholeTextKnown => write!(f, "pack {pack}, whole text, candidates only")?,
+            Mechanism::ProjectiveKnown => write!(f, "pack {pack}, projective, candidates only")?,
             Mechanism::Drawn => write!(f, "pack {pack}, drawn")?,
             Mechanism::Answer => write!(f, "form {pack}, answer")?,
             other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
@@ -313,5 +339,17 @@ mod tests {
             assert_eq!(points_of.outcomes(u32::MAX), 0);
         }
         assert!(sentence < kind, "by mechanism");
+        let known = Kind::from_fields(*b"packpack", 11, 2, epsilon, 0).unwrap();
+        assert_eq!([1, 2, 12].map(|m| known.outcomes(m)), [0, 2, 12]);
+        assert_eq!(
+            known.to_string(),
+            "pack 7061636b7061636b, whole text, candidates only, epsilon 0.5"
+        );
+        assert!(Kind::from_fields(*b"packpack", 11, 2, epsilon, 2).is_err());
+        let known = Kind::from_fields(*b"packpack", 12, 2, epsilon, 3).unwrap();
+        assert_eq!(
+            [1, 2, 12, 13, 14].map(|m| known.outcomes(m)),
+            [0, 4, 13, 13, 40]
+        );
     }
 }

@@ -216,7 +216,10 @@ impl Asked {
             .iter()
             .map(|own| own.id.as_str())
             .collect();
-        names.push("nothing known");
+        let has_nothing_known = candidates.has_nothing_known;
+        if has_nothing_known {
+            names.push("nothing known");
+        }
         let labels: Vec<&str> = calibration
             .map(|own| own.labels.iter().map(String::as_str).collect())
             .unwrap_or_default();
@@ -240,8 +243,16 @@ impl Asked {
             );
         }
         for epsilon in &self.epsilon {
-            plan.months.push(month(*epsilon, mechanism, m)?);
-            for kind in kinds(candidates.pack_id(), m, mechanism, *epsilon)? {
+            // The cost of a release depends on its number of outcomes.
+            let fewer = m - u32::from(!has_nothing_known && m > 1);
+            plan.months.push(month(*epsilon, mechanism, fewer)?);
+            for kind in kinds(
+                candidates.pack_id(),
+                m,
+                has_nothing_known,
+                mechanism,
+                *epsilon,
+            )? {
                 if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
                     let mut way = self.way(Of::Candidates, kind, None, &own)?;
                     way.published = self.published(&way, m)?;

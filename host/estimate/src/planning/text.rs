@@ -316,16 +316,18 @@ pub(super) fn short(of: Of) -> &'static str {
 
 fn unit(kind: Kind) -> &'static str {
     match kind.mechanism() {
-        Mechanism::WholeText => "releases of the whole text",
-        Mechanism::Projective => "projective releases of the whole text",
+        Mechanism::WholeText | Mechanism::WholeTextKnown => "releases of the whole text",
+        Mechanism::Projective | Mechanism::ProjectiveKnown => {
+            "projective releases of the whole text"
+        }
         _ => "sentence releases",
     }
 }
 
 pub(super) fn unit_short(kind: Kind) -> &'static str {
     match kind.mechanism() {
-        Mechanism::WholeText => "whole text",
-        Mechanism::Projective => "projective",
+        Mechanism::WholeText | Mechanism::WholeTextKnown => "whole text",
+        Mechanism::Projective | Mechanism::ProjectiveKnown => "projective",
         _ => "sentence",
     }
 }
