@@ -94,6 +94,25 @@ impl Mean {
     }
 }
 
+/// Whether "nothing known" is asked for, or is worth its cost.
+fn keeps_nothing_known(fit: Fit<'_>, recognition: Option<Recognition>) -> bool {
+    let asked = match fit {
+        Fit::HeldOut(contest) => contest.nothing_known,
+        _ => None,
+    };
+    asked.unwrap_or(!recognition.is_some_and(|own| own.is_reason_to_omit()))
+}
+
+/// Leaves "nothing known" out of a pack of several candidates, and of what was measured.
+fn leave_nothing_known_out(sections: &mut Sections, chosen: Option<&mut Chosen>) {
+    if sections.scores.bias.len() > 1 {
+        sections.scores.has_nothing_known = false;
+        if let Some(chosen) = chosen {
+            chosen.leave_nothing_known_out(sections.scores.without_text());
+        }
+    }
+}
+
 /// Makes a candidate for each class of `corpus`, and the scores that distinguish them.
 pub(super) fn of(
     corpus: &mut Encoded<'_>,
@@ -178,16 +197,8 @@ pub(super) fn of(
     });
     let entries = entries(&classes, excerpts);
     let recognition = chosen.as_ref().and_then(Chosen::recognition);
-    let keeps = match fit {
-        Fit::HeldOut(contest) => contest.nothing_known,
-        _ => None,
-    };
-    let keeps = keeps.unwrap_or(!recognition.is_some_and(|own| own.is_reason_to_omit()));
-    if !keeps && n > 1 {
-        sections.scores.has_nothing_known = false;
-        if let Some(chosen) = &mut chosen {
-            chosen.leave_nothing_known_out(sections.scores.without_text());
-        }
+    if !keeps_nothing_known(fit, recognition) {
+        leave_nothing_known_out(&mut sections, chosen.as_mut());
     }
     let (quality, mut calibration) =
         chosen.map_or((None, None), |chosen| (chosen.quality, chosen.calibration));

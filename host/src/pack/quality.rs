@@ -282,8 +282,8 @@ impl Judge {
         self.outcomes -= 1;
         for tally in &mut self.tallies {
             tally.best += tally.unknown.remove(&best).unwrap_or(0);
-            for row in 0..EPSILONS.len() {
-                tally.right[row][1] = tally.right(valid(EPSILONS[row]), self.outcomes);
+            for (row, epsilon) in EPSILONS.into_iter().enumerate() {
+                tally.right[row][1] = tally.right(valid(epsilon), self.outcomes);
             }
         }
     }
