@@ -478,7 +478,7 @@ fn few_labels_are_right_as_often_as_by_randomised_response() {
     for (labels, with, without) in [(2, 0.576, 0.731), (3, 0.475, 0.576)] {
         for (outcomes, right) in [(labels + 1, with), (labels, without)] {
             let law = &laws(outcomes, Rule::Exponential, whole_ratio(1_000_000))[0];
-            let share = law.numerators[0].clone() * 1_000_000u32 >> law.bits;
+            let share = (law.numerators[0].clone() * 1_000_000u32) >> law.bits;
             let share = u32::try_from(share).expect("a share");
             assert!((f64::from(share) / 1e6 - right).abs() < 5e-4, "{share}");
         }
