@@ -213,8 +213,11 @@ impl Reservoir {
 
     /// Whether the outcomes are those of documents like `document`.
     fn fits<const K: usize, const P: usize>(&self, document: &Document<'_, K, P>) -> bool {
-        let outcomes = document.outcomes_of_lines();
-        document.pack_id() == self.slot.id && outcomes == Ok(self.slot.draw.best.outcomes)
+        let outcomes = self.slot.draw.best.outcomes;
+        document.pack_id() == self.slot.id
+            && document
+                .outcomes_of_lines()
+                .is_ok_and(|own| own == outcomes)
     }
 
     /// Releases the kept outcome by the whole-text rule.
@@ -367,7 +370,11 @@ impl Reservoir {
         document: &Document<'_, K, P>,
     ) -> Result<Self, ReservoirFormatError> {
         let slot = Slot::from_bytes(LINES, document.pack_id(), bytes)?;
-        if document.outcomes_of_lines() != Ok(slot.draw.best.outcomes) {
+        let outcomes = slot.draw.best.outcomes;
+        if !document
+            .outcomes_of_lines()
+            .is_ok_and(|own| own == outcomes)
+        {
             return Err(ReservoirFormatError::OtherPack);
         }
         let backend = document.backend();

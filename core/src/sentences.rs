@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
 
     fn sentence(&mut self, mut start: usize) -> Option<Range<usize>> {
         loop {
-            start = self.skip(start, char::is_whitespace);
+            start = self.skip(start, is_whitespace);
             self.char(start)?;
             let piece = self.piece(start);
             if piece.has_word {
@@ -353,7 +353,7 @@ impl<'a> Scanner<'a> {
                     });
                 }
                 piece.end = piece.resume;
-            } else if c.is_whitespace() {
+            } else if is_whitespace(c) {
                 if is_line_end(c) {
                     let line_start = line.unwrap_or_else(|| self.line_start(start));
                     let columns = self.columns(line_start..at);
@@ -389,7 +389,7 @@ impl<'a> Scanner<'a> {
             if pauses && piece.end - start > MAX_SENTENCE_BYTES / 2 {
                 cut = Some(piece);
             }
-            if !c.is_whitespace() {
+            if !is_whitespace(c) {
                 last = c;
             }
         }
@@ -455,19 +455,19 @@ impl<'a> Scanner<'a> {
 
     /// Whether the line at `at` is empty, or an item of a list.
     fn line_starts_anew(&mut self, at: usize) -> bool {
-        let at = self.skip(at, |c| c.is_whitespace() && !is_line_end(c));
+        let at = self.skip(at, |c| is_whitespace(c) && !is_line_end(c));
         match self.char(at) {
             None => true,
             Some((c, _)) if is_line_end(c) => true,
             Some(('-' | '*' | '•' | '·' | '–' | '>' | '|', length)) => {
-                self.ends_or(at + length, char::is_whitespace)
+                self.ends_or(at + length, is_whitespace)
             }
             Some(('0'..='9', _)) => {
                 let mut after = at + 1..at + 4;
                 let after = after.find(|after| self.ends_or(*after, |c| !c.is_ascii_digit()));
                 after.is_some_and(|after| {
                     self.ends_or(after, |c| matches!(c, '.' | ')'))
-                        && self.ends_or(after + 1, char::is_whitespace)
+                        && self.ends_or(after + 1, is_whitespace)
                 })
             }
             _ => false,
@@ -497,7 +497,7 @@ impl<'a> Scanner<'a> {
                 let ends = between_words && !token.address && has_word;
                 return (after, ends && !self.is_address(after));
             }
-            Some((c, _)) if !c.is_whitespace() && self.emoticon(after, after).is_none() => {
+            Some((c, _)) if !is_whitespace(c) && self.emoticon(after, after).is_none() => {
                 // The space before an opening mark was left out.
                 let opens = ANY_LANGUAGE && strong && !closed && !token.address && is_opener(c);
                 return (after, opens && has_word && self.starts_sentence(after));
@@ -517,7 +517,7 @@ impl<'a> Scanner<'a> {
         // Emoji after the terminator belong to the sentence.
         let mut after = after;
         loop {
-            let at = self.skip(after, |c| c.is_whitespace() && !is_line_end(c));
+            let at = self.skip(after, |c| is_whitespace(c) && !is_line_end(c));
             match self.emoticon(at, at) {
                 Some(end) => after = end,
                 None => return (after, true),
@@ -571,7 +571,7 @@ impl<'a> Scanner<'a> {
                 Some((' ' | '\u{a0}' | '\u{202f}', length)) => {
                     // In French a space precedes the quote.
                     let quote = look + length;
-                    let ends = |c: char| c.is_whitespace() || is_stop(c);
+                    let ends = |c: char| is_whitespace(c) || is_stop(c);
                     return match self.char(quote) {
                         Some(('»' | '›', length)) if self.ends_or(quote + length, ends) => {
                             quote + length
@@ -579,7 +579,7 @@ impl<'a> Scanner<'a> {
                         _ => look,
                     };
                 }
-                Some((c, _)) if !c.is_whitespace() => return end,
+                Some((c, _)) if !is_whitespace(c) => return end,
                 _ => return look,
             }
         }
@@ -607,7 +607,7 @@ impl<'a> Scanner<'a> {
         for _ in 0..LONGEST_NAME {
             match self.char(at) {
                 Some(('@', _)) => return true,
-                Some((c, length)) if !c.is_whitespace() => at += length,
+                Some((c, length)) if !is_whitespace(c) => at += length,
                 _ => return false,
             }
         }
@@ -671,7 +671,7 @@ impl<'a> Scanner<'a> {
         let text = before.utf8_chunks().last();
         let mut letters = text.map_or("", |chunk| chunk.valid()).chars();
         let letter = letters.next_back().is_some_and(is_letter);
-        letter && letters.next_back().is_none_or(char::is_whitespace)
+        letter && letters.next_back().is_none_or(is_whitespace)
     }
 
     /// Whether a space, a letter and a full stop follow: z. B., т. е.
@@ -691,7 +691,7 @@ impl<'a> Scanner<'a> {
             Some((c, _)) if is_lower_case(c) => Follower::LowerCase,
             Some((c, _)) if c.is_numeric() => Follower::Digit,
             Some(('–' | '—', length)) => {
-                let at = self.skip(at + length, char::is_whitespace);
+                let at = self.skip(at + length, is_whitespace);
                 if self.ends_or(at, is_lower_case) {
                     Follower::Aside
                 } else {
@@ -711,7 +711,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn word_start(&mut self, at: usize) -> usize {
-        let at = self.skip(at, |c| c.is_whitespace() || is_invisible(c));
+        let at = self.skip(at, |c| is_whitespace(c) || is_invisible(c));
         self.skip(at, |c| is_opener(c) || is_invisible(c))
     }
 
@@ -758,7 +758,7 @@ impl<'a> Scanner<'a> {
         }
         let end = self.skip(mouth + 1, |next| next == c);
         let end = self.skip_invisible(end);
-        let ends = |c: char| c.is_whitespace() || is_stop(c) || is_closer(c);
+        let ends = |c: char| is_whitespace(c) || is_stop(c) || is_closer(c);
         self.ends_or(end, ends).then_some(end)
     }
 }
@@ -788,6 +788,12 @@ fn is_in(list: &[&str], word: &[u8]) -> bool {
 
 fn is_letter_or_digit(c: char) -> bool {
     is_letter(c) || c.is_numeric()
+}
+
+/// [`char::is_whitespace`]. Copies of it in all callers would outgrow a microcontroller.
+#[inline(never)]
+fn is_whitespace(c: char) -> bool {
+    c.is_whitespace()
 }
 
 fn is_line_end(c: char) -> bool {

@@ -126,16 +126,22 @@ pub fn piece(text: &str, continues: bool) -> Option<Word> {
 
 /// Whether `c` can stand in a piece of a word.
 fn in_run(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c) || is_ignorable(c)
+    is_alphanumeric(c) || is_mark(c) || is_ignorable(c)
 }
 
 fn starts_word(c: char) -> bool {
     c.is_ascii_alphanumeric()
-        || !c.is_ascii() && c.is_alphanumeric() && !(ANY_LANGUAGE && is_mark(c))
+        || !c.is_ascii() && is_alphanumeric(c) && !(ANY_LANGUAGE && is_mark(c))
 }
 
 fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '’')
+}
+
+/// [`char::is_alphanumeric`]. Copies of it in all callers would outgrow a microcontroller.
+#[inline(never)]
+fn is_alphanumeric(c: char) -> bool {
+    c.is_alphanumeric()
 }
 
 fn is_joiner(c: char) -> bool {
@@ -159,7 +165,7 @@ fn is_symbol(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_punctuation() && c != '\'';
     }
-    !c.is_alphanumeric()
+    !is_alphanumeric(c)
         && !c.is_whitespace()
         && !c.is_control()
         && !matches!(c, '’' | '\u{200b}' | char::REPLACEMENT_CHARACTER)
@@ -272,7 +278,7 @@ impl<'t> Words<'t> {
                 }
             } else if is_apostrophe(c) && link != Some('\'') {
                 link = Some('\'');
-            } else if !c.is_ascii() && c.is_alphanumeric() {
+            } else if !c.is_ascii() && is_alphanumeric(c) {
                 self.letter(&mut link, lower(c), &mut take);
             } else {
                 break;

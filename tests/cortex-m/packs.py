@@ -48,7 +48,7 @@ def scores(d, candidates):
 def features(candidates, count):
     """Every bucket as full, and the features of what measure.c says among them; 3 weights a row."""
     bits = 9
-    kinds = (1, 1, 1, 4)
+    kinds = (1, 1, 1, 1, 4)
     text = "word1 word22 word333 word444 word55 word6 word777 word888 nothing"
     places = {value >> 16 - bits for value in golden.features_of_text(text, kinds)}
     while len(places) < count:
