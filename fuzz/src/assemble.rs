@@ -140,7 +140,10 @@ pub fn features_section(features: &Features) -> Vec<u8> {
     for number in [features.rows.len(), candidates, used.len()] {
         out.extend((number as u32).to_le_bytes());
     }
-    let flags = u8::from(kinds.words) + 2 * u8::from(kinds.pairs) + 4 * u8::from(features.alone);
+    let flags = u8::from(kinds.words)
+        + 2 * u8::from(kinds.pairs)
+        + 4 * u8::from(features.alone)
+        + 8 * u8::from(kinds.symbols);
     out.extend([
         1,
         flags,
