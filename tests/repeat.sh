@@ -9,7 +9,7 @@
 # Builds once, prints the time of each run, and stores the log of the last one in build/repeat.log.
 # Runs of the whole command with everything committed are added to tests/notes/repeats.md. A series
 # of runs with the same sources may be interrupted and continued, even on another machine; a failure
-# restarts it. Sources are all files except tests/notes and fuzz/corpora.tar.gz, which the command ignores.
+# restarts it. Sources are all files except tests/notes and fuzz/corpora.tar.gz, which it ignores.
 set -euo pipefail
 usage() { sed -n '5,7s/^# *//p' "$0" >&2; exit 2; }
 [[ ${1-} =~ ^[1-9][0-9]*$ ]] || usage

@@ -1,7 +1,8 @@
 //! `undertone estimate` and `undertone plan` as a user runs them. Counts are what devices release on average, so that nothing
 //! here depends on chance, except in one test.
 //!
-//! Chance: false alarm 10⁻¹¹, miss none. In `two_labels…`, 4000 releases are right within seven standard errors.
+//! Chance: false alarm 10⁻¹¹, miss none. In `two_labels…`, 4000 releases
+//! are right within seven standard errors.
 
 use std::collections::BTreeMap;
 use std::fs;
