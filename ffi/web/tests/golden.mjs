@@ -12,7 +12,7 @@ globalThis.crypto.getRandomValues = (out) => {
     return out;
 };
 const {
-    Bag, BagRelease, Document, Form, Grant, Pack, Release, VectorMechanism, VectorRelease, Vocabulary, finishedSentences, sentences,
+    AnswerReservoir, Bag, BagRelease, Document, Form, Grant, Pack, Release, VectorMechanism, VectorRelease, Vocabulary, finishedSentences, sentences,
 } = await import("undertone");
 
 const GOLDEN = new URL("../../../tests/golden/", import.meta.url);
@@ -114,6 +114,25 @@ test("answers.txt", (t) =>
         const drawn = form().release(answers.split(" ").map(Number), Grant.unrecorded("whole-text", epsilon));
         assert.deepEqual([drawn.unit, drawn.epsilon], ["whole-text", Number(epsilon)]);
         return drawn;
+    }));
+
+// Stored and read after each line.
+test("drawn-answers.txt", (t) =>
+    agree(t, "drawn-answers.txt", (own, { slot, places, stored, epsilon }) => {
+        const of = form();
+        const keys = own.filter(([name]) => name === "entropy").map(([, hex]) => fromHex(hex)).values();
+        const next = () => (key = keys.next().value);
+        next();
+        let bytes = AnswerReservoir.begin(of, BigInt(slot), Number(places)).bytes;
+        for (const [, answers] of own.filter(([name]) => name === "answers")) {
+            const reservoir = AnswerReservoir.read(bytes, of);
+            next();
+            reservoir.push(answers.split(" ").map(Number));
+            bytes = reservoir.bytes;
+        }
+        assert.equal(toHex(bytes), stored);
+        next();
+        return AnswerReservoir.read(bytes, of).release(Grant.unrecorded("whole-text", epsilon));
     }));
 
 test("what is no number of a category is no answer", () => {
