@@ -25,19 +25,19 @@ NAMES = ["start", "micro", "h", "digits", "fields", "order", "pack", "mechanism"
 
 def release(random):
     """A release, or something that a client could send instead."""
-    mechanism, rule = random.choice([(1, 1), (1, 2), (2, 1), (2, 2), (7, 2), (7, 2), (9, 2), (10, 2)])
+    mechanism, rule = random.choice([(1, 1), (1, 2), (2, 1), (2, 2), (7, 2), (7, 2), (9, 2), (10, 2), (11, 2), (12, 2)])
     # The largest, and one that is not a binary fraction.
     micro = random.choice([500_000, 1_000_000, 1_000_001, 1_000_000_000])
     outcome = random.choice([random.randrange(20), random.randrange(2**32)])
     pack = random.choice([b"newpack\xff", b"oldpack\0"])
     start = b"UTR\x01"
     # 1 is randomised response.
-    order = random.choice([1, 2, 13]) if mechanism in (9, 10) else 0
+    order = random.choice([1, 2, 13]) if mechanism in (9, 10) else 2 if mechanism == 12 else 0
     forged = random.randrange(50)
     if forged == 0:
         start = b"UTR\x02"
     elif forged == 1:
-        mechanism = random.choice([0, 11, 255])
+        mechanism = random.choice([0, 13, 255])
     elif forged == 2:
         rule = random.choice([0, 3])
     elif forged == 3:

@@ -45,9 +45,9 @@ SELECT
 FROM fields
 WHERE start_of_undertone = '55545201'
     AND (mechanism_of_undertone IN (1, 2) AND rule_of_undertone IN (1, 2) AND order_of_undertone = 0
-        OR mechanism_of_undertone = 7 AND rule_of_undertone = 2 AND order_of_undertone = 0
+        OR mechanism_of_undertone IN (7, 11) AND rule_of_undertone = 2 AND order_of_undertone = 0
         -- An order that is not prime is not looked for here.
-        OR mechanism_of_undertone = 8 AND rule_of_undertone = 2 AND order_of_undertone >= 2
+        OR mechanism_of_undertone IN (8, 12) AND rule_of_undertone = 2 AND order_of_undertone >= 2
         -- A drawn sentence, whose order is its places; and an answer to a form, whose order 1 is
         -- randomised response.
         OR mechanism_of_undertone IN (9, 10) AND rule_of_undertone = 2 AND order_of_undertone >= 1)
