@@ -616,7 +616,7 @@ def collect(
 
 
 #: The mechanisms that have an order: projective releases, and answers.
-_WITH_ORDER = (8, 10)
+_WITH_ORDER = (8, 10, 12)
 
 
 def _is_order(mechanism: int, order: int) -> bool:
