@@ -66,7 +66,7 @@ use core::ops::Range;
 use crate::checked::part;
 use crate::kernels::VECTORS;
 use crate::script::{self, ends_sentences};
-use crate::text::ANY_LANGUAGE;
+use crate::text::{ANY_LANGUAGE, is_whitespace};
 
 /// Sentences longer than this many bytes are cut, but not inside a row of stops or emoji.
 pub const MAX_SENTENCE_BYTES: usize = 600;
@@ -788,12 +788,6 @@ fn is_in(list: &[&str], word: &[u8]) -> bool {
 
 fn is_letter_or_digit(c: char) -> bool {
     is_letter(c) || c.is_numeric()
-}
-
-/// [`char::is_whitespace`]. Copies of it in all callers would outgrow a microcontroller.
-#[inline(never)]
-fn is_whitespace(c: char) -> bool {
-    c.is_whitespace()
 }
 
 fn is_line_end(c: char) -> bool {

@@ -144,6 +144,12 @@ fn is_alphanumeric(c: char) -> bool {
     c.is_alphanumeric()
 }
 
+/// [`char::is_whitespace`], as one function for the same reason.
+#[inline(never)]
+pub(crate) fn is_whitespace(c: char) -> bool {
+    c.is_whitespace()
+}
+
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
@@ -166,7 +172,7 @@ fn is_symbol(c: char) -> bool {
         return c.is_ascii_punctuation() && c != '\'';
     }
     !is_alphanumeric(c)
-        && !c.is_whitespace()
+        && !is_whitespace(c)
         && !c.is_control()
         && !matches!(c, '’' | '\u{200b}' | char::REPLACEMENT_CHARACTER)
 }
