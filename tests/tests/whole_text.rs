@@ -471,8 +471,8 @@ fn packs_without_nothing_known_have_one_outcome_less() {
     assert!(unknown >= 10, "nothing was known {unknown} times");
 }
 
-/// Two and three labels at ε = 1 are released right as often as by randomised response over the
-/// labels, and with "nothing known" 15 and 10 points less often.
+/// At ε = 1 a release of two or three labels is right with the probability of randomised response
+/// over the labels. With "nothing known" it is 15 and 10 points lower.
 #[test]
 fn few_labels_are_right_as_often_as_by_randomised_response() {
     for (labels, with, without) in [(2, 0.576, 0.731), (3, 0.475, 0.576)] {

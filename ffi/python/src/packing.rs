@@ -51,7 +51,9 @@ pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<Name>>) -> Vec<Corp
 
 /// A pack and its candidates, from public texts.
 #[pyfunction]
-#[pyo3(signature = (texts, labels, encoder, clusters, skip, heads, size, nothing_known, seed, progress))]
+#[pyo3(signature = (
+    texts, labels, encoder, clusters, skip, heads, size, nothing_known, seed, progress
+))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn build_pack(
     py: Python<'_>,

@@ -124,7 +124,7 @@ impl HeadsArg {
 enum NothingKnownArg {
     /// A text in which nothing is recognised has this outcome.
     Keep,
-    /// Such a text counts as the most frequent kind of text.
+    /// Such a text has the candidate with the largest bias.
     Omit,
 }
 
