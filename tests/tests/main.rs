@@ -21,7 +21,6 @@ mod kernels;
 mod keyboard;
 mod laplace;
 mod ledger;
-mod mutants;
 mod packs;
 mod pages;
 mod planted;
