@@ -20,13 +20,12 @@ use crate::pack::Pack;
 use crate::work;
 
 /// The inputs that heads may read, preferred first: the choices of `undertone pack --heads`.
-fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
-    Ok(Some(match (heads, named) {
-        ("best", true) => &[Inputs::Vectors, Inputs::Both],
-        ("best", false) => &[Inputs::Vectors, Inputs::Features, Inputs::Both],
-        ("vectors", _) => return Ok(None),
-        ("features", _) => &[Inputs::Features],
-        ("both", _) => &[Inputs::Both],
+fn inputs(heads: &str, encoder_is_named: bool) -> PyResult<Option<&'static [Inputs]>> {
+    Ok(Some(match heads {
+        "best" => Inputs::preferred(encoder_is_named),
+        "vectors" => return Ok(None),
+        "features" => &[Inputs::Features],
+        "both" => &[Inputs::Both],
         _ => {
             return Err(argument(
                 "heads is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",

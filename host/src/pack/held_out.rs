@@ -80,6 +80,18 @@ pub enum Inputs {
     Features,
 }
 
+impl Inputs {
+    /// All inputs, those of the smallest packs first. If the user named an encoder, heads read its
+    /// vectors.
+    pub fn preferred(encoder_is_named: bool) -> &'static [Self] {
+        if encoder_is_named {
+            &[Self::Vectors, Self::Both]
+        } else {
+            &[Self::Features, Self::Vectors, Self::Both]
+        }
+    }
+}
+
 /// Heads as sections of a pack.
 pub(super) struct Sections {
     /// 1 for a pack without an encoder.
@@ -283,12 +295,17 @@ impl Public {
     }
 
     /// Returns the allowed inputs whose releases are right most often, with their evaluation. The
-    /// first inputs win unless others are better by more than [`MARGIN`], or if a class has too few
-    /// documents to judge.
+    /// first inputs win unless others are better by more than [`MARGIN`]. If a class has too few
+    /// documents to judge, vectors win, because they learn from fewer documents than features.
     pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<Chosen> {
-        let preferred = contest.inputs.first().copied().unwrap_or(Inputs::Vectors);
         let Some(folds) = self.folds(seed) else {
-            return Ok(Chosen::unjudged(preferred));
+            let vectors = |inputs: &&Inputs| **inputs == Inputs::Vectors;
+            let inputs = contest
+                .inputs
+                .iter()
+                .find(vectors)
+                .or(contest.inputs.first());
+            return Ok(Chosen::unjudged(inputs.copied().unwrap_or(Inputs::Vectors)));
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
@@ -311,7 +328,7 @@ impl Public {
             }
         }
         let Some((inputs, judge, mut calibrating)) = best else {
-            return Ok(Chosen::unjudged(preferred));
+            return Ok(Chosen::unjudged(Inputs::Vectors));
         };
         for fold in folds.iter().skip(judged) {
             if !calibrating.is_full()
