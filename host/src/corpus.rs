@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::error::{Cause, Error, LineProblem, Result};
+use crate::error::{Error, LineProblem, Result};
 use crate::files::fields::{Fields, Twice, member, quoted, without_nan};
 use crate::files::foreign;
 use crate::files::form::Form;
@@ -164,11 +164,19 @@ impl Corpus {
             Some(Form::JsonLines) => Format::Jsonl,
             Some(Form::Tsv) => Format::Tsv,
             Some(Form::Csv | Form::Parquet) => {
-                return Err(Error::from(Cause::TableCorpus { path }));
+                return Err(Error::input(format!(
+                    "`{}` is a table, which the library does not read by itself; make JSON \
+                     lines of it, or open it with the crate undertone-tables",
+                    path.display()
+                )));
             }
             Some(Form::Raw) | None => {
                 let foreign = foreign::of_file(&path);
-                return Err(foreign.unwrap_or(Cause::UnknownCorpusFormat { path }.into()));
+                return Err(foreign.unwrap_or(Error::input(format!(
+                    "`{}` has an unknown ending; known are .jsonl, .ndjson, .tsv and .csv, \
+                     all of them gzipped (.gz) or not, and .parquet; rename it",
+                    path.display()
+                ))));
             }
         };
         let source = source(File::open(&path).map_err(Error::io("open", &path))?);
@@ -256,13 +264,7 @@ impl Iterator for Corpus {
         }
         let next = self
             .next_document()
-            .map_err(|problem| {
-                Error::from(Cause::CorpusLine {
-                    path: self.path.clone(),
-                    line: self.lines.number(),
-                    problem,
-                })
-            })
+            .map_err(|problem| Error::line(&self.path, self.lines.number(), problem))
             .transpose();
         self.ended = !matches!(next, Some(Ok(_)));
         next

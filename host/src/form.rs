@@ -30,7 +30,7 @@ use undertone_core::projective::Geometry;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::fields::Fields;
 
 /// The description of a form.
@@ -74,9 +74,8 @@ fn one() -> u32 {
     1
 }
 
-fn unusable(problem: impl Into<String>) -> Error {
-    let problem = problem.into();
-    Error::from(Cause::Form { problem })
+fn unusable(problem: impl std::fmt::Display) -> Error {
+    Error::input(format!("not a usable form: {problem}"))
 }
 
 impl Contents {

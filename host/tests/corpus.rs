@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::Result;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames, LINE_LIMIT};
-use undertone::error::{Cause, ErrorKind, LineProblem};
+use undertone::error::{ErrorKind, LineProblem};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -55,18 +55,13 @@ fn problem(path: &Path) -> (u64, LineProblem) {
     let error = read(path).unwrap_err();
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains("secret"), "{shown}");
-    match error.into_cause() {
-        Cause::CorpusLine {
-            path: named,
-            line,
-            problem,
-        } => {
-            assert_eq!(named, path);
-            assert!(shown.contains(&format!("line {line}")), "{shown}");
-            (line, problem)
-        }
-        other => panic!("{other}"),
-    }
+    let message = error.to_string();
+    let rest = message.strip_prefix(&format!("`{}` line ", path.display()));
+    let (line, _) = rest.and_then(|rest| rest.split_once(':')).expect("a line");
+    (
+        line.parse().unwrap(),
+        error.into_cause().expect("a fault of a line"),
+    )
 }
 
 #[test]
@@ -368,24 +363,15 @@ fn says_which_file_cannot_be_read() {
     let folder = Folder::new();
     let absent = folder.0.path().join("absent.jsonl");
     let error = read(&absent).unwrap_err();
-    assert!(
-        matches!(error.cause(), Cause::Io { path, .. } if *path == absent),
-        "{error}"
-    );
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("absent.jsonl"), "{error}");
 
     for name in ["a.csv", "a.parquet"] {
         let error = read(&folder.write(name, "")).unwrap_err();
-        assert!(
-            matches!(error.cause(), Cause::TableCorpus { .. }),
-            "{error}"
-        );
+        assert!(error.to_string().contains("is a table"), "{error}");
     }
     for name in ["a.raw", "a.gz", "jsonl", "a.jsonl.zip", "a.txt.gz"] {
         let error = read(&folder.write(name, "")).unwrap_err();
-        assert!(
-            matches!(error.cause(), Cause::UnknownCorpusFormat { .. }),
-            "{error}"
-        );
         let text = error.to_string();
         for known in [name, ".jsonl, .ndjson, .tsv and .csv, all of them gzipped"] {
             assert!(text.contains(known), "{text}");

@@ -3,7 +3,7 @@
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{ErrorKind, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::{Size, distil};
 use undertone::pack::{self, Options, Selector};
@@ -164,13 +164,11 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
 #[test]
 fn impossible_sizes_are_refused() {
     let encoder = Letters::new();
-    assert!(matches!(
-        distil(&mut Encoding::new(&encoder), &corpus(), &size(17, 0, 5)).map_err(Error::into_cause),
-        Err(Cause::TooFewWords {
-            found: 16,
-            wanted: 17
-        })
-    ));
+    let error = distil(&mut Encoding::new(&encoder), &corpus(), &size(17, 0, 5)).unwrap_err();
+    assert!(
+        error.to_string().contains("only 16 different words"),
+        "{error}"
+    );
     for (words, phrases, dimension) in [
         (15, 0, 27),
         (15, 0, 0),
@@ -184,7 +182,7 @@ fn impossible_sizes_are_refused() {
             &size(words, phrases, dimension),
         )
         .unwrap_err();
-        assert!(matches!(error.cause(), Cause::PackLimit { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
     }
 }
 
@@ -207,10 +205,8 @@ fn encoders_that_give_no_numbers_are_refused() {
         }
     }
     let broken = Broken(Letters::new());
-    assert!(matches!(
-        distil(&mut Encoding::new(&broken), &corpus(), &size(15, 0, 5)).map_err(Error::into_cause),
-        Err(Cause::NotFinite { .. })
-    ));
+    let error = distil(&mut Encoding::new(&broken), &corpus(), &size(15, 0, 5)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
     let corpus = || {
         let text = "The cat sat down. ".repeat(8) + "The dog ran.";
         [Ok(CorpusDocument {
@@ -224,9 +220,10 @@ fn encoders_that_give_no_numbers_are_refused() {
         pack::build(&mut encoded, None, options)
     };
     let error = build(&broken, &Options::default()).unwrap_err();
+    let message = error.to_string();
     assert!(
-        matches!(error.cause(), Cause::NotFinite { sentence: 8, .. }),
-        "{error}"
+        message.contains("NaN or infinity for sentence 8"),
+        "{message}"
     );
     assert!(build(&Letters::new(), &published()).is_ok());
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use common::{Java, STRICT, have, java, output_dir, root, run, static_library};
-use undertone::error::{Cause, Error};
+use undertone::error::ErrorKind;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::unit::Unit;
@@ -54,17 +54,14 @@ fn program() {
         }
         Ok(_held) => {
             let again = LedgerFile::open_or_create(path, Unit::Sentence, budget());
-            assert!(matches!(
-                again.as_ref().map_err(Error::cause),
-                Err(Cause::LedgerInUse { .. })
-            ));
+            assert_eq!(again.err().unwrap().kind(), ErrorKind::InUse);
             println!("\nopen");
             std::io::stdin().lines().for_each(drop);
             0
         }
         Err(error) => {
             eprintln!("{error}");
-            if matches!(error.cause(), Cause::LedgerInUse { .. }) {
+            if error.kind() == ErrorKind::InUse {
                 IN_USE
             } else {
                 1

@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use crate::form;
 use undertone::demo;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, ErrorKind, Result};
 use undertone::release::document::MAX_SENTENCES;
 use undertone_audit::exact::inside::{CoreProjective, CoreWholeText};
 use undertone_audit::sampled::device::{self, Contents, Device, Program, Sentence};
@@ -379,10 +379,10 @@ impl Device for Planted<'_> {
             let mut best = hazmat::best(&document).expect("scores");
             let candidates = self.pack().candidate_count();
             if best == candidates && self.bug == Bug::Silent {
-                return Err(Error::from(Cause::Device {
-                    path: PathBuf::new(),
-                    problem: "nothing known".to_owned(),
-                }));
+                return Err(Error::new(
+                    ErrorKind::Device,
+                    format!("the device `{}`: nothing known", PathBuf::new().display()),
+                ));
             }
             if self.bug == Bug::TiesByText {
                 // In `scores_pack` the candidates after the first one tie.
@@ -412,10 +412,10 @@ impl Device for Planted<'_> {
             let document = device::document(&self.pack(), &self.kept[*number])?;
             let best = hazmat::best(&document).expect("scores");
             if best == candidates && self.bug == Bug::Silent {
-                return Err(Error::from(Cause::Device {
-                    path: PathBuf::new(),
-                    problem: "nothing known".to_owned(),
-                }));
+                return Err(Error::new(
+                    ErrorKind::Device,
+                    format!("the device `{}`: nothing known", PathBuf::new().display()),
+                ));
             }
             all.push(best);
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, thread};
 
-use undertone::error::{Cause, Error, ErrorKind};
+use undertone::error::{Error, ErrorKind};
 use undertone::release::document::OsEntropy;
 use undertone::release::ledger::{Counter, LedgerFile};
 use undertone_core::document::DocumentError;
@@ -65,10 +65,7 @@ fn open(path: &Path) -> Result<LedgerFile, Error> {
 /// The refusals of a ledger.
 fn why<T>(result: Result<T, Error>) -> LedgerError {
     let error = result.err().expect("a refusal");
-    match error.cause() {
-        Cause::Ledger { problem, .. } => *problem,
-        _ => panic!("{error}"),
-    }
+    error.into_cause().expect("an error of a ledger")
 }
 
 #[test]

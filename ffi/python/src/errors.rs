@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::import_exception;
 use pyo3::prelude::*;
-use undertone::error::{Cause, Error, ErrorKind, Result};
+use undertone::error::{Error, ErrorKind, Result, with_settings};
 use undertone_core::ledger::LedgerError as Problem;
 
 import_exception!(undertone._errors, UndertoneError);
@@ -25,15 +25,24 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         ErrorKind::Ledger => "ledger",
         _ => "internal",
     };
-    let arguments = (error.to_string(), kind);
-    let used_up = |problem: &Problem| matches!(problem, Problem::Exhausted { .. });
+    let arguments = (with_settings(&error.to_string(), argument_of), kind);
     match error.kind() {
         ErrorKind::Argument => ArgumentError::new_err(arguments),
-        _ if matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem)) => {
+        _ if matches!(error.cause(), Some(Problem::Exhausted { .. })) => {
             BudgetExhausted::new_err(arguments)
         }
         ErrorKind::Ledger => LedgerError::new_err(arguments),
         _ => UndertoneError::new_err(arguments),
+    }
+}
+
+/// Writes a setting of a message as an argument. Values in capitals are placeholders.
+fn argument_of(name: &str, value: Option<&str>) -> String {
+    let name = name.replace('-', "_");
+    match value {
+        None => name,
+        Some(value) if value.chars().all(char::is_uppercase) => format!("{name}={value}"),
+        Some(value) => format!("{name}={value:?}"),
     }
 }
 
@@ -54,7 +63,7 @@ pub(crate) fn argument(problem: impl Into<String>) -> PyErr {
 /// Does work that may see private texts. A panic is a mistake of this library, and its message
 /// could quote one.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::from(Cause::Defect)))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::defect()))
 }
 
 /// The exception for an error, if there is one.

@@ -8,7 +8,7 @@ use numpy::{Element, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use self_cell::self_cell;
-use undertone::error::{Cause, Error};
+use undertone::error::Error;
 use undertone::files::foreign;
 use undertone::release::document::{self, epsilon_f64};
 use undertone_core::epsilon::MICRO;
@@ -67,7 +67,12 @@ impl Pack {
         py.detach(|| {
             let bytes = foreign::read(&path)?;
             let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));
-            let loaded = loaded.map_err(|problem| Error::from(Cause::Pack { path, problem }))?;
+            let loaded = loaded.map_err(|problem| {
+                Error::pack(format!(
+                    "`{}` is not a usable pack: {problem}",
+                    path.display()
+                ))
+            })?;
             Ok(Self(Arc::new(loaded)))
         })
         .map_err(|error: Error| raise(&error))

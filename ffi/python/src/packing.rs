@@ -8,7 +8,6 @@ use pyo3::types::PyList;
 use undertone::corpus::CorpusDocument;
 use undertone::demo;
 use undertone::encoder::embeddings::Encoded;
-use undertone::error::{Cause, Error};
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
 
@@ -98,10 +97,7 @@ pub(crate) fn build_pack(
             Ok(documents.iter().cloned().map(Ok))
         });
         let built = pack::build(&mut encoded, lexicon, &options)?;
-        if let Some(size) = size.filter(|size| built.pack.len() > *size) {
-            let bytes = built.pack.len();
-            return Err(Error::from(Cause::PackSize { bytes, size }));
-        }
+        built.check_size(size)?;
         Ok((Pack::parse(built.pack)?, built.candidates))
     })?;
     let (pack, candidates) = built;

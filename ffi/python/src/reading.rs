@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::fields::{Absent, Twice, no_such_field};
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
@@ -78,10 +78,12 @@ impl Found {
 
     fn records(path: &Path, columns: &[String]) -> Result<Self> {
         if !columns.is_empty() {
-            return Err(Error::from(Cause::NoFields {
-                path: path.to_owned(),
-                by: columns.join(", "),
-            }));
+            return Err(Error::argument(format!(
+                "`{}` has raw records, which have no fields, so it cannot be sliced by \
+                 {}; leave ⟨by⟩ out, or give JSON lines or Parquet",
+                path.display(),
+                columns.join(", ")
+            )));
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let mut bytes = Vec::new();

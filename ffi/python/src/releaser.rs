@@ -111,7 +111,7 @@ impl Releaser {
                 let (document, encoder) = match state {
                     Ok(state) => state,
                     // It was checked when this was made.
-                    Err(_) => return Err(Error::from(undertone::error::Cause::Defect)),
+                    Err(_) => return Err(Error::defect()),
                 };
                 let grant = Grant::unrecorded(self.method.unit(), self.epsilon);
                 self.release_one(encoder.as_ref(), document, text.as_ref(), grant)

@@ -133,7 +133,7 @@ pub(crate) fn run<T: Send + 'static>(
             Ok(Ok(found)) => break tell(progress, &call, &mut reported).map(|()| found),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                break Err(raise(&Error::from(undertone::error::Cause::Defect)));
+                break Err(raise(&Error::defect()));
             }
         }
         let heard = py

@@ -291,7 +291,7 @@ def test_options_of_packs() -> None:
         with pytest.raises(ut.UndertoneError, match=message):
             ut.build_pack(texts, labels, heads=heads, size=1000)
     some = [label if place % 2 else None for place, label in enumerate(labels)]
-    with pytest.raises(ut.UndertoneError, match="label"):
+    with pytest.raises(ut.UndertoneError, match='unlabelled="skip"'):
         ut.build_pack(texts, some, heads="vectors")
     skipped = ut.build_pack(texts, some, heads="vectors", unlabelled="skip").candidates
     assert skipped.names == ut.build_pack(texts[1::2], labels[1::2], heads="vectors").candidates.names

@@ -31,7 +31,7 @@ use sampled::device::{Device, Sentence};
 use sampled::selection::{Designs, Neighbours, WordAudit};
 use sampled::{selection, vectors};
 use undertone::encoder::{Encoder, encode_all_public};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::progress::Progress;
 use undertone::release::budget::number;
 use undertone::release::document::{Method as Released, check_encoder};
@@ -255,21 +255,19 @@ fn audit<'a, S>(
 ) -> Result<Report> {
     let start = Instant::now();
     if options.epsilons.len() > EPSILONS {
-        return Err(Error::from(Cause::Audit {
-            problem: format!(
-                "an audit takes at most {EPSILONS} values of epsilon, which share its rate of false alarms; these are {}. \
-                 Name fewer, or audit twice",
-                options.epsilons.len()
-            ),
-        }));
+        return Err(Error::experiment(format!(
+            "cannot audit: an audit takes at most {EPSILONS} values of epsilon, \
+             which share its rate of false alarms; these are {}. Name fewer, or \
+             audit twice",
+            options.epsilons.len()
+        )));
     }
     if device.is_some() && options.releases < LEAST_RELEASES {
-        return Err(Error::from(Cause::Audit {
-            problem: format!(
-                "{} releases of a document are too few to tell anything; ask for {LEAST_RELEASES} or more",
-                options.releases
-            ),
-        }));
+        return Err(Error::experiment(format!(
+            "cannot audit: {} releases of a document are too few to tell anything; \
+             ask for {LEAST_RELEASES} or more",
+            options.releases
+        )));
     }
     let mut audit = Audit {
         subject,
@@ -291,9 +289,10 @@ fn audit<'a, S>(
     }
     let mut report = audit.report;
     if report.checks.is_empty() {
-        return Err(Error::from(Cause::Audit {
-            problem: report.left_out.join("; "),
-        }));
+        return Err(Error::experiment(format!(
+            "cannot audit: {}",
+            report.left_out.join("; ")
+        )));
     }
     report.took = start.elapsed();
     Ok(report)

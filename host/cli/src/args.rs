@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use undertone::corpus::{CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
@@ -299,11 +299,22 @@ pub fn no_such_field(option: &'static str, field: &str, path: Option<&Path>) -> 
         Ok(fields) => fields.unwrap_or_default(),
         Err(error) => return error,
     };
-    Error::from(Cause::NoSuchField {
-        option,
-        field: field.to_owned(),
-        fields,
-    })
+    Error::argument(format!(
+        "{option} {field}: there is no such column or field{}",
+        there_are(&fields)
+    ))
+}
+
+/// Lists at most 20 field names for the end of a message.
+fn there_are(fields: &[String]) -> String {
+    const MOST: usize = 20;
+    let names = fields.iter().take(MOST).map(String::as_str);
+    let names = names.collect::<Vec<_>>().join(", ");
+    match fields.len() {
+        0 => String::new(),
+        1..=MOST => format!("; there are {names}"),
+        more => format!("; there are {names} and {} others", more - MOST),
+    }
 }
 
 /// The columns of a table, or the fields of its first line of JSON.
@@ -405,11 +416,7 @@ impl OpenEncoder {
         let (expected, found) = (self.encoder.dimension(), lexicon.dimension());
         let identity = lexicon.identity().clone();
         if expected != found {
-            return Err(Error::from(Cause::WrongDimension {
-                encoder: identity.name,
-                expected,
-                found,
-            }));
+            return Err(Error::wrong_dimension(&identity.name, expected, found));
         }
         Ok(Self {
             lexicon: Some(LexiconData::from_view(lexicon.lexicon())),
@@ -485,10 +492,10 @@ impl EncoderArgs {
     fn check_runtime(&self) -> Result<()> {
         let is_pack = |path: &PathBuf| path.extension().is_some_and(|end| end == "pack");
         if self.runtime.onnxruntime.is_some() && self.encoder.as_ref().is_none_or(is_pack) {
-            Err(Error::from(Cause::OptionAlone {
-                option: "--onnxruntime",
-                needed: "a neural encoder (--encoder with a folder or an .onnx file)",
-            }))
+            Err(Error::argument(
+                "--onnxruntime does nothing without a neural encoder (--encoder with a \
+                 folder or an .onnx file); name one, or leave --onnxruntime out",
+            ))
         } else {
             Ok(())
         }
@@ -536,7 +543,10 @@ impl OpenEncoder {
         let least = lexicon.least_size();
         let Some(bytes) = lexicon.leaving_room(name, size)? else {
             if !alone {
-                return Err(Error::from(Cause::LexiconSize { size, least }));
+                return Err(Error::input(format!(
+                    "--size {size} leaves no room for a word of the lexicon; give at least \
+                     {least}, and much more for a lexicon that is of use, or --heads features"
+                )));
             }
             return Ok(Self {
                 encoder: Box::new(NoEncoder::default()),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::epsilon_f64;
@@ -63,10 +63,9 @@ impl ReleaseArgs {
             };
             streams += usize::from(is_stream(path));
             if streams > 1 {
-                return Err(Error::from(Cause::NotAStream {
-                    option: "--in",
-                    problem: "standard input is named twice; name it once",
-                }));
+                return Err(Error::argument(
+                    "--in cannot be `-`: standard input is named twice; name it once",
+                ));
             }
             inputs.push((path.as_path(), format));
         }
@@ -91,12 +90,19 @@ pub(crate) fn count(mut counter: Counter, inputs: Vec<(&Path, Format)>) -> Resul
             counter.file(path, format)?
         }
     }
-    let counted = counter.finish()?;
+    counter.finish()
+}
+
+/// Refuses counts without a release, if lines were rejected; `place` states where these are.
+pub(crate) fn check(counted: &Counted, place: &str) -> Result<()> {
     if counted.counts.is_empty() && counted.rejected.total() > 0 {
         let reasons = counted.rejected.summary();
-        return Err(Error::from(Cause::NothingCounted { reasons }));
+        Err(Error::input(format!(
+            "nothing could be counted:{reasons}{place}"
+        )))
+    } else {
+        Ok(())
     }
-    Ok(counted)
 }
 
 #[derive(Args)]
@@ -221,21 +227,21 @@ impl Arguments {
         let mut rate = Rate::start();
         let counted = count(counter, inputs);
         let mut aside = aside.and_then(|aside| aside.take());
-        let Counted { counts, rejected } = match counted.map_err(Error::into_cause) {
+        let counted = match counted {
             Ok(counted) => counted,
-            Err(Cause::NothingCounted { reasons }) => {
-                // They may come from a pipe, and be nowhere else.
-                commit(aside)?;
-                let reasons = reasons + &place_of_rejects(self.rejected.as_deref());
-                return Err(Error::from(Cause::NothingCounted { reasons }));
-            }
-            Err(other) => {
+            Err(error) => {
+                // What a pipe gave is nowhere else.
                 if self.releases.inputs.iter().any(|path| is_stream(path)) {
                     commit(aside)?;
                 }
-                return Err(Error::from(other));
+                return Err(error);
             }
         };
+        if let Err(error) = check(&counted, &place_of_rejects(self.rejected.as_deref())) {
+            commit(aside)?;
+            return Err(error);
+        }
+        let Counted { counts, rejected } = counted;
         // All are on the disk before one of them gets its name.
         if let Some(file) = &mut aside {
             file.settle()?;

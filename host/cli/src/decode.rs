@@ -11,7 +11,7 @@ use std::{mem, panic, thread};
 
 use clap::Args;
 use serde::Serialize;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
@@ -133,10 +133,12 @@ impl Packs {
         for path in &arguments.candidates {
             let own = Known::read(path)?;
             if let Some(first) = known.insert(own.candidates.pack_id(), own) {
-                return Err(Error::from(Cause::SamePack {
-                    first: first.path,
-                    second: path.clone(),
-                }));
+                return Err(Error::input(format!(
+                    "`{}` and `{}` have the candidates of the same pack; leave one of them \
+                     out",
+                    first.path.display(),
+                    path.display()
+                )));
             }
         }
         let estimates = arguments.shares.as_deref().map(Estimates::read);
@@ -559,18 +561,18 @@ impl Arguments {
         if decoded == 0 && rejected.lines() > 0 {
             // They may come from a pipe, and be nowhere else.
             commit(aside)?;
-            return Err(Error::from(Cause::NothingDecoded {
-                path: self.input.clone(),
-                reasons: rejected.summary() + &place_of_rejects(self.rejected.as_deref()),
-            }));
+            return Err(Error::input(format!(
+                "no line of `{}` could be decoded:{}",
+                self.input.display(),
+                rejected.summary() + &place_of_rejects(self.rejected.as_deref())
+            )));
         }
         // All are on the disk before one of them gets its name.
         if let Some(file) = &mut aside {
             file.settle()?;
         }
         match out.settle(&self.out) {
-            Err(error) if matches!(error.cause(), Cause::Io { cause, .. } if self.stopped(cause)) =>
-                {}
+            Err(error) if error.cause().is_some_and(|cause| self.stopped(cause)) => {}
             settled => settled?,
         }
         aside.map(AtomicFile::commit).transpose()?;

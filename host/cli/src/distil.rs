@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::{ArgGroup, Args};
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::OnnxEncoder;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::distil;
 use undertone::lexicon::model2vec::Model;
@@ -110,10 +110,10 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         self.paths().check()?;
         if self.list.is_some() && !self.corpus.is_empty() && self.corpus_vectors.is_none() {
-            return Err(Error::from(Cause::OptionOfOther {
-                option: "--corpus",
-                of: "distil without --list, or with --corpus-vectors",
-            }));
+            return Err(Error::argument(
+                "--corpus is for distil without --list, or with --corpus-vectors; leave \
+                 one of the two out",
+            ));
         }
         AtomicFile::check(&self.out)?;
         let start = Instant::now();

@@ -11,7 +11,7 @@ use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use crate::args::{AnswerArgs, whole};
-use crate::count::{ReleaseArgs, count};
+use crate::count::{ReleaseArgs, check, count};
 use crate::files::read_form;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
@@ -86,6 +86,7 @@ impl Arguments {
         let mut sources = self.sources()?;
         let forms = self.forms()?;
         let counted = count(self.releases.counter(expected(&sources, &forms))?, inputs)?;
+        check(&counted, "")?;
         if counted.counts.is_empty() {
             return Err(refused("the inputs have no releases; give at least one"));
         }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::foreign;
 use undertone::form::Contents;
@@ -67,9 +67,15 @@ pub fn parse_pack(bytes: Vec<u8>, path: &Path) -> Result<Pack<'static>> {
     Pack::parse(bytes).map_err(|problem| {
         let path = path.to_owned();
         if Candidates::from_bytes(bytes, &path).is_ok() {
-            return Error::from(Cause::CandidatesAsPack { path });
+            return Error::pack(format!(
+                "`{}` is a file of candidates; name the pack that it was written beside",
+                path.display()
+            ));
         }
-        Error::from(Cause::Pack { path, problem })
+        Error::pack(format!(
+            "`{}` is not a usable pack: {problem}",
+            path.display()
+        ))
     })
 }
 

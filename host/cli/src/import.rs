@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::text::read_word_list;
@@ -60,15 +60,14 @@ impl Arguments {
             };
             let rows: Vec<usize> = (0..vectors.words.len()).filter(listed).collect();
             if rows.is_empty() {
-                return Err(Error::from(Cause::WordList {
-                    path: path.clone(),
-                    problem: format!(
-                        "none of its {} words is among the {} of `{}`; give a list in the language of the vectors",
-                        list.len(),
-                        vectors.words.len(),
-                        vectors.name
-                    ),
-                }));
+                return Err(Error::input(format!(
+                    "cannot use the words of `{}`: none of its {} words is among the {} of \
+                     `{}`; give a list in the language of the vectors",
+                    path.display(),
+                    list.len(),
+                    vectors.words.len(),
+                    vectors.name
+                )));
             }
             vectors = vectors.rows(&rows);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::form::Contents;
 use undertone::pack::QualityData;
 use undertone::pack::candidates::Candidates;
@@ -98,10 +98,9 @@ impl Arguments {
     fn writes_nothing(&self) -> Result<()> {
         match self.out {
             None => Ok(()),
-            Some(_) => Err(Error::from(Cause::OptionAlone {
-                option: "--out",
-                needed: "a form",
-            })),
+            Some(_) => Err(Error::argument(
+                "--out does nothing without a form; name one, or leave --out out",
+            )),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use undertone::corpus::Corpus;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::text::informative::WordsByLabel;
 
@@ -44,10 +44,10 @@ impl Arguments {
         }
         let filter = self.stop.filter()?;
         let fail = |problem| {
-            Error::from(Cause::Ranking {
-                path: self.corpus.clone(),
-                problem,
-            })
+            Error::input(format!(
+                "cannot rank the words of `{}`: {problem}",
+                self.corpus.display()
+            ))
         };
         let mut counts = WordsByLabel::default();
         let mut documents = 0;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::release::ledger::{LedgerFile, contents, open_to_read, utc_day};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{LEDGER_BYTES, LedgerError, RECORD_BYTES};
@@ -71,11 +71,11 @@ impl Recreate {
         let (path, window) = (&self.ledger, self.window.unwrap_or_else(utc_day));
         Paths::default().output("the ledger", path).check()?;
         if !may_be_ledger(path).map_err(Error::io("read", path))? {
-            return Err(Error::from(Cause::OutputPath {
-                path: path.clone(),
-                problem: "it is no ledger, not even a damaged one, and would be overwritten; if the ledger was there, \
+            return Err(Error::output(
+                &path,
+                "it is no ledger, not even a damaged one, and would be overwritten; if the ledger was there, \
                           move this file away and run the command again",
-            }));
+            ));
         }
         if let Ok(old) = contents(path)
             && old.window() > window
@@ -102,7 +102,7 @@ pub(crate) fn show(path: &Path, window: u64, as_json: bool) -> Result<()> {
     let contents = contents(path)?;
     let left = contents.remaining(window).map_err(|problem| {
         let path = path.to_owned();
-        Error::from(Cause::Ledger { path, problem })
+        Error::ledger(&path)(problem)
     })?;
     let answer = Answer {
         unit: contents.unit().to_string(),
@@ -137,21 +137,18 @@ fn may_be_ledger(path: &Path) -> io::Result<bool> {
 /// Advises what to do if the amount that a ledger has spent is unknown, or if its window is in the
 /// future.
 pub(crate) fn advise(error: &Error) {
-    if let Cause::Ledger {
-        path,
-        problem:
-            LedgerError::Length { .. }
-            | LedgerError::NotALedger
-            | LedgerError::Damaged
-            | LedgerError::Mixed
-            | LedgerError::FromFuture { .. }
-            | LedgerError::SetBack { .. },
-    } = error.cause()
+    if let Some(
+        LedgerError::Length { .. }
+        | LedgerError::NotALedger
+        | LedgerError::Damaged
+        | LedgerError::Mixed
+        | LedgerError::FromFuture { .. }
+        | LedgerError::SetBack { .. },
+    ) = error.cause()
     {
         note!(
-            "to recreate it: `undertone release recreate-ledger {} --unit UNIT --budget EPSILON`, for `release lines` with \
-             --window",
-            path.display()
+            "to recreate it: `undertone release recreate-ledger LEDGER --unit UNIT --budget EPSILON`, for `release \
+             lines` with --window"
         );
     }
 }

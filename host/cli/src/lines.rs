@@ -9,7 +9,7 @@ use chrono::NaiveDate;
 use clap::Args;
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::PrivateEncoder;
-use undertone::error::{Cause, Error, LineProblem, Result};
+use undertone::error::{Error, LineProblem, Result};
 use undertone::files::fields::Fields;
 use undertone::release::document::{self, HostDocument, Method, OsEntropy};
 use undertone::release::ledger::{LedgerFile, contents, utc_day};
@@ -85,10 +85,10 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<ExitCode> {
         self.paths().check()?;
         if self.out.exists() {
-            return Err(Error::from(Cause::OutputPath {
-                path: self.out.clone(),
-                problem: "it exists, and may have releases of earlier slots; name another file",
-            }));
+            return Err(Error::output(
+                &self.out,
+                "it exists, and may have releases of earlier slots; name another file",
+            ));
         }
         let keep = [self.date_field.clone()];
         let input = self.input.texts(&self.texts);
@@ -139,11 +139,11 @@ impl Arguments {
             .ok()
             .and_then(|micro| Epsilon::from_micro(micro).ok());
         budget.ok_or_else(|| {
-            Error::from(Cause::Setting {
-                what: "--appointments times --epsilon",
-                found: person.0 as f64 / 1e6,
-                allowed: "at most 1000, which is the most that a ledger counts",
-            })
+            Error::setting(
+                "--appointments times --epsilon",
+                person.0 as f64 / 1e6,
+                "at most 1000, which is the most that a ledger counts",
+            )
         })
     }
 
@@ -152,13 +152,8 @@ impl Arguments {
         let mut diary = Diary::new();
         for document in input.check(keep)?.after(0)? {
             let document = document?;
-            let day = day(&document, &self.date_field).map_err(|problem| {
-                Error::from(Cause::CorpusLine {
-                    path: self.input.input.clone(),
-                    line: document.line,
-                    problem,
-                })
-            })?;
+            let day = day(&document, &self.date_field)
+                .map_err(|problem| Error::line(&self.input.input, document.line, problem))?;
             let slot = day / u64::from(self.days);
             diary.entry(slot).or_default().push(document.text);
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::candidates::Candidates;
 use undertone::pack::candidates_beside;
@@ -59,12 +59,14 @@ impl Arguments {
         let beside = candidates_beside(&self.pack);
         let candidates = Candidates::read(&beside)?;
         if candidates.pack_id() != pack.id() {
-            return Err(Error::from(Cause::CandidatesOfOther {
-                path: beside,
-                found: hex::encode(candidates.pack_id()),
-                pack: self.pack.clone(),
-                wanted: hex::encode(pack.id()),
-            }));
+            return Err(Error::input(format!(
+                "`{}` has the candidates of pack {}, but `{}` is pack {}; put the \
+                 candidates beside it that `undertone pack` wrote with it",
+                beside.display(),
+                hex::encode(candidates.pack_id()),
+                self.pack.display(),
+                hex::encode(pack.id())
+            )));
         }
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
@@ -100,7 +102,10 @@ impl Arguments {
             Ok(())
         })?;
         if unknown == documents {
-            return Err(Error::from(Cause::NoKnownLabel { documents }));
+            return Err(Error::input(format!(
+                "none of the {documents} documents has a label that is a candidate of \
+                 the pack; give documents with its labels"
+            )));
         }
         if unknown > 0 {
             note!(

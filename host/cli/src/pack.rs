@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::heads::Targets;
 use undertone::pack::trained::{Recoder, ScoreHeads};
@@ -165,7 +165,9 @@ impl Arguments {
     fn check(&self) -> Result<()> {
         let only = |option, of, given: bool| {
             if given {
-                Err(Error::from(Cause::OptionOfOther { option, of }))
+                Err(Error::argument(format!(
+                    "{option} is for {of}; leave one of the two out"
+                )))
             } else {
                 Ok(())
             }
@@ -263,12 +265,7 @@ impl Arguments {
         let wanted = |document: &CorpusDocument| !skips || document.label.is_some();
         let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?, wanted);
         let built = pack::build(&mut encoded, encoder.lexicon.clone(), &options)?;
-        if let Some(size) = self.size.filter(|size| built.pack.len() > *size) {
-            return Err(Error::from(Cause::PackSize {
-                bytes: built.pack.len(),
-                size,
-            }));
-        }
+        built.check_size(self.size)?;
         pack::save(&self.out, &built.pack, &built.candidates)?;
         rate.count(built.documents_read, built.sentences);
         rate.taken_over(encoded.encoding());

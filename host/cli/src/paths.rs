@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::resolved;
 
 /// Standard input or output.
@@ -170,11 +170,17 @@ impl Paths {
     /// writing it would destroy the other.
     pub fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
-            return Err(Error::from(Cause::NotAStream { option, problem }));
+            return Err(Error::argument(format!(
+                "{option} cannot be `-`: {problem}"
+            )));
         }
         if let Some(Named { option, path, .. }) = self.pipes.first() {
             let path = path.clone();
-            return Err(Error::from(Cause::NotReread { option, path }));
+            return Err(Error::argument(format!(
+                "{option} `{}` is read several times, which only a regular file can be; \
+                 save it in one and name that",
+                path.display()
+            )));
         }
         for (index, output) in self.outputs.iter().enumerate() {
             // It is refused for that when it is to be written.
@@ -188,11 +194,12 @@ impl Paths {
                 } else {
                     format!("{} (`{}`)", other.option, other.path.display())
                 };
-                Err(Error::from(Cause::SameFile {
-                    option: output.option,
-                    path: output.path.clone(),
-                    other: named,
-                }))
+                Err(Error::argument(format!(
+                    "{} names `{}`, which {named} needs, too: writing would destroy it; name \
+                     another file",
+                    output.option,
+                    output.path.display()
+                )))
             };
             for input in &self.inputs {
                 if input.place.is(place) || place.sweeps(&input.place) {

@@ -11,6 +11,7 @@ use indicatif::{
     HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState,
     ProgressStyle,
 };
+use undertone::error::with_settings;
 use undertone::files::resume::Encoding;
 use undertone::progress::{Steps, Watcher, watch};
 use undertone_report::visible;
@@ -40,11 +41,19 @@ pub fn note(line: impl Display) {
     }
 }
 
+/// Writes a setting of a message as an option.
+fn option(name: &str, value: Option<&str>) -> String {
+    match value {
+        None => format!("--{name}"),
+        Some(value) => format!("--{name} {value}"),
+    }
+}
+
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop:
 /// `eprintln` would panic, and a note is not worth the work that is under way. Names and values in
 /// it come from files, so they must not steer the terminal.
 fn print(line: impl Display) {
-    let line = line.to_string();
+    let line = with_settings(&line.to_string(), option);
     let lines: Vec<String> = line.split('\n').map(visible).collect();
     without_bars(|| {
         let _ = writeln!(io::stderr(), "{}", lines.join("\n"));

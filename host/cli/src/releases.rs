@@ -13,7 +13,7 @@ use clap::Args;
 use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames, batches};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
@@ -102,11 +102,7 @@ impl Private<'_> {
         };
         let is_text = self.names.answers.is_none();
         let refused = |option, field: &str, problem| {
-            Err(Error::from(Cause::Field {
-                option,
-                field: field.to_owned(),
-                problem,
-            }))
+            Err(Error::argument(format!("{option} {field}: {problem}")))
         };
         if private(id) {
             let problem = if is_text {
@@ -174,12 +170,11 @@ impl Private<'_> {
             .find(|name| !columns.iter().any(|own| own == name))
         {
             None => Ok(()),
-            Some(name) => Err(Error::from(Cause::Form {
-                problem: format!(
-                    "`{}` has no column for its attribute \"{name}\"; add one, which may be empty",
-                    self.input().display()
-                ),
-            })),
+            Some(name) => Err(Error::input(format!(
+                "not a usable form: `{}` has no column for its attribute \"{name}\"; add \
+                 one, which may be empty",
+                self.input().display()
+            ))),
         }
     }
 
@@ -288,21 +283,19 @@ impl LedgerArgs {
         if self.ledger.is_some() {
             for (option, path) in [("--in", input.input.as_path()), ("--out", out)] {
                 if is_stream(path) {
-                    return Err(Error::from(Cause::NotAStream {
-                        option,
-                        problem: "with --ledger an interrupted run must be able to go on, which takes files",
-                    }));
+                    return Err(Error::argument(format!(
+                        "{option} cannot be `-`: with --ledger an interrupted run must be able \
+                         to go on, which takes files"
+                    )));
                 }
             }
         }
         match self.budget {
-            Some(budget) if u64::from(budget.micro()) < each.micro() => {
-                Err(Error::from(Cause::Setting {
-                    what: "--budget",
-                    found: epsilon_f64(budget),
-                    allowed: "what one document costs or more: --epsilon, and for a bag that times --bag-size",
-                }))
-            }
+            Some(budget) if u64::from(budget.micro()) < each.micro() => Err(Error::setting(
+                "--budget",
+                epsilon_f64(budget),
+                "what one document costs or more: --epsilon, and for a bag that times --bag-size",
+            )),
             _ => Ok(()),
         }
     }
@@ -319,8 +312,7 @@ impl LedgerArgs {
 }
 
 fn is_used_up(error: &Error) -> bool {
-    let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
-    matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem))
+    matches!(error.cause(), Some(LedgerError::Exhausted { .. }))
 }
 
 /// Private documents that were all read once.
@@ -736,5 +728,5 @@ fn written(result: io::Result<()>) -> Result<()> {
 /// Works on private texts. The message of a panic could quote one, so it is not given out.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     panic::set_hook(Box::new(|_| ()));
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::from(Cause::Defect)))
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::defect()))
 }

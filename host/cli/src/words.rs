@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::progress::Progress;
 use undertone::release::ledger::utc_day;
@@ -99,10 +99,9 @@ impl Arguments {
                 Ok(WordMechanism::Selection(rule))
             }
             (MechanismArg::Laplace, None) => Ok(WordMechanism::LaplaceNearest),
-            (MechanismArg::Laplace, Some(_)) => Err(Error::from(Cause::OptionOfOther {
-                option: "--rule",
-                of: "--mechanism selection",
-            })),
+            (MechanismArg::Laplace, Some(_)) => Err(Error::argument(
+                "--rule is for --mechanism selection; leave one of the two out",
+            )),
         }
     }
 
@@ -119,12 +118,11 @@ impl Arguments {
             vocabulary.lexicon().find(word).is_some() && !filter.stop.contains(word)
         });
         if keep.is_empty() {
-            return Err(Error::from(Cause::WordList {
-                path: path.clone(),
-                problem: format!(
-                    "the vocabulary has none of its {all} words but stop words; take a list that fits it"
-                ),
-            }));
+            return Err(Error::input(format!(
+                "cannot use the words of `{}`: the vocabulary has none of its {all} \
+                 words but stop words; take a list that fits it",
+                path.display()
+            )));
         }
         if keep.len() < all {
             note!(
@@ -158,9 +156,11 @@ impl Arguments {
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
         let vocabulary = Vocabulary::new(&pack).map_err(|_| {
-            Error::from(Cause::NoLexicon {
-                path: self.pack.clone(),
-            })
+            Error::pack(format!(
+                "`{}` has no lexicon; make one with `undertone lexicon distil` or \
+                 `undertone lexicon import`",
+                self.pack.display()
+            ))
         })?;
         let filter = self.filter(&vocabulary)?;
         let input = self.input.texts(&self.texts);

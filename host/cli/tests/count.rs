@@ -249,9 +249,9 @@ fn slices_are_fields_and_columns() {
         .collect();
     assert_eq!(values, ["7", "true", "x"]);
     for part in [
-        "2: a field of --by is missing or null; the first is number 4",
-        "4: a field of --by is no string, whole number or truth value, or is given twice; the first is number 5",
-        "1: a field of --by has more than 256 bytes; the first is number 9",
+        "2: a field of the slices is missing or null; the first is number 4",
+        "4: a field of the slices is no string, whole number or truth value, or is given twice; the first is number 5",
+        "1: a field of the slices has more than 256 bytes; the first is number 9",
     ] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
@@ -529,7 +529,7 @@ fn files_are_not_mixed_up() {
     );
     refused(
         &["-", "--format", "parquet", "--out", "x.csv"],
-        &["--in", "save it in a file"],
+        &["standard input", "save them in a file"],
     );
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
     refused(&["no.parquet", "--out", "x.csv"], &["no.parquet"]);

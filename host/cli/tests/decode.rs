@@ -27,7 +27,7 @@ fn prepared() -> TempDir {
     fs::write(path.join("private.jsonl"), private).unwrap();
     // This rule always names a candidate.
     for line in [
-        "pack --corpus public.tsv --out new.pack",
+        "pack --corpus public.tsv --heads vectors --out new.pack",
         "pack --corpus public.tsv --clusters 3 --out old.pack",
         "privatize --pack new.pack --rule exponential --epsilon 0.5 --in private.jsonl --out new.jsonl",
         "privatize --pack old.pack --rule exponential --epsilon 1 --in private.jsonl --out old.jsonl",

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use undertone::encoder::{
     Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all, encode_all_public,
 };
-use undertone::error::{Cause, Error};
+use undertone::error::{Error, ErrorKind};
 use undertone::progress::Progress;
 
 use crate::common::{
@@ -277,7 +277,7 @@ fn finds_the_files_of_sentence_transformers() {
     fs::remove_file(path.join("tokenizer.json")).unwrap();
     let error = open_error(&path, &Runtime::Rten);
     assert!(
-        matches!(error.cause(), Cause::EncoderFileMissing { .. }),
+        error.to_string().contains("tokenizer.json` does not exist"),
         "{error}"
     );
 }
@@ -380,7 +380,10 @@ fn cuts_where_the_tokenizer_says_or_at_512() {
         &tokenizer_json(&["red"], &cut),
     );
     let error = open_error(&path, &Runtime::Rten);
-    assert!(matches!(error.cause(), Cause::Tokenizer { .. }), "{error}");
+    assert!(
+        error.to_string().contains("cannot use the tokenizer"),
+        "{error}"
+    );
     assert!(error.to_string().contains("2 tokens"), "{error}");
 }
 
@@ -459,7 +462,7 @@ fn refuses_models_that_give_no_token_vectors() {
         for (model, named) in &cases {
             let path = write_encoder(folder.path(), "tiny", model, &fitting_tokenizer());
             let error = open_error(&path, &runtime);
-            assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
             assert!(error.to_string().contains(named), "{named}: {error}");
         }
     }
@@ -489,7 +492,7 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
         ] {
             fs::write(path.join("model.onnx"), bytes).unwrap();
             let error = open_error(&path, &runtime);
-            assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
             assert!(error.to_string().contains("model.onnx"), "{error}");
         }
     }
@@ -503,7 +506,7 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
     fs::write(path.join("model.onnx"), whole).unwrap();
     fs::write(path.join("tokenizer.json"), "{").unwrap();
     let error = open_error(&path, &Runtime::Rten);
-    assert!(matches!(error.cause(), Cause::Tokenizer { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
     assert!(error.to_string().contains("tokenizer.json"), "{error}");
 }
 
@@ -569,7 +572,7 @@ fn refuses_weights_that_the_digest_does_not_cover() {
     fs::write(path.join("weights.bin"), table_bytes()).unwrap();
     for runtime in runtimes() {
         let error = open_error(&path, &runtime);
-        assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
         assert!(error.to_string().contains("second file"), "{error}");
     }
 }
@@ -582,11 +585,8 @@ fn refuses_a_tokenizer_with_more_tokens_than_the_model() {
     let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
     for runtime in runtimes() {
         let error = open_error(&path, &runtime);
-        assert!(
-            matches!(error.cause(), Cause::VocabularyMismatch { largest: 6, .. }),
-            "{error}"
-        );
         let text = error.to_string();
+        assert!(text.contains("token number 6"), "{text}");
         assert!(
             text.contains("model.onnx") && text.contains("tokenizer.json"),
             "{text}"
@@ -609,20 +609,19 @@ fn names_the_file_that_is_missing() {
         (folder.path().to_owned(), "model.onnx"),
     ];
     for (given, looked_for) in cases {
-        match open_error(&given, &Runtime::Rten).cause() {
-            Cause::EncoderFileMissing { missing, .. } => {
-                assert_eq!(missing.file_name().unwrap(), looked_for);
-            }
-            other => panic!("{other}"),
-        }
+        let error = open_error(&given, &Runtime::Rten).to_string();
+        assert!(
+            error.contains(&format!("{looked_for}` does not exist")),
+            "{error}"
+        );
     }
     fs::remove_file(path.join("tokenizer.json")).unwrap();
-    match open_error(&path, &Runtime::Rten).cause() {
-        Cause::EncoderFileMissing { missing, .. } => {
-            assert_eq!(*missing, path.join("tokenizer.json"));
-        }
-        other => panic!("{other}"),
-    }
+    let error = open_error(&path, &Runtime::Rten).to_string();
+    let missing = path.join("tokenizer.json");
+    assert!(
+        error.contains(&format!("`{}` does not exist", missing.display())),
+        "{error}"
+    );
 }
 
 #[test]
@@ -637,9 +636,13 @@ fn refuses_a_place_of_the_wrong_length() {
     let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
     for length in [0, 2, 4] {
         let error = encoder.encode("red", &mut vec![0.0; length]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        let message = error.to_string();
         assert!(
-            matches!(error.cause(), Cause::WrongDimension { expected: 3, found, .. } if *found == length),
-            "{error}"
+            message.ends_with(&format!(
+                "has 3 coordinates, but the place for it has {length}"
+            )),
+            "{message}"
         );
     }
 }
@@ -659,7 +662,7 @@ fn errors_do_not_quote_the_sentence() {
     ] {
         let error = result.unwrap_err();
         assert!(
-            matches!(error.cause(), Cause::Encode { bytes: 12, .. }),
+            error.to_string().contains("a sentence of 12 bytes"),
             "{error}"
         );
         assert!(

@@ -635,7 +635,7 @@ fn packs_without_public_texts_say_what_they_take() {
     refuse(
         path,
         &bare("sentences.csv"),
-        &["nothing can be said", "--corpus and --pack"],
+        &["nothing can be said", "labelled ones and their pack"],
     );
     let text = succeed(path, &bare("both.csv"));
     assert!(text.contains("Not answered: shares of labels"), "{text}");

@@ -226,7 +226,7 @@ fn weak_promises_are_called_that() {
         "{notes}"
     );
     assert!(notes.contains("e^30.0, above e^20"), "{notes}");
-    assert!(notes.contains("at --epsilon 13.333"), "{notes}");
+    assert!(notes.contains("at epsilon 13.333"), "{notes}");
     let (_, notes) = run("0.1");
     assert!(!notes.contains("warning"), "{notes}");
 }

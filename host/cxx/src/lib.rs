@@ -13,7 +13,7 @@ use std::path::Path;
 use cxx::CxxString;
 use self_cell::self_cell;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
-use undertone::error::{Cause, Error};
+use undertone::error::Error;
 use undertone::pack::candidates::Candidates as HostCandidates;
 use undertone::release::document::{self, HostDocument, OsEntropy};
 use undertone_core::ledger::Grant;
@@ -214,10 +214,10 @@ impl Pipeline {
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         let loaded = Loaded::try_new(bytes, |bytes| {
             let pack = Pack::parse(bytes).map_err(|problem| {
-                Error::from(Cause::Pack {
-                    path: path.to_owned(),
-                    problem,
-                })
+                Error::pack(format!(
+                    "`{}` is not a usable pack: {problem}",
+                    path.display()
+                ))
             })?;
             let encoder = encoder(&pack)?;
             document::check_encoder(&pack, encoder.as_ref())?;
@@ -404,11 +404,10 @@ mod tests {
 
         fn encode(&self, sentence: &str, out: &mut [f32]) -> undertone::Result<()> {
             if sentence.contains("unicorn") {
-                return Err(Error::from(Cause::Encode {
-                    encoder: "picky".to_owned(),
-                    bytes: sentence.len(),
-                    problem: "refused".to_owned(),
-                }));
+                return Err(Error::encoder(format!(
+                    "cannot encode a sentence of {} bytes with `picky`: refused",
+                    sentence.len()
+                )));
             }
             self.0.encode(sentence, out)
         }

@@ -499,7 +499,7 @@ impl<'a> Laws<'a> {
         if kinds.len() > MOST_KINDS {
             return Err(refused(format!(
                 "there are releases of {} kinds, and shares of labels are estimated from at most {MOST_KINDS}; some may be \
-                 forged: name the values of epsilon that your devices use with --epsilon",
+                 forged: name the values of epsilon that your devices use with ⟨epsilon⟩",
                 kinds.len()
             )));
         }

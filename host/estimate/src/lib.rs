@@ -22,10 +22,9 @@ pub mod shares;
 mod simplex;
 pub mod statement;
 
-use undertone::error::{Cause, Error};
+use undertone::error::Error;
 
 /// An error with the reason why there is no answer.
-pub fn refused(problem: impl Into<String>) -> Error {
-    let problem = problem.into();
-    Error::from(Cause::NoAnswer { problem })
+pub fn refused(problem: impl std::fmt::Display) -> Error {
+    Error::input(format!("no estimate: {problem}"))
 }

@@ -8,7 +8,7 @@
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use ndarray::Array2;
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 
 /// The word mover's distance of two bags, `[a][dimension]` and `[b][dimension]` row-major.
 ///
@@ -58,10 +58,11 @@ pub fn distances(first: &[f32], second: &[f32], dimension: usize) -> Result<Vec<
             "rows have {dimension} coordinates"
         );
         if let Some(position) = bag.iter().position(|x| !x.is_finite()) {
-            return Err(Error::from(Cause::NotFiniteRow {
-                what,
-                row: position / dimension,
-            }));
+            return Err(Error::input(format!(
+                "{what} {} has a coordinate that is NaN or infinite; leave it out or \
+                 encode it anew",
+                position / dimension
+            )));
         }
     }
     let rows = first.chunks_exact(dimension);
@@ -101,7 +102,9 @@ fn distance(x: &[f32], y: &[f32]) -> f64 {
 pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
     assert_eq!(costs.len(), a * b, "one cost for each pair");
     if a == 0 || b == 0 {
-        return Err(Error::from(Cause::EmptyBag));
+        return Err(Error::experiment(
+            "a bag of words without words has no distance; leave it out",
+        ));
     }
     if a == b {
         return Ok(assignment(costs, a)?.0 / a as f64);
@@ -129,7 +132,8 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
         let terms: Vec<_> = flows.map(|flow| (*flow, 1.0)).collect();
         problem.add_constraint(terms, ComparisonOp::Eq, a as f64);
     }
-    let failed = |problem: String| Error::from(Cause::Costs { problem });
+    let failed =
+        |problem: String| Error::experiment(format!("cannot solve a transport problem: {problem}"));
     let solution = problem.solve().map_err(|error| failed(error.to_string()))?;
     Ok(solution.objective() * largest / (a * b) as f64)
 }
@@ -153,11 +157,8 @@ pub fn assignment(costs: Vec<f64>, n: usize) -> Result<(f64, Vec<usize>)> {
     }
     check(&costs, n)?;
     let costs = Array2::from_shape_vec((n, n), costs).expect("n² costs");
-    let (columns, _) = lapjv::lapjv(&costs).map_err(|error| {
-        Error::from(Cause::Costs {
-            problem: error.to_string(),
-        })
-    })?;
+    let (columns, _) = lapjv::lapjv(&costs)
+        .map_err(|error| Error::experiment(format!("cannot solve a transport problem: {error}")))?;
     Ok((lapjv::cost(&costs, &columns), columns))
 }
 
@@ -165,14 +166,13 @@ fn check(costs: &[f64], columns: usize) -> Result<()> {
     let Some(position) = costs.iter().position(|cost| !cost.is_finite()) else {
         return Ok(());
     };
-    Err(Error::from(Cause::Costs {
-        problem: format!(
-            "the cost of row {} and column {} is {}, it must be finite",
-            position / columns,
-            position % columns,
-            costs[position]
-        ),
-    }))
+    Err(Error::experiment(format!(
+        "cannot solve a transport problem: the cost of row {} and column {} is \
+         {}, it must be finite",
+        position / columns,
+        position % columns,
+        costs[position]
+    )))
 }
 
 #[cfg(test)]
@@ -294,7 +294,7 @@ mod tests {
     fn what_has_no_distance_is_refused() {
         for (first, second) in [(&[][..], &[1.0][..]), (&[1.0], &[]), (&[], &[])] {
             let error = word_movers_distance(first, second, 1).unwrap_err();
-            assert!(matches!(error.cause(), Cause::EmptyBag), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Experiment, "{error}");
         }
         let error = word_movers_distance(&[0.0; 4], &[0.0, 0.0, 0.0, f32::NAN], 2).unwrap_err();
         assert!(

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::corpus::{CorpusDocument, batches_of};
 use crate::encoder::check_finite;
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
 use crate::files::resume::Encoding;
 use crate::progress::Progress;
@@ -200,9 +200,11 @@ impl<'a> Encoded<'a> {
 
     /// The error for a corpus that changed between passes.
     pub(crate) fn changed(&self) -> Error {
-        Error::from(Cause::CorpusChanged {
-            path: self.name.clone(),
-        })
+        Error::input(format!(
+            "`{}` changed while it was read; run the command again and leave the \
+             file alone",
+            self.name.display()
+        ))
     }
 
     /// Removes the stored encoding once the output is complete.
@@ -233,12 +235,13 @@ impl<'a> Encoded<'a> {
         let mut documents = 0;
         let fits = |documents, found| {
             if found > LARGEST_HEAD {
-                Err(Error::from(Cause::LargeHead {
-                    path: path.to_owned(),
-                    documents,
-                    found,
-                    most: LARGEST_HEAD,
-                }))
+                Err(Error::argument(format!(
+                    "the ids and labels of {documents} documents take {found} bytes in the \
+                     head of `{}`, and programs read at most {}; encode fewer documents a \
+                     file with ⟨limit⟩",
+                    path.display(),
+                    LARGEST_HEAD
+                )))
             } else {
                 Ok(())
             }

@@ -8,7 +8,7 @@ use undertone_core::lexicon::{Lexicon, Matching};
 use undertone_core::pack::Pack;
 
 use super::{Encoder, EncoderIdentity};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// The lexicon that ships with this crate; `assets/LEXICON.md` describes its origin.
 static EMBEDDED: &[u8] = include_bytes!("../../assets/lexicon.pack");
@@ -50,9 +50,11 @@ impl<'a> LexiconEncoder<'a> {
     /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack).
     pub fn of_file(pack: &Pack<'a>, path: &Path) -> Result<Self> {
         Self::new(pack).ok_or_else(|| {
-            Error::from(Cause::NoLexicon {
-                path: path.to_owned(),
-            })
+            Error::pack(format!(
+                "`{}` has no lexicon; make one with `undertone lexicon distil` or \
+                 `undertone lexicon import`",
+                path.display()
+            ))
         })
     }
 
@@ -75,11 +77,7 @@ impl Encoder for LexiconEncoder<'_> {
         self.lexicon
             .sentence_vector(sentence, out)
             .map_err(|error| {
-                Error::from(Cause::WrongDimension {
-                    encoder: self.identity.name.clone(),
-                    expected: error.expected,
-                    found: error.found,
-                })
+                Error::wrong_dimension(&self.identity.name, error.expected, error.found)
             })
     }
 }

@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use rayon::prelude::*;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
@@ -132,9 +132,7 @@ impl Encoder for PrivateEncoder<'_> {
         let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
         match panic::catch_unwind(encode) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) if matches!(error.cause(), Cause::WrongDimension { .. }) => {
-                return Err(error);
-            }
+            Ok(Err(error)) if error.kind() == ErrorKind::Argument => return Err(error),
             Ok(Err(_)) | Err(_) => out.fill(0.0),
         }
         Ok(())
@@ -237,10 +235,12 @@ pub(crate) fn each_alone<E: Encoder + ?Sized>(
 /// `[sentences][dimension]`; `before` sentences precede the first.
 pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32], before: usize) -> Result<()> {
     match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::from(Cause::NotFinite {
-            encoder: encoder.identity().name.clone(),
-            sentence: before + position / encoder.dimension(),
-        })),
+        Some(position) => Err(Error::encoder(format!(
+            "`{}` gave NaN or infinity for sentence {} of the public corpus; use the \
+             fp32 model",
+            encoder.identity().name,
+            before + position / encoder.dimension()
+        ))),
         None => Ok(()),
     }
 }
@@ -267,17 +267,12 @@ mod tests {
             let (bytes, problem) = (sentence.len(), "unknown".to_owned());
             match sentence {
                 "known" if out.len() == 2 => Ok(()),
-                "known" => Err(Error::from(Cause::WrongDimension {
-                    encoder: self.0.name.clone(),
-                    expected: 2,
-                    found: out.len(),
-                })),
+                "known" => Err(Error::wrong_dimension(&self.0.name, 2, out.len())),
                 "panic" => panic!("a bug"),
-                _ => Err(Error::from(Cause::Encode {
-                    encoder: self.0.name.clone(),
-                    bytes,
-                    problem,
-                })),
+                _ => Err(Error::encoder(format!(
+                    "cannot encode a sentence of {bytes} bytes with `{}`: {problem}",
+                    self.0.name
+                ))),
             }
         }
 
@@ -300,10 +295,7 @@ mod tests {
         }
         // This error does not depend on a sentence.
         let error = private.encode("known", &mut [0.0]).unwrap_err();
-        assert!(
-            matches!(error.cause(), Cause::WrongDimension { .. }),
-            "{error}"
-        );
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         assert!(picky.encode("unknown", &mut [0.0; 2]).is_err());
         // Each sentence is encoded alone by every function.
         let rows = encode_all_public(&private, &["known", "unknown"], &Progress::hidden());

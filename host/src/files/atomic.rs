@@ -11,7 +11,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// A file that is written beside its target and takes its place in one step.
 ///
@@ -55,29 +55,20 @@ impl AtomicFile {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
         else {
-            return Err(Error::from(Cause::OutputPath {
-                path: target,
-                problem: "it names no file; add a file name",
-            }));
+            return Err(Error::output(&target, "it names no file; add a file name"));
         };
         if target.is_dir() {
-            return Err(Error::from(Cause::OutputPath {
-                path: target,
-                problem: "it is a folder; add a file name",
-            }));
+            return Err(Error::output(&target, "it is a folder; add a file name"));
         }
         if target.is_symlink() {
-            return Err(Error::from(Cause::OutputPath {
-                path: target,
-                problem: "it is a link of a circle of links, which leads to no file; name one",
-            }));
+            return Err(Error::output(
+                &target,
+                "it is a link of a circle of links, which leads to no file; name one",
+            ));
         }
         // Renaming over a device or a pipe would remove it.
         if target.metadata().is_ok_and(|there| !there.is_file()) {
-            return Err(Error::from(Cause::OutputPath {
-                path: target,
-                problem: "it is not a regular file; name one",
-            }));
+            return Err(Error::output(&target, "it is not a regular file; name one"));
         }
         remove_left_parts(&target, &name);
         // The process id and a counter make the name unique on this machine. A part written by
@@ -112,10 +103,10 @@ impl AtomicFile {
                 Err(error) => return Err(Error::io("create", &target)(error)),
             }
         }
-        Err(Error::from(Cause::OutputPath {
-            path: target,
-            problem: "every name for its parts is taken; remove the files beside it that end in .part",
-        }))
+        Err(Error::output(
+            &target,
+            "every name for its parts is taken; remove the files beside it that end in .part",
+        ))
     }
 
     /// Checks before long work that `path` can be written.
@@ -270,9 +261,11 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
         let file = open_regular(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::from(Cause::InUse {
-                    path: path.to_owned(),
-                }));
+                return Err(Error::in_use(format!(
+                    "`{}` is being written by another process; wait until it is done, or \
+                     name another output",
+                    path.display()
+                )));
             }
             // Some file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -296,10 +289,10 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
         let there = match fs::symlink_metadata(path) {
             Ok(about) if about.is_file() => true,
             Ok(_) => {
-                return Err(Error::from(Cause::OutputPath {
-                    path: path.to_owned(),
-                    problem: "unfinished output or a lock is kept there, but it is not a regular file; remove it",
-                }));
+                return Err(Error::output(
+                    &path,
+                    "unfinished output or a lock is kept there, but it is not a regular file; remove it",
+                ));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(Error::io("open", path)(error)),
@@ -334,10 +327,10 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
 }
 
 fn replaced(path: &Path) -> Error {
-    Error::from(Cause::OutputPath {
-        path: path.to_owned(),
-        problem: "somebody else keeps replacing it; leave it alone and run the command again",
-    })
+    Error::output(
+        &path,
+        "somebody else keeps replacing it; leave it alone and run the command again",
+    )
 }
 
 /// Returns whether an open file still has this name.
@@ -496,7 +489,7 @@ impl Drop for AtomicFile {
 #[cfg(test)]
 mod tests {
     use super::AtomicFile;
-    use crate::error::Cause;
+    use crate::error::ErrorKind;
     use std::fs;
     use std::io::Write;
     use std::path::Path;
@@ -588,7 +581,7 @@ mod tests {
         // A folder with content has taken the name in the meantime.
         fs::create_dir_all(path.join("inside")).unwrap();
         let error = file.commit().unwrap_err();
-        assert!(matches!(error.cause(), Cause::Folder { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         assert!(error.to_string().contains("a.pack"), "{error}");
         assert_eq!(names(folder.path()), ["a.pack"]);
     }
@@ -598,10 +591,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("..")] {
             let error = AtomicFile::create(&path).unwrap_err();
-            assert!(matches!(error.cause(), Cause::OutputPath { .. }), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         }
         let error = AtomicFile::create(folder.path().join("no/such/a.pack")).unwrap_err();
-        assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         assert!(error.to_string().contains("a.pack"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// The fields of an object in their order, with repetitions. Names and values are slices of the
 /// text: copies would take longer than parsing.
@@ -164,10 +164,10 @@ pub fn no_such_field(path: &Path, kind: &str, name: &str, present: &[String]) ->
             present[..present.len().min(30)].join(", ")
         ),
     };
-    Error::from(Cause::Table {
-        path: path.to_owned(),
-        problem,
-    })
+    Error::input(format!(
+        "cannot read the table `{}`: {problem}",
+        path.display()
+    ))
 }
 
 /// Replaces by null the numbers that JSON lacks and Python writes, NaN and infinities. Returns

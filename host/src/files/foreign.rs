@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Chain, Cursor, Read, Seek};
 use std::path::Path;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// A kind of file that no reader accepts, with advice for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +215,10 @@ pub fn plain<R: Read>(source: R) -> io::Result<FromStart<R>> {
 pub fn of_file(path: &Path) -> Option<Error> {
     if path.is_dir() {
         let path = path.to_owned();
-        return Some(Error::from(Cause::Folder { path }));
+        return Some(Error::argument(format!(
+            "`{}` is a folder; name a file in it",
+            path.display()
+        )));
     }
     check(path, &mut File::open(path).ok()?).err()
 }
@@ -254,10 +257,7 @@ fn check(path: &Path, file: &mut File) -> Result<()> {
 }
 
 fn refused(path: &Path, kind: Foreign) -> Error {
-    Error::from(Cause::Foreign {
-        path: path.to_owned(),
-        kind,
-    })
+    Error::input(format!("`{}` is {kind}", path.display()))
 }
 
 #[cfg(test)]

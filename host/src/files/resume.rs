@@ -15,7 +15,7 @@ use undertone_core::lexicon::Word;
 
 use crate::corpus::LINE_LIMIT;
 use crate::encoder::Encoder;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::atomic::{AtomicFile, OWN, open_locked, rename_durably, resolved, take_mode};
 use crate::files::lines::Lines;
 use crate::progress::Progress;
@@ -555,7 +555,13 @@ fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bo
         {
             let other = open_locked(&path)?;
             if paid && has_line(&other).map_err(Error::io("read", &path))? {
-                return Err(Error::from(Cause::OtherRun { path }));
+                return Err(Error::argument(format!(
+                    "`{}` has releases of a run with other options, another input or an \
+                     input that was changed since; this run would remove them, and they may \
+                     be paid for; run that command again, or move the file away, or name \
+                     another ⟨out⟩",
+                    path.display()
+                )));
             }
             drop(other);
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -579,6 +585,7 @@ mod tests {
 
     use super::*;
     use crate::encoder::EncoderIdentity;
+    use crate::error::ErrorKind;
 
     /// Encodes a sentence as its length, and counts the calls.
     struct Lengths {
@@ -674,10 +681,7 @@ mod tests {
         let encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
         assert_eq!(encoding.known(), 0);
         let again = Encoding::kept_in(&inner, path.clone());
-        assert!(matches!(
-            again.as_ref().map_err(Error::cause),
-            Err(Cause::InUse { .. })
-        ));
+        assert_eq!(again.err().unwrap().kind(), ErrorKind::InUse);
         encoding.finish().unwrap();
         assert!(!path.exists());
         drop(Encoding::kept_in(&inner, path.clone()).unwrap());
@@ -755,14 +759,9 @@ mod tests {
         lines.push("first").unwrap();
         lines.push("second").unwrap();
         let beside = lines.beside.clone();
-        assert!(matches!(
-            open(&path, "a").as_ref().map_err(Error::cause),
-            Err(Cause::InUse { .. })
-        ));
-        assert!(matches!(
-            open(&path, "b").as_ref().map_err(Error::cause),
-            Err(Cause::InUse { .. })
-        ));
+        for run in ["a", "b"] {
+            assert_eq!(open(&path, run).err().unwrap().kind(), ErrorKind::InUse);
+        }
         drop(lines);
         assert!(!path.exists());
         // Cut after each byte.

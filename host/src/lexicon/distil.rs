@@ -23,7 +23,7 @@ use crate::corpus::CorpusDocument;
 use crate::encoder::check_finite;
 use crate::encoder::embeddings::Embeddings;
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
 use crate::pack::{LexiconData, lexicon_pack, limit};
@@ -92,10 +92,11 @@ impl WordCounts {
     fn most_frequent(&self, n: usize) -> Result<Vec<(&str, f64)>> {
         let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(w, c)| (w.as_str(), *c)).collect();
         if all.len() < n {
-            return Err(Error::from(Cause::TooFewWords {
-                found: all.len(),
-                wanted: n,
-            }));
+            return Err(Error::input(format!(
+                "the corpora have only {} different words, {n} are wanted; lower ⟨words⟩ \
+                 or add a corpus",
+                all.len()
+            )));
         }
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all.truncate(n);

@@ -21,7 +21,7 @@ use undertone_core::pack::format::MAX_WORDS;
 
 use crate::corpus::{CorpusDocument, LINE_LIMIT};
 use crate::encoder::check_finite;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::foreign;
 use crate::files::lines::Lines;
 use crate::files::resume::Encoding;
@@ -70,10 +70,10 @@ impl WordList {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let fail = |problem| {
-            Error::from(Cause::WordList {
-                path: path.to_owned(),
-                problem,
-            })
+            Error::input(format!(
+                "cannot use the words of `{}`: {problem}",
+                path.display()
+            ))
         };
         let file = foreign::open(path)?;
         let mut reader = Lines::new(BufReader::new(file), LINE_LIMIT);
@@ -145,11 +145,12 @@ impl WordList {
     pub fn with_vectors(&self, rows: &Matrix) -> Result<Pieces> {
         let found = rows.elements.len() / rows.columns;
         if found != self.lines.len() {
-            return Err(Error::from(Cause::RowsOfList {
-                found,
-                lines: self.lines.len(),
-                name: self.name.clone(),
-            }));
+            return Err(Error::input(format!(
+                "the vectors have {found} rows, but `{}` has {} lines; there must be one \
+                 row a line",
+                self.name,
+                self.lines.len()
+            )));
         }
         let row = |word: &ListedWord| &rows.elements[word.line * rows.columns..][..rows.columns];
         let vectors = self.words.iter().flat_map(row).copied().collect();
@@ -347,11 +348,11 @@ impl Texts<'_> {
     fn features(&self, entries: &[(&str, u16)]) -> Result<Features> {
         let found = self.vectors.elements.len() / self.vectors.columns;
         if found != self.documents.len() {
-            return Err(Error::from(Cause::RowsOfList {
-                found,
-                lines: self.documents.len(),
-                name: "the corpus".to_owned(),
-            }));
+            return Err(Error::input(format!(
+                "the vectors have {found} rows, but `the corpus` has {} lines; there \
+                 must be one row a line",
+                self.documents.len()
+            )));
         }
         let names = entries.iter().map(|(entry, _)| *entry);
         let texts = self.documents.iter().map(|document| document.text.as_str());

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use undertone_core::lexicon::{self, MAX_LEXICON_DIMENSION, Matching};
 use undertone_core::pack::format::{MAX_DIMENSION, MAX_WORDS};
 
-use crate::error::{Cause, Error, LineProblem, Result};
+use crate::error::{Error, LineProblem, Result};
 use crate::files::foreign;
 use crate::files::lines::{Lines, unzipped};
 use crate::lexicon::distil::WordCounts;
@@ -293,10 +293,12 @@ impl Vectors {
         made.zero += chosen.len() - entries.len();
         made.words = entries.len();
         if entries.is_empty() {
-            return Err(Error::from(Cause::NoUsableWords {
-                name: self.name.clone(),
-                read: self.words.len(),
-            }));
+            return Err(Error::input(format!(
+                "none of the {} words of `{}` can be used; wanted are single words with \
+                 vectors that are not zero",
+                self.words.len(),
+                self.name
+            )));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
@@ -520,10 +522,12 @@ impl Vocabulary {
             .clone()
             .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
         else {
-            return Err(Error::from(Cause::LargeCoordinate {
-                found: largest as f32,
-                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
-            }));
+            return Err(Error::input(format!(
+                "a word vector has a coordinate of {:e}, the largest allowed is {:e}; \
+                 scale the vectors",
+                largest as f32,
+                127.0 * 2f32.powi(*EXPONENTS.end())
+            )));
         };
         let (squared_error, exponent) = (fitting - 2..=fitting)
             .filter(|exponent| EXPONENTS.contains(exponent))
@@ -569,10 +573,10 @@ fn quantise(x: f64, step: f64) -> i8 {
 
 pub(super) fn fail(path: &Path) -> impl FnOnce(String) -> Error {
     move |problem| {
-        Error::from(Cause::Vectors {
-            path: PathBuf::from(path),
-            problem,
-        })
+        Error::input(format!(
+            "cannot take word vectors from `{}`: {problem}",
+            PathBuf::from(path).display()
+        ))
     }
 }
 
@@ -616,6 +620,7 @@ fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use proptest::prelude::*;
@@ -848,10 +853,8 @@ mod tests {
         // Browsers unpack some downloads and keep their names.
         assert_eq!(read("a.txt.gz", b"a 1 2\n").unwrap().words, ["a"]);
         refused("a.bin", b"", &["ending", ".npy"]);
-        assert!(matches!(
-            Vectors::open("absent.txt").as_ref().map_err(Error::cause),
-            Err(Cause::Io { .. })
-        ));
+        let error = Vectors::open("absent.txt").err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Io);
     }
 
     #[test]
@@ -959,10 +962,8 @@ mod tests {
     fn what_no_pack_can_hold_is_refused() {
         let some = vectors(&[("a", &[1.0])]);
         for most in [0, 65_537] {
-            assert!(matches!(
-                some.lexicon_pack(None, most).as_ref().map_err(Error::cause),
-                Err(Cause::PackLimit { .. })
-            ));
+            let error = some.lexicon_pack(None, most).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         }
         for none in [vectors(&[("a", &[0.0])]), vectors(&[("a b", &[1.0])])] {
             let error = none.lexicon_pack(None, 10).unwrap_err().to_string();

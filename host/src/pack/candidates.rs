@@ -10,7 +10,7 @@ use undertone_core::pack::format::MAGIC;
 use undertone_core::release::{Mechanism, Outcome, Release};
 
 use crate::encoder::EncoderIdentity;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::files::atomic::{AtomicFile, Tensor, described, tensor_bytes};
 use crate::files::foreign;
 use crate::pack::calibration::{BySource, Calibration};
@@ -107,13 +107,21 @@ impl Candidates {
     /// another pack, its index is out of range, or it is by projective geometry and names a point.
     pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
         if release.pack_id() != self.pack_id() {
-            return Err(Error::from(Cause::OtherPack {
-                release: hex::encode(release.pack_id()),
-                candidates: hex::encode(self.pack_id()),
-            }));
+            return Err(Error::new(
+                ErrorKind::Release,
+                format!(
+                    "the release was made under pack {}, these are the candidates of pack {}",
+                    hex::encode(release.pack_id()),
+                    hex::encode(self.pack_id())
+                ),
+            ));
         }
         if release.order().is_some() {
-            return Err(Error::from(Cause::NamesAPoint));
+            return Err(Error::new(
+                ErrorKind::Release,
+                "the release names a point that many candidates prefer, and no \
+                 candidate; count many such releases instead",
+            ));
         }
         let index = match release.outcome(self.entries.len() as u32) {
             Some(Outcome::NothingKnown) => return Ok(None),
@@ -124,10 +132,13 @@ impl Candidates {
             self.embeddings.chunks_exact(self.dimension).nth(index),
         ) {
             (Some(candidate), Some(embedding)) => Ok(Some((candidate, embedding))),
-            _ => Err(Error::from(Cause::NoSuchCandidate {
-                found: index,
-                candidates: self.entries.len(),
-            })),
+            _ => Err(Error::new(
+                ErrorKind::Release,
+                format!(
+                    "the release names candidate {index}, but there are {}; is it damaged?",
+                    self.entries.len()
+                ),
+            )),
         }
     }
 
@@ -246,10 +257,10 @@ impl Candidates {
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
     pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
         Self::parse(bytes).map_err(|problem| {
-            Error::from(Cause::Candidates {
-                path: name.to_owned(),
-                problem,
-            })
+            Error::input(format!(
+                "`{}` is not a candidates file: {problem}; `undertone pack` writes one",
+                name.display()
+            ))
         })
     }
 

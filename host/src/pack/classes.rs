@@ -17,10 +17,10 @@ use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoic
 use crate::encoder::check_finite;
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::pack::calibration::Calibration;
 use crate::pack::candidates::Candidate;
-use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
+use crate::pack::heads::{Clustered, Known, Targets, check_number, fit_streamed};
 use crate::release::document::MAX_SCORED;
 use crate::text::each_sentence;
 
@@ -238,12 +238,19 @@ fn contest(
         return Ok((None, None));
     };
     let public = public(corpus, classes, lexicon, seed)?;
+    check_number(public.classes)?;
     let chosen = public.choose(&contest, seed)?;
     let won = match chosen.inputs {
         Inputs::Vectors => None,
         // The heads must be those that were requested and judged.
         _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
-            None => return Err(Error::from(Cause::NoFeatures)),
+            None => {
+                return Err(Error::input(
+                    "no feature can be in the pack: ⟨size⟩ leaves no room, or no word, pair \
+                     or run of letters is in two sentences; give a larger ⟨size⟩, more \
+                     documents, or ⟨heads vectors⟩",
+                ));
+            }
             won => won,
         },
     };
@@ -256,11 +263,10 @@ fn chosen(corpus: &mut Encoded<'_>, choice: TargetChoice, seed: u64) -> Result<C
         TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus),
         TargetChoice::Labels => by_clusters(corpus, None, seed, SAMPLE),
         TargetChoice::Clusters(Some(clusters)) if clusters > MAX_SCORED => {
-            Err(Error::from(Cause::DeviceLimit {
-                what: format!("{clusters} clusters"),
-                most: MAX_SCORED,
-                advice: "give a smaller --clusters",
-            }))
+            Err(Error::argument(format!(
+                "{clusters} clusters are more than the {MAX_SCORED} candidates that a device can \
+                 choose from; give a smaller ⟨clusters⟩"
+            )))
         }
         TargetChoice::Clusters(clusters) => by_clusters(corpus, clusters, seed, SAMPLE),
     }
@@ -369,10 +375,7 @@ fn means(
     if found {
         Ok(passed)
     } else {
-        Err(Error::from(Cause::NoCandidates {
-            read: passed.documents,
-            min_sentences: 1,
-        }))
+        Err(super::no_candidates(passed.documents, 1))
     }
 }
 
@@ -400,11 +403,11 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
             }
             Some(_) if known => {}
             Some(_) if labels.len() == MAX_SCORED => {
-                return Err(Error::from(Cause::DeviceLimit {
-                    what: "the labels of the corpus".to_owned(),
-                    most: MAX_SCORED,
-                    advice: "give documents with fewer labels, or take clusters for candidates with --clusters N",
-                }));
+                return Err(Error::argument(format!(
+                    "the labels of the corpus are more than the {MAX_SCORED} candidates that a \
+                     device can choose from; give documents with fewer labels, or take clusters \
+                     for candidates with ⟨clusters N⟩"
+                )));
             }
             Some(label) => {
                 labels.insert(label);
@@ -413,12 +416,16 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     }
     match labels.len() {
         0 => Ok(false),
-        _ if without > 0 => Err(Error::from(Cause::Unlabelled {
-            without,
-            documents,
-            line,
-        })),
-        1 => Err(Error::from(Cause::OneLabel { documents })),
+        _ if without > 0 => Err(Error::input(format!(
+            "{without} of {documents} documents have no label, the first on line \
+             {line}; give all of them one, leave them out with ⟨unlabelled skip⟩, or \
+             take clusters for candidates with ⟨clusters N⟩"
+        ))),
+        1 => Err(Error::input(format!(
+            "all {documents} documents have the same label, so there is nothing to \
+             choose from; give documents with other labels, or take clusters for \
+             candidates with ⟨clusters N⟩"
+        ))),
         _ => Ok(true),
     }
 }

@@ -18,7 +18,7 @@ use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 use rayon::prelude::*;
 
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::pack::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::pack::trained::ScoreHeads;
 
@@ -164,7 +164,10 @@ pub(crate) fn fit_streamed(
     // The ridge makes the matrix positive definite unless all variance is zero.
     let solved = gram
         .cholesky()
-        .ok_or(Error::from(Cause::EqualSentences))?
+        .ok_or(Error::input(
+            "all sentence vectors are equal, so nothing tells the classes apart; is \
+             the encoder broken?",
+        ))?
         .solve(&right);
     Ok(as_heads(&known.centre, &solved, &shift))
 }
@@ -181,15 +184,16 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
     /// Returns the number of documents of each class.
     fn sizes(&self) -> Result<Vec<usize>> {
         let classes = self.classes;
-        if classes < 2 {
-            return Err(Error::from(Cause::TooFewClasses { classes }));
-        }
+        check_number(classes)?;
         let mut sizes = vec![0usize; classes];
         for (class, _) in self.full() {
             sizes[class] += 1;
         }
         match sizes.iter().position(|size| *size == 0) {
-            Some(class) => Err(Error::from(Cause::EmptyClass { class, classes })),
+            Some(class) => Err(Error::input(format!(
+                "class {class} of 0..{classes} has no document with a sentence; leave it \
+                 out or give documents"
+            ))),
             None => Ok(sizes),
         }
     }
@@ -400,6 +404,17 @@ pub(crate) fn add_gram(gram: &mut DMatrix<f64>, a: &[f64], b: &[f64]) {
             let b = DMatrixView::from_slice(b, rows, columns);
             DMatrixViewMut::from_slice(out, dimension, columns).gemm(1.0, &a, &b, 1.0);
         });
+}
+
+/// Refuses fewer than two classes.
+pub(super) fn check_number(classes: usize) -> Result<()> {
+    if classes < 2 {
+        return Err(Error::input(format!(
+            "score heads tell at least 2 classes apart, found {classes}; give a corpus with more \
+             labels, or take clusters for classes"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

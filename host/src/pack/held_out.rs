@@ -322,7 +322,11 @@ impl Public {
                 }
                 progress.advance(1);
             }
-            let better = |before: &Judge| judge.value() > before.value() + MARGIN;
+            let better = |before: &Judge| {
+                let before = before.value();
+                // 0: too few documents, or features do not fit.
+                judge.value() > before + MARGIN || (before == 0.0 && *inputs == Inputs::Vectors)
+            };
             if best.as_ref().is_none_or(|(_, before, _)| better(before)) {
                 best = Some((*inputs, judge, calibrating));
             }

@@ -15,7 +15,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
 use crate::encoder::vectors::mean;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// The most Lloyd iterations of [`kmeans`]; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
@@ -120,10 +120,10 @@ fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
     assert!(dimension > 0, "a point has at least one coordinate");
     let n = points.len() / dimension;
     if clusters == 0 || clusters > n {
-        return Err(Error::from(Cause::Clusters {
-            clusters,
-            points: n,
-        }));
+        return Err(Error::argument(format!(
+            "cannot make {clusters} clusters of {n} points; there must be at least \
+             one cluster, and a point for each"
+        )));
     }
     check_finite("point", points, dimension)
 }
@@ -132,10 +132,11 @@ fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
 pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -> Result<()> {
     assert_eq!(rows.len() % dimension, 0, "whole rows");
     match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::from(Cause::NotFiniteRow {
-            what,
-            row: position / dimension,
-        })),
+        Some(position) => Err(Error::input(format!(
+            "{what} {} has a coordinate that is NaN or infinite; leave it out or \
+             encode it anew",
+            position / dimension
+        ))),
         None => Ok(()),
     }
 }

@@ -33,7 +33,7 @@ use crate::corpus::CorpusDocument;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::encoder::{Encoder, NoEncoder, check_finite};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::atomic::AtomicFile;
 use crate::pack::candidates::{Candidate, Candidates};
 use crate::pack::heads::Targets;
@@ -159,6 +159,22 @@ pub struct Built {
     pub candidates_are: &'static str,
     /// The measurement that decides about "nothing known", if documents could be held out.
     pub recognition: Option<Recognition>,
+}
+
+impl Built {
+    /// Checks the size of the pack, if `size` is a limit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a larger pack.
+    pub fn check_size(&self, size: Option<usize>) -> Result<()> {
+        match size {
+            Some(size) if self.pack.len() > size => Err(Error::input(format!(
+                "the pack takes {} bytes, more than the {size} of ⟨size⟩; give more, or ⟨heads features⟩",
+                self.pack.len()
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Writes a pack and, [beside it](candidates_beside), its candidates. Both are on the disk before
@@ -334,10 +350,7 @@ fn by_depth(
         .collect();
     thin(&mut chosen, candidates, &mut rng);
     if chosen.is_empty() {
-        return Err(Error::from(Cause::NoCandidates {
-            read,
-            min_sentences,
-        }));
+        return Err(no_candidates(read, min_sentences));
     }
     let (entries, embeddings) = documents_of(&encoded, &chosen);
     let vectors = encoded.into_vectors();
@@ -412,10 +425,7 @@ fn draw(
         }
     }
     if drawn.is_empty() {
-        return Err(Error::from(Cause::NoCandidates {
-            read,
-            min_sentences,
-        }));
+        return Err(no_candidates(read, min_sentences));
     }
     drawn.sort_by_key(|(order, _)| *order);
     Ok((
@@ -455,4 +465,15 @@ fn cosine(row: &[f32], target: &[f32]) -> f32 {
     } else {
         f32::NEG_INFINITY
     }
+}
+/// No document can become a candidate.
+fn no_candidates(read: usize, min_sentences: usize) -> Error {
+    Error::input(match (read, min_sentences) {
+        (0, _) => "the corpus has no documents".to_owned(),
+        (_, 1) => format!("none of the {read} documents has a sentence; give another corpus"),
+        _ => format!(
+            "none of the {read} documents has {min_sentences} sentences; lower ⟨min-sentences⟩ or \
+             give a larger corpus"
+        ),
+    })
 }

@@ -12,7 +12,7 @@ use undertone_core::rng::PublicRng;
 
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::{mean, principal};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::pack::{PackContents, ProjectionData, limit};
 use crate::progress::Progress;
 
@@ -110,10 +110,11 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     assert!(n > 0 && rows.len().is_multiple_of(n), "rows of {n} entries");
     if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-        return Err(Error::from(Cause::NotFiniteRow {
-            what: "the projection's row",
-            row: at / n,
-        }));
+        return Err(Error::input(format!(
+            "the projection's row {} has a coordinate that is NaN or infinite; leave \
+             it out or encode it anew",
+            at / n
+        )));
     }
     let largest = rows.iter().fold(0f64, |most, x| most.max(x.abs()));
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
@@ -122,7 +123,13 @@ pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     let exponent = EXPONENTS
         .into_iter()
         .find(|exponent| large && fits(*exponent));
-    let exponent = exponent.ok_or(Error::from(Cause::ProjectionScale { largest }))?;
+    let exponent = exponent.ok_or_else(|| {
+        Error::input(format!(
+            "the largest entry of the projection is {largest:e}, a pack holds \
+         largest entries from {:e} to 32767; scale it",
+            2f64.powi(-10)
+        ))
+    })?;
     let rounded = rows
         .iter()
         .map(|x| (x * 2f64.powi(-exponent)).round() as i16);
@@ -181,9 +188,7 @@ impl Projection {
         let pack = Pack::parse(&pack).map_err(Error::from)?;
         let section = pack.projection();
         let section = section.expect("a pack with a projection has its section");
-        section
-            .sensitivity()
-            .ok_or(Error::from(Cause::StretchRange { found: self.norm() }))
+        section.sensitivity().ok_or_else(|| stretched(self.norm()))
     }
 
     /// Makes a pack with only this projection, for embeddings of `encoder` with coordinates within
@@ -231,9 +236,11 @@ impl Projection {
     fn certificate(&self, worst: Worst, vectors: &[f32]) -> Result<Certificate> {
         let (n, m) = (self.dimension, self.outputs());
         if worst.pairs == worst.equal {
-            return Err(Error::from(Cause::NoPairs {
-                words: vectors.len() / n,
-            }));
+            return Err(Error::input(format!(
+                "no two of {} word vectors differ, so nothing bounds how a projection \
+                 stretches distances",
+                vectors.len() / n
+            )));
         }
         let unit = f64::EPSILON / 2.0;
         let gamma = |k: usize| k as f64 * unit / (1.0 - k as f64 * unit);
@@ -248,9 +255,7 @@ impl Projection {
         let units = (bound * scale * 2f64.powi(32)).ceil() as u64;
         let sensitivity = Sensitivity::from_units(units.saturating_add(1));
         Ok(Certificate {
-            sensitivity: sensitivity.ok_or(Error::from(Cause::StretchRange {
-                found: bound * scale,
-            }))?,
+            sensitivity: sensitivity.ok_or_else(|| stretched(bound * scale))?,
             maximum: quotient * scale,
             pair: worst.pair,
             pairs: worst.pairs,
@@ -450,11 +455,20 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
 fn finite(vectors: &[f32], n: usize) -> Result<()> {
     match vectors.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(Error::from(Cause::NotFiniteRow {
-            what: "word vector",
-            row: at / n,
-        })),
+        Some(at) => Err(Error::input(format!(
+            "word vector {} has a coordinate that is NaN or infinite; leave it out \
+             or encode it anew",
+            at / n
+        ))),
     }
+}
+
+/// A projection stretches distances by a factor for which noise cannot be scaled.
+fn stretched(factor: f64) -> Error {
+    Error::input(format!(
+        "the projection stretches distances by up to {factor:e}; noise can be scaled to 2^-12 to \
+         2^12; scale the projection"
+    ))
 }
 
 #[cfg(test)]
@@ -639,10 +653,8 @@ mod tests {
             assert!(text(error).contains("row 1 has a coordinate that is NaN"));
         }
         for scale in [0.0, 1e-30, 1e30] {
-            assert!(matches!(
-                quantise(&[scale; 4], 2).as_ref().map_err(Error::cause),
-                Err(Cause::ProjectionScale { .. })
-            ));
+            let error = quantise(&[scale; 4], 2).unwrap_err();
+            assert!(text(error).contains("scale it"));
         }
         let projection = gaussian(N, 3, 1).unwrap();
         let mut vectors = words(3);
@@ -652,7 +664,7 @@ mod tests {
         let equal = [1.5; 3 * N];
         let error = pair_certificate(&equal, &projection).unwrap_err();
         assert!(
-            matches!(error.cause(), Cause::NoPairs { words: 3 }),
+            error.to_string().contains("no two of 3 word vectors"),
             "{error}"
         );
     }

@@ -2,7 +2,7 @@
 
 use super::writer::{LayerData, RecoderData};
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::pack::trained::{Layer, Recoder};
 
 /// Bits of the largest public activation; a private sentence's activation may be twice as large.
@@ -15,12 +15,12 @@ pub(super) fn recoder_data<'r>(
     documents: &DocumentVectors,
 ) -> Result<(RecoderData, &'r Layer)> {
     let Some((last, hidden)) = recoder.layers.split_last().filter(|(_, h)| !h.is_empty()) else {
-        return Err(Error::from(Cause::PackLimit {
-            what: "layers of the recoder",
-            found: recoder.layers.len(),
-            least: 2,
-            most: 5,
-        }));
+        return Err(Error::argument(format!(
+            "{} layers of the recoder; allowed are {} to {}",
+            recoder.layers.len(),
+            2,
+            5
+        )));
     };
     let exponent = super::exponent(documents.rows());
     // Scales are powers of two: an integer is a real number times 2^scale.

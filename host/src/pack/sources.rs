@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::calibration::{BySource, Calibration};
 use super::kmeans::{kmeans, normalised};
 use crate::encoder::vectors::{DocumentVectors, mean, principal};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// Clusters of each label, if no field names sources.
 const CLUSTERS: usize = 10;
@@ -45,9 +45,11 @@ impl Sources {
             met[*class].insert(*source);
         }
         match met.iter().position(|own| own.len() < 2) {
-            Some(class) => Err(Error::from(Cause::OneSource {
-                label: labels[class].clone(),
-            })),
+            Some(class) => Err(Error::input(format!(
+                "all texts with the label {:?} are of one source, so sources cannot be \
+                 compared; name a field in which each label has at least two values",
+                labels[class]
+            ))),
             None => Ok(Self {
                 names,
                 of_documents,

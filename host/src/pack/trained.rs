@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
 /// A recoder H from sentence vector to sentence vector (Meehan, Mrini and Chaudhuri 2022).
@@ -143,11 +143,10 @@ fn read<T>(
     described(&bytes)
         .and_then(|(tensors, description)| parse(&tensors, description))
         .map_err(|problem| {
-            Error::from(Cause::Trained {
-                path: path.to_owned(),
-                wanted,
-                problem,
-            })
+            Error::input(format!(
+                "`{}` is not a file of {wanted}: {problem}",
+                path.display()
+            ))
         })
 }
 

@@ -24,7 +24,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::encoder::EncoderIdentity;
 use crate::encoder::lexicon::digest;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// The depth section.
 #[derive(Clone, Debug)]
@@ -758,11 +758,8 @@ pub(crate) fn limit(what: &'static str, found: usize, least: usize, most: usize)
     if (least..=most).contains(&found) {
         Ok(())
     } else {
-        Err(Error::from(Cause::PackLimit {
-            what,
-            found,
-            least,
-            most,
-        }))
+        Err(Error::argument(format!(
+            "{found} {what}; allowed are {least} to {most}"
+        )))
     }
 }

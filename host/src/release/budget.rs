@@ -96,7 +96,7 @@ use undertone_core::vector::VectorError;
 pub use undertone_core::unit::Unit;
 
 use super::document::{self, Method, epsilon_f64};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// A mechanism of `core` with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -363,11 +363,11 @@ impl Budget {
             }
             Mechanism::Words { mechanism, words } => {
                 if !(1..=MAX_BAG_SIZE).contains(&words) {
-                    return Err(Error::from(Cause::Setting {
-                        what: "the number of words of a bag",
-                        found: words.into(),
-                        allowed: "1 to 256",
-                    }));
+                    return Err(Error::setting(
+                        "the number of words of a bag",
+                        words.into(),
+                        "1 to 256",
+                    ));
                 }
                 let words = u64::from(words);
                 let cost = match mechanism {
@@ -403,11 +403,11 @@ impl Budget {
         let all = cost.micro.saturating_mul(releases.into());
         let micro = spent.micro.saturating_add(all);
         if micro > MOST_MICRO {
-            return Err(Error::from(Cause::Setting {
-                what: "the epsilon of all releases of a window",
-                found: micro as f64 / f64::from(MICRO),
-                allowed: "at most 281474976: release less often, or with less epsilon",
-            }));
+            return Err(Error::setting(
+                "the epsilon of all releases of a window",
+                micro as f64 / f64::from(MICRO),
+                "at most 281474976: release less often, or with less epsilon",
+            ));
         }
         *spent = Cost {
             micro,

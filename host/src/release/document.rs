@@ -16,7 +16,7 @@ use undertone_core::unit::Unit;
 use undertone_core::whole_text;
 
 use crate::encoder::{Encoder, PrivateEncoder};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::text;
 
 /// The most sentences of a document that are used; later ones are left out.
@@ -85,12 +85,14 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
         return Ok(());
     }
-    Err(Error::from(Cause::EncoderMismatch {
-        pack: pack.encoder_name().to_owned(),
-        pack_dimension: pack.dimension(),
-        encoder: identity.name.clone(),
-        encoder_dimension: encoder.dimension(),
-    }))
+    Err(Error::encoder(format!(
+        "the pack was built with the encoder `{}` ({} coordinates), not with \
+         `{}` ({} coordinates); name the pack's encoder with ⟨encoder⟩",
+        pack.encoder_name(),
+        pack.dimension(),
+        identity.name,
+        encoder.dimension()
+    )))
 }
 
 /// The mechanism of a document release.
@@ -174,7 +176,7 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
             Ok(()) => {}
             // The rest of a long document is left out, as documented.
             Err(DocumentError::Full { .. }) => break,
-            Err(error) => return Err(Error::from(Cause::Document(error))),
+            Err(error) => return Err(Error::from(error)),
         }
     }
     Ok(())

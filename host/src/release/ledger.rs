@@ -9,13 +9,13 @@ use std::process;
 use std::time::{Duration, SystemTime};
 
 use undertone_core::appointment::Appointment;
-use undertone_core::epsilon::Epsilon;
+use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::ledger::{
     Contents, Cost, Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, SpendError, Storage,
 };
 use undertone_core::unit::Unit;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::files::atomic::{AtomicFile, open_regular, resolved, sync_folder};
 use crate::release::document::OsEntropy;
 
@@ -211,11 +211,16 @@ impl LedgerFile {
         ledger.check_counter(counter).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
-            return Err(Error::from(Cause::LedgerBudget {
-                path: path.to_owned(),
-                found,
-                wanted,
-            }));
+            return Err(Error::new(
+                ErrorKind::Ledger,
+                format!(
+                    "the ledger `{}` has a budget of epsilon {}, not {}; a budget stays, \
+                     another one is a ledger of its own",
+                    path.display(),
+                    Micro(found),
+                    Micro(wanted)
+                ),
+            ));
         }
         Ok(Self { ledger, storage })
     }
@@ -309,9 +314,10 @@ impl LockedFile {
     fn lock(file: File, path: &Path, counter: Option<Box<dyn Counter>>) -> Result<Self> {
         let locked = file.try_lock().and_then(|()| lock_record(&file, false));
         locked.map_err(|error| match error {
-            TryLockError::WouldBlock => Error::from(Cause::LedgerInUse {
-                path: path.to_owned(),
-            }),
+            TryLockError::WouldBlock => Error::in_use(format!(
+                "the ledger `{}` is in use by another process; wait until it is done",
+                path.display()
+            )),
             TryLockError::Error(error) => Error::io("lock", path)(error),
         })?;
         // The program that creates a ledger makes `NAME.lock` first, so check after opening the

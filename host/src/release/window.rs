@@ -27,7 +27,7 @@ use std::num::NonZero;
 use undertone_core::epsilon::Micro;
 use undertone_core::reservoir::line_epsilon;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 /// The settings of a window: its slots, the appointments of a device, and the places of a slot's
 /// reservoir.
@@ -50,15 +50,11 @@ impl Window {
     /// [`MOST`](Self::MOST), and if there are more appointments than slots.
     pub fn new(slots: u16, appointments: u16, places: u16) -> Result<Self> {
         let check = |what, found: u16, most: u16, allowed| {
-            let problem = Cause::Setting {
-                what,
-                found: f64::from(found),
-                allowed,
-            };
+            let problem = Error::setting(what, f64::from(found), allowed);
             if (1..=most).contains(&found) {
                 Ok(())
             } else {
-                Err(Error::from(problem))
+                Err(problem)
             }
         };
         check("the number of slots", slots, Self::MOST, "1 to 10000")?;

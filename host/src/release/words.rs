@@ -182,7 +182,7 @@ pub fn guarantee(
         if exponent.partial_cmp(&WEAK) == Some(Ordering::Greater) && warning.is_none() {
             warning = Some(format!(
                 "warning: for a word and {other} the promise is a factor of e^{:.1}, above e^{WEAK}: it \
-                 hardly limits what a release tells about which of them was drawn; at --epsilon {:.3} it is e^{WEAK}",
+                 hardly limits what a release tells about which of them was drawn; at epsilon {:.3} it is e^{WEAK}",
                 up(exponent, 0.1),
                 // Rounded down, because a smaller ε promises more.
                 (WEAK / (distance + slack) * 1000.0).floor() / 1000.0,

@@ -12,7 +12,7 @@ use undertone_core::lexicon::{Word, words};
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::sentences;
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::foreign;
 use crate::files::lines::Lines;
 
@@ -138,10 +138,10 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// 64 KiB, or a file without a word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let fail = |problem| {
-        Error::from(Cause::WordList {
-            path: path.to_owned(),
-            problem,
-        })
+        Error::input(format!(
+            "cannot use the words of `{}`: {problem}",
+            path.display()
+        ))
     };
     let file = foreign::open(path)?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);

@@ -20,7 +20,7 @@ use parquet::file::FOOTER_SIZE;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::foreign;
 
 /// Opens a Parquet file.
@@ -154,10 +154,10 @@ pub fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// An error about a table.
 pub fn unusable(path: &Path, problem: &str) -> Error {
-    Error::from(Cause::Table {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-    })
+    Error::input(format!(
+        "cannot read the table `{}`: {problem}",
+        path.display()
+    ))
 }
 
 /// Index of a column. Dots separate the names in the path of a nested field.

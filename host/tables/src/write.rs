@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde_json::value::RawValue;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
@@ -84,10 +84,10 @@ impl Table {
         let inner = name.to_lowercase();
         let inner = inner.strip_suffix(".gz").map(Path::new);
         if inner.is_some_and(|inner| Form::of_table(inner).is_some()) {
-            return Err(Error::from(Cause::OutputPath {
-                path: path.to_owned(),
-                problem: "tables are written as .parquet, which is compressed, or as .csv; name one of these",
-            }));
+            return Err(Error::output(
+                &path,
+                "tables are written as .parquet, which is compressed, or as .csv; name one of these",
+            ));
         }
         Ok(form.map(|form| Self {
             form,
@@ -107,11 +107,11 @@ impl Table {
         each(lines, |fields, _| self.learn(&mut columns, fields))
             .map_err(Error::io("read", path))?;
         if columns.len() > COLUMNS {
-            return Err(Error::from(Cause::CountLimit {
-                what: "different fields",
-                most: COLUMNS as u64,
-                advice: "a table has no room for them; name an output that ends in .jsonl",
-            }));
+            return Err(Error::input(format!(
+                "more than {} different fields; a table has no room for them; name an \
+                 output that ends in .jsonl",
+                COLUMNS as u64
+            )));
         }
         // A file without rows has the known columns.
         for (name, kind) in &self.kinds {

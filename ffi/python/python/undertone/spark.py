@@ -145,9 +145,9 @@ _MOST_DIGITS = 18
 _NO_RELEASE = "no release"
 _NOT_HEXADECIMAL = "the release is not hexadecimal"
 _NOT_A_RELEASE = "not the bytes of a release; it is damaged, cut off or of another kind"
-_NO_VALUE = "a field of --by is missing or null"
-_NOT_A_VALUE = "a field of --by is no string, whole number or truth value, or is given twice"
-_LONG_VALUE = f"a field of --by has more than {_LONGEST_VALUE} bytes"
+_NO_VALUE = "a field of the slices is missing or null"
+_NOT_A_VALUE = "a field of the slices is no string, whole number or truth value, or is given twice"
+_LONG_VALUE = f"a field of the slices has more than {_LONGEST_VALUE} bytes"
 
 #: For the data frames of :func:`count`, the number of rows left out for each reason; those that may
 #: be releases have none.

@@ -20,7 +20,7 @@ use undertone_core::sentences::sentences;
 use undertone_core::vector::Noise;
 
 use crate::sampled::stated::Stated;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, ErrorKind, Result};
 use undertone::release::document::{self, HostDocument};
 
 /// A sentence of a document.
@@ -268,8 +268,8 @@ impl<'p> Program<'p> {
         Ok(program)
     }
 
-    fn error(&self, problem: impl Into<String>) -> Error {
-        device_error(&self.path, problem.into())
+    fn error(&self, problem: impl std::fmt::Display) -> Error {
+        device_error(&self.path, problem)
     }
 
     /// Reads the first line, which identifies the program and the pack.
@@ -481,11 +481,11 @@ fn whole(texts: &[&str]) -> Option<String> {
         .then_some(text)
 }
 
-fn device_error(path: &Path, problem: String) -> Error {
-    Error::from(Cause::Device {
-        path: path.to_owned(),
-        problem,
-    })
+fn device_error(path: &Path, problem: impl std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Device,
+        format!("the device `{}`: {problem}", path.display()),
+    )
 }
 
 fn spawn(path: &Path, pack: &Path) -> Result<Running, String> {

@@ -418,8 +418,8 @@ impl Answer {
                     format!("the question is about another pack than {pack}; ask it of that pack in a run of its own")
                 } else {
                     format!(
-                        "shares of labels from releases of pack {pack}: its candidates file carries no public texts. Give labelled ones with \
-                         --corpus and --pack, or make the pack anew from labelled documents with this version"
+                        "shares of labels from releases of pack {pack}: its candidates file carries no public texts. Give labelled ones \
+                         and their pack, or make the pack anew from labelled documents with this version"
                     )
                 });
                 continue;
@@ -868,7 +868,7 @@ fn pairs(
     match compare {
         None => Ok(Vec::new()),
         Some(_) if slices.is_empty() => Err(refused(
-            "there are no slices to compare; name a field with --by",
+            "there are no slices to compare; name a field with ⟨by⟩",
         )),
         Some(Compare::First) if views.len() < 3 => Err(refused(
             "there is one slice only, which differs from nothing; give releases of others",
@@ -877,7 +877,7 @@ fn pairs(
         Some(Compare::Two(field, first, second)) => {
             if slices != [field.clone()] {
                 return Err(refused(format!(
-                    "--difference compares values of {field}, and the slices are by {}; slice by {field} alone, with --by {field}",
+                    "⟨difference⟩ compares values of {field}, and the slices are by {}; slice by {field} alone, with ⟨by {field}⟩",
                     slices.join(", ")
                 )));
             }

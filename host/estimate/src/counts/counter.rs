@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::fields::no_such_field;
 use undertone::files::foreign;
 use undertone::files::form::Form;
@@ -50,10 +50,15 @@ impl Format {
             Some(Form::Parquet) => Ok(Self::Parquet),
             Some(Form::Csv) => Ok(Self::Csv),
             Some(Form::Tsv) | None => {
-                let unknown = || Cause::UnknownReleases {
-                    path: path.to_owned(),
+                let unknown = || {
+                    Error::input(format!(
+                        "`{}` has an unknown ending; known are .jsonl, .ndjson, .raw, .bin and \
+                         .csv, all of them gzipped (.gz) or not, and .parquet; rename it or say \
+                         what it is with ⟨format⟩",
+                        path.display()
+                    ))
                 };
-                Err(foreign::of_file(path).unwrap_or_else(|| unknown().into()))
+                Err(foreign::of_file(path).unwrap_or_else(unknown))
             }
         }
     }
@@ -215,10 +220,10 @@ impl Counter {
                     raw::count_stream(name, source, expected, aside, progress)
                 })
             }
-            Format::Parquet | Format::Csv | Format::Counts => Err(Error::from(Cause::NotAStream {
-                option: "--in",
-                problem: "Parquet, CSV and counts are read from files; save it in a file and name that",
-            })),
+            Format::Parquet | Format::Csv | Format::Counts => Err(Error::argument(
+                "Parquet, CSV and counts cannot be read from standard input; save them in a file \
+                 and name that",
+            )),
         }
     }
 
@@ -260,10 +265,12 @@ impl Counter {
         if self.by.is_empty() {
             Ok(())
         } else {
-            Err(Error::from(Cause::NoFields {
-                path: path.to_owned(),
-                by: self.by.join(", "),
-            }))
+            Err(Error::argument(format!(
+                "`{}` has raw records, which have no fields, so it cannot be sliced by \
+                 {}; leave ⟨by⟩ out, or give JSON lines or Parquet",
+                path.display(),
+                self.by.join(", ")
+            )))
         }
     }
 
@@ -303,22 +310,20 @@ impl Counter {
         self.started = true;
         self.rejected.start(path);
         if self.by.is_empty() && !counts.slices().is_empty() {
-            return Err(Error::from(Cause::CountsFile {
-                path: path.to_owned(),
-                problem: format!(
-                    "it is sliced by {}, and earlier inputs are not; name the slices of all with --by",
-                    counts.slices().join(", ")
-                ),
-            }));
+            return Err(Error::input(format!(
+                "cannot take counts from `{}`: it is sliced by {}, and earlier inputs \
+                 are not; name the slices of all with ⟨by⟩",
+                path.display(),
+                counts.slices().join(", ")
+            )));
         }
         let missing = self.by.iter().find(|name| !counts.slices().contains(name));
         if let Some(name) = missing {
-            return Err(Error::from(Cause::CountsFile {
-                path: path.to_owned(),
-                problem: format!(
-                    "it has no column `{name}`; count the releases anew with --by {name}"
-                ),
-            }));
+            return Err(Error::input(format!(
+                "cannot take counts from `{}`: it has no column `{name}`; count the \
+                 releases anew with ⟨by {name}⟩",
+                path.display()
+            )));
         }
         let mut number = 0;
         for group in counts.by(&self.by)?.groups() {

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::foreign;
 use undertone::files::form::Form;
@@ -29,11 +29,11 @@ const GROUP: usize = 1 << 20;
 /// Index of the first slice among the columns, after the order.
 const BEFORE_SLICES: usize = 5;
 
-fn wrong(path: &Path, problem: impl Into<String>) -> Error {
-    Error::from(Cause::CountsFile {
-        path: path.to_owned(),
-        problem: problem.into(),
-    })
+fn wrong(path: &Path, problem: impl std::fmt::Display) -> Error {
+    Error::input(format!(
+        "cannot take counts from `{}`: {problem}",
+        path.display()
+    ))
 }
 
 /// Whether a Parquet file has counts instead of releases.
@@ -236,10 +236,10 @@ fn read_parquet(path: &Path) -> Result<Counts> {
 
 pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
     let form = Form::of_table(path).ok_or_else(|| {
-        Error::from(Cause::OutputPath {
-            path: path.to_owned(),
-            problem: "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
-        })
+        Error::output(
+            &path,
+            "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
+        )
     })?;
     let mut file = AtomicFile::create(path)?;
     match form {

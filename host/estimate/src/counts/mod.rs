@@ -24,7 +24,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 
 mod columns;
 mod counter;
@@ -126,7 +126,9 @@ impl Counts {
                 continue;
             };
             let name = name.clone();
-            return Err(Error::from(Cause::SliceName { name, problem }));
+            return Err(Error::argument(format!(
+                "cannot slice by `{name}`: {problem}"
+            )));
         }
         Ok(Self {
             slices,
@@ -156,10 +158,12 @@ impl Counts {
         outcomes: impl IntoIterator<Item = (u32, u64)>,
     ) -> Result<()> {
         if slice.len() != self.slices.len() {
-            return Err(Error::from(Cause::OtherSlices {
-                found: slice.join(", "),
-                wanted: self.slices.join(", "),
-            }));
+            return Err(Error::input(format!(
+                "the counts are sliced by [{}], not by [{}]; give counts with the same \
+                 slices",
+                slice.join(", "),
+                self.slices.join(", ")
+            )));
         }
         let group = self.groups.entry((kind, slice)).or_default();
         for (outcome, count) in outcomes {
@@ -190,10 +194,12 @@ impl Counts {
     /// of these differ, and those of [`add`](Self::add).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         if self.slices != other.slices {
-            return Err(Error::from(Cause::OtherSlices {
-                found: other.slices.join(", "),
-                wanted: self.slices.join(", "),
-            }));
+            return Err(Error::input(format!(
+                "the counts are sliced by [{}], not by [{}]; give counts with the same \
+                 slices",
+                other.slices.join(", "),
+                self.slices.join(", ")
+            )));
         }
         for group in other.groups() {
             let outcomes = group
@@ -231,10 +237,12 @@ impl Counts {
     pub fn by(&self, slices: &[String]) -> Result<Self> {
         let place = |name: &String| self.slices.iter().position(|own| own == name);
         let Some(places) = slices.iter().map(place).collect::<Option<Vec<_>>>() else {
-            return Err(Error::from(Cause::OtherSlices {
-                found: self.slices.join(", "),
-                wanted: slices.join(", "),
-            }));
+            return Err(Error::input(format!(
+                "the counts are sliced by [{}], not by [{}]; give counts with the same \
+                 slices",
+                self.slices.join(", "),
+                slices.join(", ")
+            )));
         };
         let mut counts = Self::new(slices.to_vec())?;
         for group in self.groups() {
@@ -325,14 +333,14 @@ impl Counts {
 }
 
 pub(crate) fn limit(what: &'static str, most: u64, advice: &'static str) -> Error {
-    Error::from(Cause::CountLimit { what, most, advice })
+    Error::input(format!("more than {most} {what}; {advice}"))
 }
 
 pub(crate) fn too_many_rows() -> Error {
     limit(
         "kinds, slices and outcomes together",
         MOST_ROWS as u64,
-        "name the packs with --pack or --candidates, so that forged outcomes are rejected, or slice by less",
+        "name the packs with ⟨pack⟩ or ⟨candidates⟩, so that forged outcomes are rejected, or slice by less",
     )
 }
 
@@ -340,7 +348,7 @@ pub(crate) fn too_many_kinds() -> Error {
     limit(
         "kinds of releases",
         MOST_KINDS as u64,
-        "some are forged: name the packs with --pack or --candidates, and the values of epsilon with --epsilon",
+        "some are forged: name the packs with ⟨pack⟩ or ⟨candidates⟩, and the values of epsilon with ⟨epsilon⟩",
     )
 }
 

@@ -26,13 +26,13 @@ pub enum Reason {
     #[error("no release")]
     NoRelease,
     /// A field or column of a slice is missing or null.
-    #[error("a field of --by is missing or null")]
+    #[error("a field of the slices is missing or null")]
     NoValue,
     /// A field of a slice is repeated, or holds a list, an object or a fraction.
-    #[error("a field of --by is no string, whole number or truth value, or is given twice")]
+    #[error("a field of the slices is no string, whole number or truth value, or is given twice")]
     NotAValue,
     /// A value of a slice is too long.
-    #[error("a field of --by has more than {LONGEST_VALUE} bytes")]
+    #[error("a field of the slices has more than {LONGEST_VALUE} bytes")]
     LongValue,
     /// Releases of another ε were expected.
     #[error("made with another epsilon than expected")]

@@ -237,8 +237,8 @@ impl Asked {
         };
         if calibration.is_none() {
             plan.unanswered.push(
-                "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled ones with \
-                 --corpus and --pack, or make the pack anew from labelled documents with this version"
+                "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled \
+                 ones and their pack, or make the pack anew from labelled documents with this version"
                     .to_owned(),
             );
         }
@@ -376,7 +376,7 @@ fn known(shares: &[String], names: &[&str]) -> Result<()> {
     for (name, _) in guesses(shares)? {
         if !names.contains(&name) {
             return Err(refused(format!(
-                "--shares guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
+                "⟨shares⟩ guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
                 names
                     .iter()
                     .take(10)
@@ -404,7 +404,7 @@ fn guesses(shares: &[String]) -> Result<Vec<(&str, f64)>> {
     let guesses = shares.iter().map(|text| {
         of(text).ok_or_else(|| {
             refused(format!(
-                "--shares has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
+                "⟨shares⟩ has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
             ))
         })
     });
@@ -415,7 +415,7 @@ fn guesses(shares: &[String]) -> Result<Vec<(&str, f64)>> {
     };
     match (0..guesses.len()).find(is_twice) {
         Some(place) => Err(refused(format!(
-            "--shares guesses the share of `{}` twice; guess each share once",
+            "⟨shares⟩ guesses the share of `{}` twice; guess each share once",
             guesses[place].0
         ))),
         None => Ok(guesses),
@@ -434,7 +434,7 @@ fn guessed(shares: &[String], names: &[&str]) -> Result<Vec<f64>> {
     let others = known.iter().filter(|share| share.is_none()).count();
     if sum > 1.0 + 1e-9 {
         return Err(refused(format!(
-            "the shares of --shares add up to {sum}; they add up to 1 at most"
+            "the shares of ⟨shares⟩ add up to {sum}; they add up to 1 at most"
         )));
     }
     let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;

@@ -116,7 +116,7 @@ impl Plan {
         if schedules.is_empty() {
             return Err(refused(format!(
                 "no epsilon up to 33 gives answers within {} points for each of {} slots from {} devices; \
-                 ask for less precision or fewer slots, or for --epsilon and the slots it takes",
+                 ask for less precision or fewer slots, or for ⟨epsilon⟩ and the slots it takes",
                 points(asked.within),
                 asked.slots,
                 count(asked.devices)

@@ -13,7 +13,7 @@ use undertone_core::rng::PublicRng;
 
 use crate::documents::data::shuffle;
 use undertone::corpus::FieldNames;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::text;
 
 /// A message without the parts that name its author by design.
@@ -105,13 +105,14 @@ impl Mailbox {
         for path in paths {
             for document in undertone_tables::corpus_watched(path, &FieldNames::default(), None)? {
                 let document = document?;
-                let group = document.label.ok_or_else(|| Error::from(Cause::Labels {
-                    path: path.clone(),
-                    problem: format!(
-                        "message {} has no label; wanted is its news group in the field \"label\"",
+                let group = document.label.ok_or_else(|| {
+                    Error::experiment(format!(
+                        "cannot evaluate on `{}`: message {} has no label; wanted is its news \
+                         group in the field \"label\"",
+                        path.display(),
                         document.id
-                    ),
-                }))?;
+                    ))
+                })?;
                 let Some(message) = Message::parse(group, &document.text) else {
                     mailbox.without_author += 1;
                     continue;
@@ -165,11 +166,12 @@ impl Mailbox {
         }
         found.retain(|_, authors| authors.len() >= 2);
         if found.len() < groups || groups == 0 {
-            return Err(Error::from(Cause::Authors {
-                found: found.len(),
-                groups,
-                least_messages,
-            }));
+            return Err(Error::experiment(format!(
+                "{} groups have two or more authors of at least {least_messages} \
+                 messages each, but {groups} are wanted; give more messages, fewer \
+                 --groups (at least 1) or fewer --least-messages",
+                found.len()
+            )));
         }
         let size = |authors: &[(&str, Vec<usize>)]| -> usize {
             authors.iter().map(|(_, own)| own.len()).sum()

@@ -35,7 +35,7 @@ use crate::authorship::mailbox::{Part, Sample};
 use crate::documents::Draw;
 use crate::linear::{Ridge, Rows, TfIdf};
 use crate::metrics::{MeanSd, accuracy, macro_f1};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
 use undertone::release::words::HostBag;
@@ -394,9 +394,11 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
         .collect();
     ranked.sort_by_key(|index| (place(*index), *index));
     if ranked.is_empty() {
-        return Err(Error::from(Cause::NoCommonWords {
-            vectors: vectors.name.clone(),
-        }));
+        return Err(Error::experiment(format!(
+            "no word of the vectors `{}` occurs in the training messages; take \
+             vectors of the words that they are written in",
+            vectors.name
+        )));
     }
     Ok(vectors.rows(&ranked).lexicon_pack(None, most)?.pack)
 }

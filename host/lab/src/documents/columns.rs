@@ -16,7 +16,7 @@ use crate::documents::{
     Classify, Column, Draw, Mechanism, Options, Part, Role, Selection, Teacher,
 };
 use undertone::encoder::vectors::{self, DocumentVectors};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::heads::{self, Targets};
 use undertone::pack::kmeans::{kmeans, normalised};
 use undertone::pack::trained::{Recoder, ScoreHeads};
@@ -112,9 +112,7 @@ impl Mechanism for Truncated {
                     truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
                 })
                 .map_err(|error| {
-                    Error::from(Cause::Experiment {
-                        problem: error.to_string(),
-                    })
+                    Error::experiment(format!("cannot run the experiment: {error}"))
                 })?;
             Ok(self.classifier.predict(&noisy))
         };
@@ -208,7 +206,7 @@ impl Mechanism for TwoStages {
 }
 
 fn selection(error: SelectError) -> Error {
-    Error::from(Cause::Document(DocumentError::Selection(error)))
+    Error::from(DocumentError::Selection(error))
 }
 
 /// The inputs of all columns.

@@ -30,7 +30,7 @@ use undertone::corpus::{CorpusDocument, FieldNames};
 use undertone::encoder::embeddings::{Embeddings, Encoded};
 use undertone::encoder::vectors::DocumentVectors;
 use undertone::encoder::{Encoder, EncoderIdentity};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::progress::Progress;
 use undertone::release::document;
@@ -105,10 +105,11 @@ impl Task {
 
     fn read(path: &Path) -> Result<Self> {
         let fail = |problem| {
-            Error::from(Cause::Task {
-                path: path.to_owned(),
-                problem,
-            })
+            Error::input(format!(
+                "`{}` is not a task file: {problem}; its fields are name and train, and \
+                 may be test, label_field, messages and classes",
+                path.display()
+            ))
         };
         let mut bytes = Vec::new();
         let file = fs::File::open(path).map_err(Error::io("open", path))?;
@@ -382,10 +383,10 @@ impl Source {
     }
 
     fn refuse(&self, problem: String) -> Error {
-        Error::from(Cause::Labels {
-            path: self.path.clone(),
-            problem,
-        })
+        Error::experiment(format!(
+            "cannot evaluate on `{}`: {problem}",
+            self.path.display()
+        ))
     }
 
     fn encode(
@@ -408,10 +409,12 @@ impl Source {
             None => self.embeddings(encoder)?,
         };
         if let Some(position) = documents.rows().iter().position(|x| !x.is_finite()) {
-            return Err(Error::from(Cause::NotFinite {
-                encoder: encoder.identity().name.clone(),
-                sentence: position / documents.dimension(),
-            }));
+            return Err(Error::encoder(format!(
+                "`{}` gave NaN or infinity for sentence {} of the public corpus; use the \
+                 fp32 model",
+                encoder.identity().name,
+                position / documents.dimension()
+            )));
         }
         let texts = std::mem::take(&mut self.documents).into_iter();
         Ok(Labelled {

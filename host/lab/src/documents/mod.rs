@@ -27,7 +27,7 @@ use undertone_core::select::{Ratio, Rule, SliceLevels};
 use crate::documents::data::{Data, Labelled};
 use crate::metrics::{MeanSd, accuracy, macro_f1};
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::heads::Targets;
 use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, MAX_SENTENCES};
@@ -317,8 +317,7 @@ impl Selection {
             bound: usize::from(worst) + 1,
         };
         let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
-        let drawn =
-            drawn.map_err(|error| Error::from(Cause::Document(DocumentError::Selection(error))))?;
+        let drawn = drawn.map_err(|error| Error::from(DocumentError::Selection(error)))?;
         Ok(drawn as usize)
     }
 

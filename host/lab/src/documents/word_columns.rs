@@ -19,7 +19,7 @@ use undertone_core::words::{Vocabulary, WordMechanism, WordsError};
 use crate::documents::{Classify, Draw, Mechanism};
 use undertone::encoder::vectors::{DocumentVectors, mean};
 use undertone::encoder::{Encoder, encode_all_public};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
 use undertone::release::document::sentences;
@@ -45,7 +45,7 @@ pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
         let noise = Laplace::new(dimension, *epsilon, Sensitivity::ONE);
         noise
             .map(drop)
-            .map_err(|error| Error::from(Cause::Words(WordsError::Laplace(error))))
+            .map_err(|error| Error::from(WordsError::Laplace(error)))
     })
 }
 

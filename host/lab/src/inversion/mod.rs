@@ -44,7 +44,7 @@ use undertone_train::{Classifier, Run, Split};
 use crate::authorship::mailbox::{Part, Sample};
 use crate::metrics::MeanSd;
 use crate::vectors::index;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::pack::heads::Targets;
 use undertone::text::WordFilter;
@@ -184,9 +184,11 @@ impl PublicWords {
         ranked.truncate(most);
         let total: usize = ranked.iter().map(|(_, count)| count).sum();
         if total == 0 {
-            return Err(Error::from(Cause::NoCommonWords {
-                vectors: vectors.name.clone(),
-            }));
+            return Err(Error::experiment(format!(
+                "no word of the vectors `{}` occurs in the training messages; take \
+                 vectors of the words that they are written in",
+                vectors.name
+            )));
         }
         let chosen: Vec<usize> = ranked.iter().map(|(row, _)| *row).collect();
         Ok(Self {

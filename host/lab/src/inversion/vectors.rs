@@ -13,7 +13,7 @@ use super::{Options, PublicWords, Tally, decoder, logarithms, place};
 use crate::posterior::Posterior;
 use crate::vectors::stream;
 use undertone::encoder::EncoderIdentity;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::projection::{PrincipalDirections, Projection};
 use undertone::progress::Progress;
 use undertone::release::document::epsilon_f64;
@@ -192,7 +192,7 @@ fn bound_exponent(vectors: &[f32]) -> i32 {
 }
 
 fn vector(error: undertone_core::vector::VectorError) -> Error {
-    Error::from(Cause::Vector(error))
+    Error::from(error)
 }
 
 /// Draws words with their public probabilities.

@@ -10,7 +10,7 @@ use linfa_logistic::{MultiFittedLogisticRegression, MultiLogisticRegression};
 use ndarray::{Array1, Array2};
 
 use crate::metrics::accuracy;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 
 /// Penalties to choose from: α in ½α‖w‖², which is added to the sum of the losses.
 const PENALTIES: [f64; 3] = [10.0, 100.0, 1000.0];
@@ -94,7 +94,7 @@ impl Classifier {
         } else {
             1.0
         };
-        let training = |problem: String| Error::from(Cause::Training { problem });
+        let training = |problem: String| Error::experiment(format!("cannot train: {problem}"));
         if sample.labels.windows(2).all(|pair| pair[0] == pair[1]) {
             return Err(training(format!("{n} examples, all of one class")));
         }

@@ -32,7 +32,7 @@ use undertone_core::vector::VectorError;
 
 use crate::bounds::{gaussian_width, projected_dimension};
 use crate::documents::Role;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::pack::projection::{self, Certificate, Projection};
 use undertone::release::document::epsilon_f64;
@@ -103,11 +103,7 @@ impl Options {
             Laplace::new(1, *epsilon, Sensitivity::ONE).map_err(noise)?;
         }
         let limit = |what, found: f64, fits, allowed| {
-            let wrong = Error::from(Cause::Setting {
-                what,
-                found,
-                allowed,
-            });
+            let wrong = Error::setting(what, found, allowed);
             if fits { Ok(()) } else { Err(wrong) }
         };
         for beta in &self.betas {
@@ -125,7 +121,7 @@ impl Options {
 }
 
 fn noise(error: undertone_core::laplace::LaplaceError) -> Error {
-    Error::from(Cause::Vector(VectorError::Laplace(error)))
+    Error::from(VectorError::Laplace(error))
 }
 
 /// The vectors for which Δ holds.

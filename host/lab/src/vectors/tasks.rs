@@ -12,7 +12,7 @@ use super::words::{Reader, Work, chosen};
 use super::{Bench, Column, Options, shuffle, stream};
 use crate::documents::Role;
 use crate::metrics::MeanSd;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 
 /// Documents of one parallel task.
 const BLOCK: usize = 16;
@@ -152,10 +152,10 @@ impl Task {
     fn read(&mut self, bench: &Bench<'_>, path: &Path) -> Result<()> {
         let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
         let wrong = |problem: String| {
-            Error::from(Cause::Labels {
-                path: path.to_owned(),
-                problem,
-            })
+            Error::experiment(format!(
+                "cannot evaluate on `{}`: {problem}",
+                path.display()
+            ))
         };
         let before = self.labels.len();
         for (line, number) in text.lines().zip(1..) {

@@ -13,7 +13,7 @@ use crate::bounds::Setting;
 use crate::documents::Role;
 use crate::metrics::{MeanSd, auc};
 use crate::posterior::{Posterior, PosteriorMean};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::release::document::epsilon_f64;
 
 /// Pairs of words, and of noise vectors, for each ratio of signal to noise.
@@ -348,15 +348,13 @@ impl Opinions {
             positive: rows(&lists[1], &lists[0]),
         };
         if found.of_each_class() < 10 {
-            return Err(Error::from(Cause::Labels {
-                path: folder,
-                problem: format!(
-                    "{} negative and {} positive words have a vector; at least 10 each are wanted, take \
-                     another vocabulary",
-                    found.negative.len(),
-                    found.positive.len()
-                ),
-            }));
+            return Err(Error::experiment(format!(
+                "cannot evaluate on `{}`: {} negative and {} positive words have a \
+                 vector; at least 10 each are wanted, take another vocabulary",
+                folder.display(),
+                found.negative.len(),
+                found.positive.len()
+            )));
         }
         Ok(found)
     }

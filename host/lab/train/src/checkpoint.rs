@@ -15,7 +15,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::{Epoch, State, network};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, ErrorKind, Result};
 use undertone::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
 const KIND: &str = "an interrupted training";
@@ -69,11 +69,11 @@ impl<'a> Checkpoint<'a> {
             read => read.map_err(Error::io("read", self.path))?,
         };
         let fail = |problem| {
-            Error::from(Cause::Trained {
-                path: self.path.to_owned(),
-                wanted: KIND,
-                problem,
-            })
+            Error::input(format!(
+                "`{}` is not a file of {}: {problem}",
+                self.path.display(),
+                KIND
+            ))
         };
         let (tensors, description) = described::<Description>(&bytes).map_err(fail)?;
         if description.kind != KIND {
@@ -340,7 +340,7 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, "a letter").unwrap();
         let error = with(&path).unwrap_err();
-        assert!(matches!(error.cause(), Cause::Trained { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a letter");
         // A damaged file is an error or counts as another training; it never causes a panic.
         fs::remove_file(&path).unwrap();
@@ -357,7 +357,7 @@ mod tests {
         for path in [folder.path().to_owned(), folder.path().join("absent/a")] {
             let error = with(&path).unwrap_err();
             assert!(
-                matches!(error.cause(), Cause::OutputPath { .. } | Cause::Io { .. }),
+                matches!(error.kind(), ErrorKind::Argument | ErrorKind::Io),
                 "{error}"
             );
         }

@@ -29,7 +29,7 @@ pub use pack::PackTraining;
 pub use recoder::{TrainedRecoder, train_recoder};
 
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::heads::Targets;
 use undertone::progress::Progress;
 
@@ -322,7 +322,7 @@ where
 }
 
 fn training(problem: String) -> Error {
-    Error::from(Cause::Training { problem })
+    Error::experiment(format!("cannot train: {problem}"))
 }
 
 /// The documents of a split that have sentences.
@@ -449,11 +449,7 @@ mod tests {
     }
 
     pub(super) fn problem<T>(result: Result<T>) -> String {
-        match result.map_err(Error::into_cause) {
-            Err(Cause::Training { problem }) => problem,
-            Err(other) => panic!("{other}"),
-            Ok(_) => panic!("it was trained"),
-        }
+        result.err().expect("it was trained").to_string()
     }
 
     #[test]

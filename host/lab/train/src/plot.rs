@@ -59,7 +59,7 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use undertone::error::{Cause, Error};
+    use undertone::error::ErrorKind;
 
     fn epochs(losses: &[(f64, f64)]) -> Vec<Epoch> {
         let numbered = losses.iter().zip(1..);
@@ -91,10 +91,8 @@ mod tests {
         assert!(loss(&epochs(&[(1e300, 1e-300); 200])).is_ok());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.loss.svg");
-        assert!(matches!(
-            write_loss(&path, &[]).as_ref().map_err(Error::cause),
-            Err(Cause::Training { .. })
-        ));
+        let error = write_loss(&path, &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Experiment, "{error}");
         assert!(!path.exists());
         let absent = folder.path().join("absent/out.loss.svg");
         let error = write_loss(&absent, &epochs(&[(1.0, 1.0)])).unwrap_err();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::foreign;
 
 const MODULES: &str = "modules.json";
@@ -315,10 +315,10 @@ fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 }
 
 fn refused(path: &Path, problem: String) -> Error {
-    Error::from(Cause::Layout {
-        path: path.to_owned(),
-        problem,
-    })
+    Error::encoder(format!(
+        "cannot encode as `{}` says: {problem}",
+        path.display()
+    ))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use self::layout::Layout;
 use self::ort::OrtEngine;
 use self::rten::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE, each_alone};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::files::foreign;
 use crate::progress::Progress;
 
@@ -123,10 +123,10 @@ impl OnnxEncoder {
             digest: digest(&model, &tokenizer, &layout.description()),
         };
         let tokenizer = load_tokenizer(&tokenizer, layout.max_tokens).map_err(|problem| {
-            Error::from(Cause::Tokenizer {
-                path: files.tokenizer.clone(),
-                problem,
-            })
+            Error::encoder(format!(
+                "cannot use the tokenizer `{}`: {problem}",
+                files.tokenizer.display()
+            ))
         })?;
 
         let engine_name = match runtime {
@@ -134,11 +134,10 @@ impl OnnxEncoder {
             Runtime::OnnxRuntime(_) => OrtEngine::NAME,
         };
         let wrong_model = |problem| {
-            Error::from(Cause::Model {
-                path: files.model.clone(),
-                engine: engine_name,
-                problem,
-            })
+            Error::encoder(format!(
+                "cannot use the model `{}` with {engine_name}: {problem}",
+                files.model.display()
+            ))
         };
         file::check(&model).map_err(wrong_model)?;
         let engine: Result<Box<dyn Engine>, String> = match runtime {
@@ -154,12 +153,12 @@ impl OnnxEncoder {
 
         let largest = largest_token(&tokenizer);
         engine.run(&probe(largest)).map_err(|problem| {
-            Error::from(Cause::VocabularyMismatch {
-                tokenizer: files.tokenizer.clone(),
-                model: files.model.clone(),
-                largest,
-                problem,
-            })
+            Error::encoder(format!(
+                "`{}` does not fit the model `{}`: the model fails on the tokenizer's \
+                 token number {largest} ({problem}); take both files from the same export",
+                files.tokenizer.display(),
+                files.model.display()
+            ))
         })?;
         Ok(Self {
             identity,
@@ -265,12 +264,12 @@ impl OnnxEncoder {
         })
     }
 
-    fn failure(&self, sentence: &str, problem: impl Into<String>) -> Error {
-        Error::from(Cause::Encode {
-            encoder: self.identity.name.clone(),
-            bytes: sentence.len(),
-            problem: problem.into(),
-        })
+    fn failure(&self, sentence: &str, problem: impl std::fmt::Display) -> Error {
+        Error::encoder(format!(
+            "cannot encode a sentence of {} bytes with `{}`: {problem}",
+            sentence.len(),
+            self.identity.name
+        ))
     }
 }
 
@@ -294,11 +293,11 @@ impl Encoder for OnnxEncoder {
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimension {
-            return Err(Error::from(Cause::WrongDimension {
-                encoder: self.identity.name.clone(),
-                expected: self.dimension,
-                found: out.len(),
-            }));
+            return Err(Error::wrong_dimension(
+                &self.identity.name,
+                self.dimension,
+                out.len(),
+            ));
         }
         let row = self
             .rows(&self.tokens(sentence)?)
@@ -532,10 +531,13 @@ impl Files {
         };
         for file in [&files.model, &files.tokenizer] {
             if !file.exists() {
-                return Err(Error::from(Cause::EncoderFileMissing {
-                    given: files.given.clone(),
-                    missing: file.clone(),
-                }));
+                return Err(Error::encoder(format!(
+                    "no sentence encoder at `{}`: the file `{}` does not exist; give a \
+                     folder with model.onnx or onnx/model.onnx, or a .onnx file, and \
+                     tokenizer.json beside the model or one folder up",
+                    files.given.display(),
+                    file.display()
+                )));
             }
         }
         Ok(files)

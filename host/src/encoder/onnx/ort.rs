@@ -12,7 +12,7 @@ use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
 use super::{Batch, Engine, HiddenStates, check_axes, token_output, wants_token_types};
 use crate::encoder::RUNTIME_OLDEST_MINOR;
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 
 const _: () = assert!(RUNTIME_OLDEST_MINOR == ort::MINOR_VERSION);
 
@@ -183,10 +183,14 @@ fn environment(library: &Path) -> Result<Environment> {
     static LOADED: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
     let unusable = |problem: String| {
-        Error::from(Cause::OnnxRuntime {
-            path: library.to_owned(),
-            problem,
-        })
+        Error::encoder(format!(
+            "cannot use ONNX Runtime from `{}` (named by ⟨onnxruntime⟩ or {}): \
+             {problem}; wanted is the shared library of ONNX Runtime 1.{} or newer; \
+             without that and the variable the built-in engine is used",
+            library.display(),
+            crate::encoder::RUNTIME_VARIABLE,
+            crate::encoder::RUNTIME_OLDEST_MINOR
+        ))
     };
     // Loading a pipe would block, and a bare name would be searched in folders that differ by
     // system and program.

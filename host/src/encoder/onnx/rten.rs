@@ -11,7 +11,7 @@ use ::rten::{
 
 use super::{Batch, Engine, HiddenStates, check_axes, token_output, wants_token_types};
 
-const TRY_OTHER: &str = "ONNX Runtime may run it: name its library with --onnxruntime";
+const TRY_OTHER: &str = "ONNX Runtime may run it: name its library with ⟨onnxruntime⟩";
 
 pub(super) struct RtenEngine {
     model: Model,
