@@ -23,13 +23,14 @@ use crate::work;
 fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
     Ok(Some(match (heads, named) {
         ("best", true) => &[Inputs::Vectors, Inputs::Both],
-        ("best", false) => &[Inputs::Vectors, Inputs::Features, Inputs::Both],
+        ("best", false) => Inputs::ALL,
         ("vectors", _) => return Ok(None),
         ("features", _) => &[Inputs::Features],
+        ("texts", _) => &[Inputs::WholeTexts],
         ("both", _) => &[Inputs::Both],
         _ => {
             return Err(argument(
-                "heads is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",
+                "heads is unknown; take \"best\", \"vectors\", \"features\", \"texts\" or \"both\"",
             ));
         }
     }))

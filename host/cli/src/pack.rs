@@ -102,6 +102,8 @@ enum HeadsArg {
     Vectors,
     /// Its words, pairs of words, symbols and runs of letters: the pack has no encoder.
     Features,
+    /// The same of a text that is not split: a text is one sentence. For releases by whole text.
+    Texts,
     /// Vectors and features.
     Both,
 }
@@ -112,9 +114,10 @@ impl HeadsArg {
     fn inputs(self, named: bool) -> &'static [Inputs] {
         match (self, named) {
             (Self::Best, true) => &[Inputs::Vectors, Inputs::Both],
-            (Self::Best, false) => &[Inputs::Vectors, Inputs::Features, Inputs::Both],
+            (Self::Best, false) => Inputs::ALL,
             (Self::Vectors, _) => &[Inputs::Vectors],
             (Self::Features, _) => &[Inputs::Features],
+            (Self::Texts, _) => &[Inputs::WholeTexts],
             (Self::Both, _) => &[Inputs::Both],
         }
     }
@@ -311,7 +314,10 @@ impl Arguments {
         };
         let encoder = match self.size {
             None => encoder,
-            Some(size) => encoder.within(size, self.heads == HeadsArg::Features)?,
+            Some(size) => encoder.within(
+                size,
+                matches!(self.heads, HeadsArg::Features | HeadsArg::Texts),
+            )?,
         };
         AtomicFile::check(&self.out)?;
         let identity = encoder.encoder.identity();

@@ -43,7 +43,7 @@ def build_pack(
     become the candidates. Without labels, or with ``clusters`` (at most 12800), clusters of texts
     do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``:
     by default the built-in lexicon for English, or whatever reads the texts best. ``heads``:
-    ``"best"``, or what they may read: ``"vectors"``, ``"features"`` or ``"both"``. ``size``: bytes
+    ``"best"``, or what they may read: ``"vectors"``, ``"features"``, ``"texts"`` or ``"both"``. ``size``: bytes
     that the pack may take at most; what does least is left out. ``nothing_known``: whether a text
     of which the pack recognises nothing has an outcome of its own; by default not if nearly all
     texts are recognised and labels are few. ``seed``: of first centres and what is held out; a pack
