@@ -17,7 +17,7 @@ use super::calibration::{BySource, Calibration};
 use super::features::{self, Directions, Sample, Start};
 use super::heads;
 use super::kmeans::normalised;
-use super::quality::{Column, Judge, Recognition};
+use super::quality::{ALL, Column, Judge, LARGE, Recognition};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
@@ -31,6 +31,10 @@ const FOLDS: usize = 5;
 
 /// Folds are judged until this number of documents is reached.
 const JUDGED: usize = 2000;
+
+/// The largest mean number of sentences of short texts. With more, the sentence rule is better than
+/// the whole-text rule even at ε = 3.
+const MOST_OF_SHORT: usize = 4;
 
 /// Public documents with classes, in memory.
 pub(super) struct Public {
@@ -308,6 +312,13 @@ impl Public {
             .then_some(folds)
     }
 
+    /// Whether whole texts are worth a trial: enough documents have several sentences, but few.
+    fn are_short(&self) -> bool {
+        let documents = self.vectors.len();
+        let several = (0..documents).filter(|document| self.vectors.range(*document).len() > 1);
+        several.count() * 10 > documents && self.sentences.len() <= MOST_OF_SHORT * documents
+    }
+
     /// Returns the allowed inputs whose releases are right most often, with their evaluation. The
     /// first inputs win unless others are better by more than [`MARGIN`], or if a class has too few
     /// documents to judge.
@@ -318,15 +329,14 @@ impl Public {
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
-        let several = |document: &usize| self.vectors.range(*document).len() > 1;
-        let several = (0..self.vectors.len()).filter(several).count();
-        let entered = contest.inputs.iter().copied().filter(|inputs| {
-            // Whole texts of one sentence are no better than sentences.
-            *inputs != Inputs::WholeTexts
-                || preferred == *inputs
-                || several * 10 > self.vectors.len()
-        });
-        let entered: Vec<Inputs> = entered.collect();
+        let entered: Vec<Inputs> = contest
+            .inputs
+            .iter()
+            .copied()
+            .filter(|inputs| {
+                *inputs != Inputs::WholeTexts || *inputs == preferred || self.are_short()
+            })
+            .collect();
         // The winner's calibration also uses the folds that were not judged.
         let steps = judged * entered.len() + folds.len() - judged;
         let progress = Progress::new("judging heads", steps as u64);
@@ -340,8 +350,12 @@ impl Public {
                 }
                 progress.advance(1);
             }
-            let better = |before: &Judge| judge.value() > before.value() + MARGIN;
-            if best.as_ref().is_none_or(|(_, before, _)| better(before)) {
+            let better = |(before, of_before, _): &(Inputs, Judge, Calibrating)| {
+                let whole = [inputs, *before].contains(&Inputs::WholeTexts);
+                let rows = if whole { LARGE } else { ALL };
+                judge.value(rows.clone()) > of_before.value(rows) + MARGIN
+            };
+            if best.as_ref().is_none_or(better) {
                 best = Some((inputs, judge, calibrating));
             }
         }
