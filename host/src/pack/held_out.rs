@@ -50,7 +50,7 @@ pub(super) struct Public {
     pub(super) ids_of_documents: Vec<usize>,
     /// The sources, if a field names them.
     pub(super) sources: Option<Sources>,
-    /// The hashed features of all documents, by sentences and of whole texts, once a fit needs them.
+    /// The hashed features of all documents, by sentence and by text, once a fit needs them.
     pub(super) samples: [OnceCell<Sample>; 2],
     /// The directions of all sentences, once a fit needs them.
     pub(super) directions: OnceCell<Directions>,
