@@ -1276,7 +1276,8 @@ int32_t undertone_document_push_encoded(undertone_document *document,
 
 /**
  * Adds the sentences of a text, as `undertone_sentence_next` finds them, until the document is
- * full; the rest is left out. Each is added as `undertone_document_push_sentence` does.
+ * full; the rest is left out. Each is added as `undertone_document_push_sentence` does. A pack
+ * that takes whole texts gets the text as one sentence.
  *
  * `text`: `len` bytes of UTF-8. `out_sentence_count`: NULL, or receives the number of sentences
  * added, which is private and must not leave the device.

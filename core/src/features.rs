@@ -34,8 +34,8 @@ pub use crate::kernels::runs::MAX_GRAM;
 use crate::kernels::runs::{Ends, GRAM, RUNS, finish, step};
 use crate::kernels::{Backend, VECTORS};
 use crate::pack::format::{
-    FEATURES_ALONE, FEATURES_PAIRS, FEATURES_SYMBOLS, FEATURES_TAG, FEATURES_WORDS, FeaturesHead,
-    MAX_FEATURES, RULES_FOR_WORDS,
+    FEATURES_ALONE, FEATURES_PAIRS, FEATURES_SYMBOLS, FEATURES_TAG, FEATURES_WHOLE, FEATURES_WORDS,
+    FeaturesHead, MAX_FEATURES, RULES_FOR_WORDS,
 };
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words, each_symbol};
@@ -215,6 +215,7 @@ pub(crate) fn read<'f, 'a>(features: &'f Option<Features<'a>>) -> Option<&'f Fea
 pub struct Features<'a> {
     kinds: FeatureKinds,
     alone: bool,
+    whole: bool,
     shift: u32,
     table: Table<'a>,
     /// `[candidates]`.
@@ -250,13 +251,17 @@ impl<'a> Features<'a> {
         within(name, found, candidates, candidates)?;
         let bucket_bits = small("bits of a bucket of features", head.bucket_bits, 0, 16)?;
         small("rules for words", head.rules, 1, RULES_FOR_WORDS.into())?;
-        small("kinds of features", head.kinds, 0, 15)?;
+        small("kinds of features", head.kinds, 0, 31)?;
         let most = small("longest run of characters", head.most, 0, MAX_GRAM as u32)?;
         small("shortest run of characters", head.least, 1, most.max(1))?;
         let shift = small("shift of features", head.shift, 0, 63)?;
         zero("reserved features field", head.reserved.into())?;
         let candidates = candidates as usize;
         let flag = |bit: u8| head.kinds & bit != 0;
+        if flag(FEATURES_WHOLE) && !flag(FEATURES_ALONE) {
+            let reason = "takes whole texts, but needs an encoder";
+            return Err(PackError::section(FEATURES_TAG, reason));
+        }
         let parsed = Self {
             kinds: FeatureKinds {
                 words: flag(FEATURES_WORDS),
@@ -266,6 +271,7 @@ impl<'a> Features<'a> {
                 most: head.most,
             },
             alone: flag(FEATURES_ALONE),
+            whole: flag(FEATURES_WHOLE),
             shift,
             table: Table {
                 candidates,
@@ -295,6 +301,11 @@ impl<'a> Features<'a> {
     /// Whether sentences need no coordinates, because the pack has no encoder.
     pub fn is_alone(&self) -> bool {
         self.alone
+    }
+
+    /// Whether a text is one sentence, and not split. Such a pack has no encoder.
+    pub fn takes_whole_texts(&self) -> bool {
+        self.whole
     }
 
     /// Adds the weights of the features of a sentence to `sums`, `[candidates]`, and returns the

@@ -723,6 +723,18 @@ pub fn without_nothing_known(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// The pack without an encoder, to which a text is one sentence. Its second section has features.
+pub fn taking_whole_texts(mut bytes: Vec<u8>) -> Vec<u8> {
+    let entry = size_of::<Header>() + 24;
+    assert_eq!(&bytes[entry..entry + 4], b"FEAT");
+    let offset = bytes[entry + 8..entry + 16]
+        .try_into()
+        .expect("eight bytes");
+    bytes[u64::from_le_bytes(offset) as usize + 13] |= 16;
+    repair_digest(&mut bytes);
+    bytes
+}
+
 /// Writes the right digest into bytes long enough for a header.
 pub fn repair_digest(bytes: &mut [u8]) {
     if let Ok((header, rest)) = Header::mut_from_prefix(bytes) {

@@ -29,7 +29,7 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts,
-    RecoderParts, ScoreParts, Scoring, Section, pack, quality, repair_digest,
+    RecoderParts, ScoreParts, Scoring, Section, pack, quality, repair_digest, taking_whole_texts,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -857,6 +857,35 @@ fn text_is_pushed_sentence_by_sentence() {
     assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
+/// To a pack that takes whole texts, each pushed text is one sentence, even an empty one.
+#[test]
+fn a_whole_text_is_pushed_as_one_sentence() {
+    let by_sentence = tiny_features_pack(true);
+    let bytes = taking_whole_texts(by_sentence.clone());
+    let pack = Pack::parse(&bytes).expect("whole texts");
+    assert!(pack.features().expect("features").takes_whole_texts());
+    let texts = ["The dog. Isn't the dog\n\nthe dog?", "", "isn't !\u{0}"];
+    for limit in 0..=texts.len() {
+        let mut whole: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
+        let mut single: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
+        for text in texts.iter().take(limit) {
+            assert_eq!(whole.push_text(text.as_bytes()), Ok(1));
+            single.push_sentence(text).expect("room");
+        }
+        assert_eq!(whole.sentence_count(), limit);
+        assert_eq!(levels_of(&whole), levels_of(&single), "{limit}");
+        assert_eq!(hazmat::best(&whole), hazmat::best(&single), "{limit}");
+        // The fourth text has no room.
+        let more = whole
+            .push_text(b"dog")
+            .expect("no error depends on the text");
+        assert_eq!(more, usize::from(limit < 3));
+    }
+    let split = Pack::parse(&by_sentence).expect("sentences");
+    let mut split = Document::new(&split).expect("candidates");
+    assert_eq!(split.push_text(texts[0].as_bytes()), Ok(3));
+}
+
 /// Every field of a section of features has a range, and a section that contradicts itself is
 /// refused.
 #[test]
@@ -885,7 +914,8 @@ fn features_that_contradict_themselves_are_refused() {
         ("no weights", 8, &0u32.to_le_bytes()),
         ("rules", 12, &[3]),
         ("no rules", 12, &[0]),
-        ("kinds", 13, &[16]),
+        ("kinds", 13, &[32 + 4]),
+        ("whole texts with an encoder", 13, &[16 + 8 + 2 + 1]),
         ("no shortest run", 14, &[0]),
         ("a shortest run above the longest", 14, &[4]),
         ("the longest run", 15, &[9]),

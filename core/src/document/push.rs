@@ -151,10 +151,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds the [`sentences`](sentences()) of a text until the document is full, and returns the
-    /// number of sentences added.
+    /// number of sentences added. A pack that [takes whole
+    /// texts](crate::features::Features::takes_whole_texts) gets the text as one sentence.
     ///
     /// The guarantee for a sentence compares lists of sentences, not texts. The module
-    /// [`sentences`](mod@crate::sentences) defines what a sentence is.
+    /// [`sentences`](mod@crate::sentences) defines what a sentence is. If a text is one sentence,
+    /// the guarantee is for each call: texts of several calls are several sentences.
     ///
     /// # Shapes
     /// `text`: any bytes.
@@ -169,8 +171,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.check_reads_text()?;
         // Even for a text without a sentence, whose release must take the same steps.
         self.fill();
+        let (whole, split) = match features::read(&self.features) {
+            Some(features) if features.takes_whole_texts() => (Some(text), &[][..]),
+            _ => (None, text),
+        };
         let mut added = 0;
-        for sentence in sentences(text).take(self.room()) {
+        for sentence in whole.into_iter().chain(sentences(split)).take(self.room()) {
             self.add_text(sentence);
             added += 1;
         }

@@ -62,6 +62,8 @@ pub const FEATURES_PAIRS: u8 = 2;
 pub const FEATURES_ALONE: u8 = 4;
 /// The bit for symbols and pairs of adjacent symbols.
 pub const FEATURES_SYMBOLS: u8 = 8;
+/// The bit for packs without an encoder to which a whole text is one sentence.
+pub const FEATURES_WHOLE: u8 = 16;
 /// The newest rules for words. Features of rules 1 are read by these too.
 pub const RULES_FOR_WORDS: u8 = 2;
 /// The tag of the quality section.
@@ -175,7 +177,7 @@ pub struct FeaturesHead {
     pub weight_count: U32,
     /// Version of the rules for words: 1 or [`RULES_FOR_WORDS`].
     pub rules: u8,
-    /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`], [`FEATURES_ALONE`] and [`FEATURES_SYMBOLS`], added.
+    /// The bits `FEATURES_WORDS` to [`FEATURES_WHOLE`], added.
     pub kinds: u8,
     /// The least length of runs of characters, `1..=most`.
     pub least: u8,

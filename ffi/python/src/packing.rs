@@ -24,10 +24,11 @@ fn inputs(heads: &str, encoder_is_named: bool) -> PyResult<Option<&'static [Inpu
         "best" => Inputs::preferred(encoder_is_named),
         "vectors" => return Ok(None),
         "features" => &[Inputs::Features],
+        "texts" => &[Inputs::WholeTexts],
         "both" => &[Inputs::Both],
         _ => {
             return Err(argument(
-                "heads is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",
+                "heads is unknown; take \"best\", \"vectors\", \"features\", \"texts\" or \"both\"",
             ));
         }
     }))

@@ -77,7 +77,7 @@ impl Question {
         let alone = pack.pack().features().is_some_and(|own| own.is_alone());
         let encoder: std::sync::Arc<dyn HostEncoder> = match encoder {
             Some(own) => own.encoder.clone(),
-            None if alone => std::sync::Arc::new(NoEncoder::default()),
+            None if alone => std::sync::Arc::new(NoEncoder::of(pack.pack())),
             None => Encoder::of_lexicon(&Pack(pack.clone()))?.encoder,
         };
         let id = pack.pack().id();

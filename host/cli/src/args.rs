@@ -481,7 +481,7 @@ impl EncoderArgs {
         if alone && self.encoder.is_none() {
             self.check_runtime()?;
             return Ok(OpenEncoder {
-                encoder: Box::new(NoEncoder::default()),
+                encoder: Box::new(NoEncoder::of(pack)),
                 lexicon: None,
             });
         }

@@ -156,6 +156,9 @@ fn promise(
 ) -> String {
     let served = method.served(epsilon, pack.candidate_count());
     let mut text = match method {
+        Method::Sentence(_) if document::takes_whole_texts(pack) => format!(
+            "rule: by sentence. To this pack a text is one. Promised: {served} for the whole text exchanged for any other"
+        ),
         Method::Sentence(rule) => format!(
             "rule: by sentence. Promised: {served} for one sentence exchanged for another, {} for the whole text",
             document.whole_text_epsilon(epsilon, rule)

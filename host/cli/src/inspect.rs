@@ -199,6 +199,7 @@ pub(crate) fn description(pack: &Pack<'_>) -> Value {
             "shortest_run": features.kinds().least,
             "longest_run": features.kinds().most,
             "alone": features.is_alone(),
+            "whole_texts": features.takes_whole_texts(),
         })),
         "depth": pack.depth().map(|depth| json!({
             "candidates": depth.candidate_count(),
@@ -256,6 +257,10 @@ fn text(pack: &Pack<'_>) -> String {
             kinds.most,
             kind(features.is_alone(), "; no encoder"),
         );
+        text += kind(
+            features.takes_whole_texts(),
+            "texts       not split: a text is one sentence\n",
+        );
     }
     if let Some(depth) = pack.depth() {
         text += &format!(
@@ -307,9 +312,13 @@ fn promises(pack: &Pack<'_>) -> String {
         return String::new();
     };
     let loss = document.whole_text_epsilon(one, Rule::PermuteAndFlip);
-    let mut text = format!(
-        "promises    at epsilon 1, the sentence exchanged: 1; the whole text exchanged: {loss}\n"
-    );
+    let mut text = if document::takes_whole_texts(pack) {
+        format!("promises    at epsilon 1, a text exchanged: 1; all texts of a release: {loss}\n")
+    } else {
+        format!(
+            "promises    at epsilon 1, the sentence exchanged: 1; the whole text exchanged: {loss}\n"
+        )
+    };
     if document.check_whole_text().is_ok() {
         text += "            by the whole-text or projective rule, the whole text exchanged: 1\n";
         text += &of_a_year(one, pack.candidate_count());

@@ -103,6 +103,8 @@ enum HeadsArg {
     Vectors,
     /// Its words, pairs of words, symbols and runs of letters: the pack has no encoder.
     Features,
+    /// The same of a text that is not split: a text is one sentence. For releases by whole text.
+    Texts,
     /// Vectors and features.
     Both,
 }
@@ -113,6 +115,7 @@ impl HeadsArg {
             Self::Best => Inputs::preferred(encoder_is_named),
             Self::Vectors => &[Inputs::Vectors],
             Self::Features => &[Inputs::Features],
+            Self::Texts => &[Inputs::WholeTexts],
             Self::Both => &[Inputs::Both],
         }
     }
@@ -306,7 +309,10 @@ impl Arguments {
         };
         let encoder = match self.size {
             None => encoder,
-            Some(size) => encoder.within(size, self.heads == HeadsArg::Features)?,
+            Some(size) => encoder.within(
+                size,
+                matches!(self.heads, HeadsArg::Features | HeadsArg::Texts),
+            )?,
         };
         AtomicFile::check(&self.out)?;
         let identity = encoder.encoder.identity();

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
-use undertone::encoder::LexiconEncoder;
 use undertone::encoder::embeddings::Encoded;
+use undertone::encoder::{Encoder, LexiconEncoder, NoEncoder};
 use undertone::error::{Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::calibration::Calibration;
@@ -317,7 +317,7 @@ fn prepare(case: &Case, named: bool, seed: u64) -> Result<Prepared> {
             let label = text.label.as_ref();
             let label = public.labels.iter().position(|name| Some(name) == label);
             if let Some(label) = label {
-                let sentences = undertone::release::document::sentences(&text.text);
+                let sentences = NoEncoder::of(&pack).split(&text.text);
                 own.add_sentences(&pack, label as u32, &sentences)?;
             }
         }

@@ -8,13 +8,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::corpus::{CorpusDocument, batches_of};
-use crate::encoder::check_finite;
 use crate::encoder::vectors::DocumentVectors;
+use crate::encoder::{Encoder, check_finite};
 use crate::error::{Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
 use crate::files::resume::Encoding;
 use crate::progress::Progress;
-use crate::release::document;
 
 /// The most public documents that are encoded together. A neural encoder runs sentences of equal
 /// length at once, and many documents have more of each length.
@@ -39,9 +38,9 @@ impl<'a> Embeddings<'a> {
         documents: &'a [CorpusDocument],
         progress: impl FnOnce(u64) -> Progress,
     ) -> Result<Self> {
-        let (sentences, offsets) = split(documents);
-        let progress = progress(sentences.len() as u64);
-        Self::of_split(encoding, documents, (sentences, offsets), &progress)
+        let split = split(encoding.encoder(), documents);
+        let progress = progress(split.0.len() as u64);
+        Self::of_split(encoding, documents, split, &progress)
     }
 
     fn of_split(
@@ -83,10 +82,10 @@ impl<'a> Embeddings<'a> {
 }
 
 /// Splits documents into sentences, document by document, and returns the offsets of each document.
-fn split(documents: &[CorpusDocument]) -> (Vec<&str>, Vec<usize>) {
+fn split<'t>(encoder: &dyn Encoder, documents: &'t [CorpusDocument]) -> (Vec<&'t str>, Vec<usize>) {
     let split: Vec<Vec<&str>> = documents
         .par_iter()
-        .map(|document| document::sentences(&document.text))
+        .map(|document| encoder.split(&document.text))
         .collect();
     let mut sentences = Vec::new();
     let mut offsets = vec![0];
@@ -179,8 +178,8 @@ impl<'a> Encoded<'a> {
                     hash.update(field);
                 }
             }
-            let encoded =
-                Embeddings::of_split(&mut self.encoding, &batch, split(&batch), &progress)?;
+            let split = split(self.encoding.encoder(), &batch);
+            let encoded = Embeddings::of_split(&mut self.encoding, &batch, split, &progress)?;
             documents += batch.len();
             sentences += encoded.sentences().len();
             for (document, sentences, rows) in encoded.by_document() {
@@ -319,7 +318,7 @@ mod tests {
     use safetensors::tensor::{Dtype, TensorView};
 
     use super::*;
-    use crate::encoder::{Encoder, LexiconEncoder};
+    use crate::encoder::LexiconEncoder;
 
     fn documents() -> Vec<CorpusDocument> {
         let document = |(number, text): (usize, &str)| CorpusDocument {

@@ -13,9 +13,11 @@ pub mod vectors;
 use std::panic::{self, AssertUnwindSafe};
 
 use rayon::prelude::*;
+use undertone_core::pack::Pack;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
+use crate::release::document;
 
 pub use lexicon::LexiconEncoder;
 #[cfg(feature = "models")]
@@ -90,6 +92,11 @@ pub trait Encoder: Send + Sync {
     ) -> Result<()> {
         each_alone(self, sentences, rows, progress)
     }
+
+    /// Splits a text into the sentences that are encoded: [`document::sentences`].
+    fn split<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        document::sentences(text)
+    }
 }
 
 /// An encoder for private sentences. It always encodes each alone, and returns the zero vector for
@@ -137,25 +144,45 @@ impl Encoder for PrivateEncoder<'_> {
         }
         Ok(())
     }
+
+    fn split<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        self.0.split(text)
+    }
 }
 
 /// An encoder for packs that use features only: every sentence has the zero vector of one
 /// coordinate.
 #[derive(Clone, Debug)]
-pub struct NoEncoder(EncoderIdentity);
+pub struct NoEncoder {
+    identity: EncoderIdentity,
+    takes_whole_texts: bool,
+}
+
+impl NoEncoder {
+    /// The encoder for `pack`, which takes texts as the pack does.
+    pub fn of(pack: &Pack<'_>) -> Self {
+        Self {
+            takes_whole_texts: document::takes_whole_texts(pack),
+            ..Self::default()
+        }
+    }
+}
 
 impl Default for NoEncoder {
     fn default() -> Self {
-        Self(EncoderIdentity {
-            name: "none".to_owned(),
-            digest: [0; 32],
-        })
+        Self {
+            identity: EncoderIdentity {
+                name: "none".to_owned(),
+                digest: [0; 32],
+            },
+            takes_whole_texts: false,
+        }
     }
 }
 
 impl Encoder for NoEncoder {
     fn identity(&self) -> &EncoderIdentity {
-        &self.0
+        &self.identity
     }
 
     fn dimension(&self) -> usize {
@@ -165,6 +192,14 @@ impl Encoder for NoEncoder {
     fn encode(&self, _: &str, out: &mut [f32]) -> Result<()> {
         out.fill(0.0);
         Ok(())
+    }
+
+    fn split<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        if self.takes_whole_texts {
+            vec![text]
+        } else {
+            document::sentences(text)
+        }
     }
 }
 

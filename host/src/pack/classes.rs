@@ -239,7 +239,7 @@ fn contest(
     };
     let public = public(corpus, classes, lexicon, seed)?;
     check_number(public.classes)?;
-    let chosen = public.choose(&contest, seed)?;
+    let chosen = public.choose(&contest)?;
     let won = match chosen.inputs {
         Inputs::Vectors => None,
         // The heads must be those that were requested and judged.
@@ -282,6 +282,7 @@ fn public(
     let total: usize = classes.sentences.iter().map(|count| *count as usize).sum();
     let mut rng = PublicRng::new(seed);
     let (mut sentences, mut rows, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+    let mut texts = Vec::new();
     let mut classes_of_documents = Vec::new();
     let (mut ids, mut ids_of_documents) = (HashMap::new(), Vec::new());
     let (mut sources, mut sources_of_documents) = (BTreeMap::new(), Vec::new());
@@ -294,6 +295,7 @@ fn public(
         index += 1;
         if rng::below(&mut rng, total as u128) < MOST_SENTENCES as u64 {
             sentences.extend(own.iter().map(|sentence| (*sentence).to_owned()));
+            texts.push(document.text.clone());
             rows.extend_from_slice(vectors);
             offsets.push(sentences.len());
             classes_of_documents.push(class);
@@ -329,13 +331,15 @@ fn public(
     Ok(Public {
         sources,
         sentences,
+        texts,
         vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
         classes_of_documents,
         classes: classes.centres.len(),
         ids_of_documents,
-        sample: OnceCell::new(),
+        samples: Default::default(),
         directions: OnceCell::new(),
         starts: RefCell::default(),
+        seed,
         centre: classes.centre.clone(),
         encoder: encoder.identity().clone(),
         lexicon: lexicon.cloned(),

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
+use std::slice;
 
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::{ALIGNMENT, Entry};
@@ -16,7 +17,7 @@ use super::calibration::{BySource, Calibration};
 use super::features::{self, Directions, Sample, Start};
 use super::heads;
 use super::kmeans::normalised;
-use super::quality::{Column, Judge, Recognition};
+use super::quality::{ALL, Column, Judge, LARGE, Recognition};
 use super::scores::{reach, scores_data, unit_of};
 use super::sources::Sources;
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
@@ -31,10 +32,16 @@ const FOLDS: usize = 5;
 /// Folds are judged until this number of documents is reached.
 const JUDGED: usize = 2000;
 
+/// The largest mean number of sentences of short texts. With more, the sentence rule is better than
+/// the whole-text rule even at ε = 3.
+const MOST_OF_SHORT: usize = 4;
+
 /// Public documents with classes, in memory.
 pub(super) struct Public {
     /// Document by document.
     pub(super) sentences: Vec<String>,
+    /// `[documents]`.
+    pub(super) texts: Vec<String>,
     pub(super) vectors: DocumentVectors,
     /// `[documents]`.
     pub(super) classes_of_documents: Vec<usize>,
@@ -43,12 +50,15 @@ pub(super) struct Public {
     pub(super) ids_of_documents: Vec<usize>,
     /// The sources, if a field names them.
     pub(super) sources: Option<Sources>,
-    /// The hashed features of all documents, once a fit needs them.
-    pub(super) sample: OnceCell<Sample>,
+    /// The hashed features of all documents, by sentence and by text, once a fit needs them.
+    pub(super) samples: [OnceCell<Sample>; 2],
     /// The directions of all sentences, once a fit needs them.
     pub(super) directions: OnceCell<Directions>,
-    /// The starts of the next fits: of heads on vectors and features, and on features alone.
-    pub(super) starts: RefCell<[Option<Start>; 2]>,
+    /// The starts of the next fits: of heads on vectors and features, on features alone, and on
+    /// features of whole texts.
+    pub(super) starts: RefCell<[Option<Start>; 3]>,
+    /// The seed of all draws.
+    pub(super) seed: u64,
     /// The centre of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
@@ -76,8 +86,10 @@ pub enum Inputs {
     Vectors,
     /// The vector and the features of a sentence.
     Both,
-    /// The features alone: the pack has no encoder.
+    /// The features of a sentence alone: the pack has no encoder.
     Features,
+    /// The features of a text as one sentence: the pack has no encoder.
+    WholeTexts,
 }
 
 impl Inputs {
@@ -87,8 +99,13 @@ impl Inputs {
         if encoder_is_named {
             &[Self::Vectors, Self::Both]
         } else {
-            &[Self::Features, Self::Vectors, Self::Both]
+            &[Self::Features, Self::WholeTexts, Self::Vectors, Self::Both]
         }
+    }
+
+    /// Whether the pack has no encoder.
+    fn are_alone(self) -> bool {
+        matches!(self, Self::Features | Self::WholeTexts)
     }
 }
 
@@ -126,21 +143,21 @@ impl Public {
                 features: None,
             }));
         }
-        let alone = inputs == Inputs::Features;
-        let sample = self.sample.get_or_init(|| self.hashed());
+        let (alone, whole) = (inputs.are_alone(), inputs == Inputs::WholeTexts);
+        let sample = self.samples[usize::from(whole)].get_or_init(|| self.hashed(whole));
         let none = Directions::default();
         let directions = if alone {
             &none
         } else {
             self.directions.get_or_init(|| self.scaled_directions())
         };
-        let start = &mut self.starts.borrow_mut()[usize::from(alone)];
+        let start = &mut self.starts.borrow_mut()[usize::from(alone) + usize::from(whole)];
         let start = start.get_or_insert_with(|| Start::new(sample, self.classes));
         let Some(fitted) = features::fit(sample, &chosen, directions, budget, start) else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
-        let heads = fitted.score_heads(centre);
+        let heads = fitted.score_heads(centre, whole);
         let reach = if alone {
             1.0
         } else {
@@ -149,7 +166,7 @@ impl Public {
         Ok(Some(Sections {
             dimension: heads.centre.len(),
             scores: scores_data(reach, &heads),
-            features: Some(fitted.data(unit_of(&heads.weights), alone)),
+            features: Some(fitted.data(unit_of(&heads.weights), alone, whole)),
         }))
     }
 
@@ -177,7 +194,7 @@ impl Public {
             lexicon: None,
             projection: None,
         };
-        if inputs != Inputs::Features {
+        if !inputs.are_alone() {
             let dimension = self.vectors.dimension();
             rest.dimension = dimension;
             rest.encoder.clone_from(&self.encoder);
@@ -191,14 +208,22 @@ impl Public {
         Ok(size.checked_sub(rest))
     }
 
-    /// Hashes the features of all documents.
-    fn hashed(&self) -> Sample {
+    /// Hashes the features of all documents, by sentences or of `whole` texts.
+    fn hashed(&self, whole: bool) -> Sample {
         let documents = self.classes_of_documents.iter().enumerate();
         let documents = documents.map(|(document, class)| {
-            let sentences = &self.sentences[self.vectors.range(document)];
+            let sentences = if whole {
+                slice::from_ref(&self.texts[document])
+            } else {
+                &self.sentences[self.vectors.range(document)]
+            };
             (sentences, *class as u32)
         });
-        Sample::new(features::KINDS, documents)
+        let mut sample = Sample::new(features::KINDS, documents);
+        if let Some(folds) = self.folds() {
+            features::scale_rare_features(&mut sample, &folds, self.classes);
+        }
+        sample
     }
 
     /// Returns the directions of sentences, scaled like the features.
@@ -261,7 +286,7 @@ impl Public {
     /// Splits the documents into folds, class by class, so that no fold has all of a class.
     /// Documents with the same id stay together, because a document is no fair test of heads fitted
     /// to its translation. `None` if a class is in fewer than two folds.
-    fn folds(&self, seed: u64) -> Option<Vec<Vec<usize>>> {
+    fn folds(&self) -> Option<Vec<Vec<usize>>> {
         let mut by_id = vec![Vec::new(); self.vectors.len()];
         for (document, id) in self.ids_of_documents.iter().enumerate() {
             if !self.vectors.range(document).is_empty() {
@@ -269,7 +294,7 @@ impl Public {
             }
         }
         by_id.retain(|documents| !documents.is_empty());
-        let mut rng = PublicRng::new(seed);
+        let mut rng = PublicRng::new(self.seed);
         for end in (1..by_id.len()).rev() {
             by_id.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
         }
@@ -294,11 +319,18 @@ impl Public {
             .then_some(folds)
     }
 
+    /// Whether whole texts are worth a trial: enough documents have several sentences, but few.
+    fn are_short(&self) -> bool {
+        let documents = self.vectors.len();
+        let several = (0..documents).filter(|document| self.vectors.range(*document).len() > 1);
+        several.count() * 10 > documents && self.sentences.len() <= MOST_OF_SHORT * documents
+    }
+
     /// Returns the allowed inputs whose releases are right most often, with their evaluation. The
     /// first inputs win unless others are better by more than [`MARGIN`]. If a class has too few
     /// documents to judge, vectors win, because they learn from fewer documents than features.
-    pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<Chosen> {
-        let Some(folds) = self.folds(seed) else {
+    pub(super) fn choose(&self, contest: &Contest<'_>) -> Result<Chosen> {
+        let Some(folds) = self.folds() else {
             let vectors = |inputs: &&Inputs| **inputs == Inputs::Vectors;
             let inputs = contest
                 .inputs
@@ -309,26 +341,32 @@ impl Public {
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
+        let mut entered = contest.inputs.to_vec();
+        if entered.len() > 1 && !self.are_short() {
+            entered.retain(|inputs| *inputs != Inputs::WholeTexts);
+        }
         // The winner's calibration also uses the folds that were not judged.
-        let steps = judged * contest.inputs.len() + folds.len() - judged;
+        let steps = judged * entered.len() + folds.len() - judged;
         let progress = Progress::new("judging heads", steps as u64);
         let mut best: Option<(Inputs, Judge, Calibrating)> = None;
-        for inputs in contest.inputs {
+        for inputs in entered {
             let mut judge = Judge::new(Column::OF_PACKS);
             let mut calibrating = Calibrating::new(self);
             for fold in folds.iter().take(judged) {
-                if let Some(sections) = self.fit_without(*inputs, fold, contest.size)? {
+                if let Some(sections) = self.fit_without(inputs, fold, contest.size)? {
                     self.judge(&sections, fold, &mut judge, &mut calibrating)?;
                 }
                 progress.advance(1);
             }
-            let better = |before: &Judge| {
-                let before = before.value();
+            let better = |(before, of_before, _): &(Inputs, Judge, Calibrating)| {
+                let whole = [inputs, *before].contains(&Inputs::WholeTexts);
+                let rows = if whole { LARGE } else { ALL };
+                let before = of_before.value(rows.clone());
                 // 0: too few documents, or features do not fit.
-                judge.value() > before + MARGIN || (before == 0.0 && *inputs == Inputs::Vectors)
+                judge.value(rows) > before + MARGIN || (before == 0.0 && inputs == Inputs::Vectors)
             };
-            if best.as_ref().is_none_or(|(_, before, _)| better(before)) {
-                best = Some((*inputs, judge, calibrating));
+            if best.as_ref().is_none_or(better) {
+                best = Some((inputs, judge, calibrating));
             }
         }
         let Some((inputs, judge, mut calibrating)) = best else {
@@ -347,7 +385,7 @@ impl Public {
             // The heads of the pack must not depend on the sources, because fits from other starts
             // stop at other heads.
             let starts = self.starts.borrow().clone();
-            calibration.by_source = self.by_source(inputs, contest.size, seed)?.map(Box::new);
+            calibration.by_source = self.by_source(inputs, contest.size)?.map(Box::new);
             self.starts.replace(starts);
         }
         Ok(Chosen {
@@ -360,13 +398,8 @@ impl Public {
 
     /// Simulates devices on all documents, with heads that were fitted to other sources. `None` if
     /// no field names sources and classes have too few documents to guess them.
-    fn by_source(
-        &self,
-        inputs: Inputs,
-        size: Option<usize>,
-        seed: u64,
-    ) -> Result<Option<BySource>> {
-        let classes = &self.classes_of_documents;
+    fn by_source(&self, inputs: Inputs, size: Option<usize>) -> Result<Option<BySource>> {
+        let (classes, seed) = (&self.classes_of_documents, self.seed);
         let guessed = match &self.sources {
             Some(_) => None,
             None => Sources::guessed(&self.vectors, &self.centre, classes, self.classes, seed)?,
@@ -439,8 +472,12 @@ impl Public {
         Ok(())
     }
 
-    /// Returns the sentences of a document and their vectors; zeros for heads without vectors.
+    /// Returns the sentences of a document and their vectors; zeros for heads without vectors. For
+    /// heads on whole texts, the text is the only sentence.
     fn document(&self, sections: &Sections, document: usize) -> (Vec<&str>, Cow<'_, [f32]>) {
+        if sections.features.as_ref().is_some_and(|own| own.whole) {
+            return (vec![&self.texts[document]], Cow::Owned(vec![0.0]));
+        }
         let sentences: Vec<&str> = self.sentences[self.vectors.range(document)]
             .iter()
             .map(String::as_str)

@@ -7,12 +7,12 @@ use undertone_core::features::{FeatureKinds, ROWS_PER_START, place};
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES, Matching};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, FEATURES_ALONE, FEATURES_PAIRS,
-    FEATURES_SYMBOLS, FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_LONGEST,
-    LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS,
-    MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, MINOR_OF_PHRASES,
-    PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead,
-    RECODER_TAG, RULES_FOR_WORDS, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_KNOWN,
-    SCORES_TAG, SCORES_VOTE, ScoresHead,
+    FEATURES_SYMBOLS, FEATURES_TAG, FEATURES_WHOLE, FEATURES_WORDS, FeaturesHead, Header,
+    LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION,
+    MAX_DIRECTIONS, MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR,
+    MINOR_OF_PHRASES, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG,
+    QualityHead, RECODER_TAG, RULES_FOR_WORDS, RecoderHead, SCORES_FEATURES, SCORES_GRADED,
+    SCORES_KNOWN, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::quality::Quality;
@@ -80,6 +80,8 @@ pub struct FeaturesData {
     pub kinds: FeatureKinds,
     /// Whether the pack has no encoder.
     pub alone: bool,
+    /// Whether a text is one sentence; only without an encoder.
+    pub whole: bool,
     /// Values are shifted right by this many bits.
     pub shift: u8,
     /// The hash of each feature, and its weights, `[m]`. Of two with the same key the first counts.
@@ -731,6 +733,7 @@ pub(super) fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
         (kinds.words, FEATURES_WORDS),
         (kinds.pairs, FEATURES_PAIRS),
         (features.alone, FEATURES_ALONE),
+        (features.whole, FEATURES_WHOLE),
         (kinds.symbols, FEATURES_SYMBOLS),
     ];
     let mut section = Section::new(FeaturesHead {

@@ -46,6 +46,13 @@ pub fn sentences(text: &str) -> Vec<&str> {
     text::each_sentence(text).take(MAX_SENTENCES).collect()
 }
 
+/// Whether `pack` takes a text as one sentence. Then only a pushed text is protected as a sentence,
+/// and its pieces are not sentences.
+pub fn takes_whole_texts(pack: &Pack<'_>) -> bool {
+    let features = pack.features();
+    features.is_some_and(|features| features.takes_whole_texts())
+}
+
 /// Returns ε as the nearest floating-point number, for reports and estimates only. Its shortest
 /// decimal form is ε.
 pub fn epsilon_f64(epsilon: Epsilon) -> f64 {
@@ -182,7 +189,8 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
     Ok(())
 }
 
-/// Clears `document` and adds the [`sentences`] of a text, each encoded alone.
+/// Clears `document` and adds the sentences into which the encoder [splits](Encoder::split) a text,
+/// each encoded alone.
 ///
 /// # Leaks
 /// See [`sentences`], the encoder and [`Document::push_encoded`].
@@ -204,7 +212,7 @@ pub fn fill_text(
 ) -> Result<()> {
     document.clear();
     let mut vector = vec![0.0; encoder.dimension()];
-    for sentence in sentences(text) {
+    for sentence in encoder.split(text) {
         encoder.encode(sentence, &mut vector)?;
         let pushed = document.push_encoded(sentence.as_bytes(), &vector);
         pushed.map_err(Error::from)?;

@@ -44,10 +44,11 @@ def build_pack(
     do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``:
     by default the built-in lexicon for English, or whatever reads the texts best. ``heads``:
     ``"best"`` on held-out texts, where features are preferred for their size, or what they may
-    read: ``"vectors"``, ``"features"`` or ``"both"``. ``size``: bytes that the pack may take at
-    most; what does least is left out. ``nothing_known``: whether a text of which the pack
-    recognises nothing has an outcome of its own; by default not if nearly all texts are recognised
-    and labels are few. ``seed``: of first centres and what is held out; a pack is public.
+    read: ``"vectors"``, ``"features"``, ``"texts"`` (features of texts that are not split) or
+    ``"both"``. ``size``: bytes that the pack may take at most; what does least is left out.
+    ``nothing_known``: whether a text of which the pack recognises nothing has an outcome of its
+    own; by default not if nearly all texts are recognised and labels are few. ``seed``: of first
+    centres and what is held out; a pack is public.
 
     Packs that select by depth, trained heads and lexicons of another language are made by the
     command.

@@ -574,7 +574,13 @@ impl Device for Program<'_> {
 
     fn keep_otherwise(&mut self, number: usize, sentences: &[Sentence]) -> Result<()> {
         let texts: Vec<&str> = texts(sentences).collect();
-        match whole(&texts).filter(|_| !texts.is_empty()) {
+        // Some packs do not split a text.
+        let most = if document::takes_whole_texts(&self.pack()?) {
+            1
+        } else {
+            usize::MAX
+        };
+        match whole(&texts).filter(|_| (1..=most).contains(&texts.len())) {
             Some(text) => self.keep_by(number, &[Sentence::Text(text)], ["", "whole"]),
             None => self.keep_by(number, sentences, ["singly", "texts"]),
         }

@@ -27,6 +27,8 @@ pub struct Sample {
     counts: Vec<u8>,
     /// `[documents]`: the class of each.
     classes: Vec<u32>,
+    /// The power of the scales of rare features.
+    pub(super) power: i32,
 }
 
 impl Sample {
@@ -35,7 +37,10 @@ impl Sample {
         kinds: FeatureKinds,
         documents: impl Iterator<Item = (&'a [S], u32)>,
     ) -> Self {
-        let mut sample = Self::default();
+        let mut sample = Self {
+            power: 1,
+            ..Self::default()
+        };
         let mut columns = HashMap::new();
         let mut row = Vec::new();
         for (sentences, class) in documents {
@@ -309,6 +314,22 @@ impl Design {
             &self.entries[nth(&self.ends, example)],
             &self.directions[direction],
         )
+    }
+
+    /// Returns the number of documents for whose class w·x is largest. `weights` is
+    /// `[classes][columns]`.
+    pub(super) fn right(&self, weights: &[Vec<f32>]) -> usize {
+        let weights: Vec<Vec<f64>> = weights
+            .iter()
+            .map(|w| w.iter().map(|w| f64::from(*w)).collect())
+            .collect();
+        let is_right = |example: &usize| {
+            let values = weights.iter().map(|w| self.product(*example, w));
+            let best = values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            best.is_some_and(|(class, _)| class as u32 == self.classes[*example])
+        };
+        let documents = (0..self.classes.len()).filter(|example| self.importance[*example] == 1.0);
+        documents.filter(is_right).count()
     }
 
     /// Returns w·x of one example.
