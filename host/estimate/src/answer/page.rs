@@ -248,7 +248,7 @@ fn most_frequent(noun: &str, of: &str, first: Option<&Row>, second: Option<&Row>
                 format!("The most frequent {noun} {of} is {}.", named(first))
             }
             (Some(_), Some(_)) => format!(
-                "No {noun} {of} is clearly the most frequent: the intervals of {} and {} overlap.",
+                "No {noun} {of} is clearly the most frequent: the intervals of {}, and {}, overlap.",
                 named(first),
                 named(second)
             ),
