@@ -31,6 +31,9 @@ node -e '
     console.log(`import undertone from "./node.cjs";\n\nexport const { ${names} } = undertone;`);
 ' >dist/node.mjs
 
+echo 'import { writeFileSync } from "node:fs"; import { ENTROPY } from "./src/module.js"; writeFileSync("dist/entropy.wasm", ENTROPY);' |
+    npx esbuild --bundle --format=esm --platform=node --loader=ts | node --input-type=module
+
 npx tsc
 # TypeScript takes types for CommonJS by the package.json above them.
 cp dist/types/*.d.ts dist/cjs

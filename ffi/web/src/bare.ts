@@ -47,9 +47,10 @@ async function compiled(given: Given): Promise<WebAssembly.Module> {
  * Makes the package usable. Later calls do nothing.
  *
  * @param module undertone.wasm: its bytes, a response or blob with them, or the compiled module
+ * @param entropy entropy.wasm, compiled, for places that forbid to compile, such as Cloudflare Workers
  * @throws {UndertoneError} NOT_STARTED if a response is not that file
  */
-export async function start(module: Given | Promise<Given>): Promise<void> {
+export async function start(module: Given | Promise<Given>, entropy?: WebAssembly.Module): Promise<void> {
     if (installed()) return;
-    install(await WebAssembly.instantiate(await compiled(await module), {}));
+    install(await WebAssembly.instantiate(await compiled(await module), {}), entropy);
 }

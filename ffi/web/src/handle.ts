@@ -8,7 +8,8 @@ import { Region } from "./memory.js";
 /** The symbol of `using`; browsers without `using` do not look for its replacement. */
 export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 
-const collected = new FinalizationRegistry<() => void>((letGo) => letGo());
+// Cloudflare Workers had none before May 2025.
+const collected = globalThis.FinalizationRegistry && new FinalizationRegistry<() => void>((letGo) => letGo());
 
 /**
  * An object in the module's memory. `close` wipes and frees that memory, as does the garbage
@@ -28,7 +29,7 @@ export class Handle {
         // May not refer to this object, which could then not be collected.
         const all = [region, ...kept.map((other) => other.keep())];
         this.#letGo = () => all.forEach((one) => one.letGo());
-        collected.register(this, this.#letGo, this);
+        collected?.register(this, this.#letGo, this);
     }
 
     /** @internal */
@@ -46,7 +47,7 @@ export class Handle {
     close(): void {
         if (this.#region === undefined) return;
         this.#region = undefined;
-        collected.unregister(this);
+        collected?.unregister(this);
         this.#letGo();
     }
 

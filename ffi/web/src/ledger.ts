@@ -17,7 +17,7 @@ export function storeIn(ledgers: Ledgers): void {
 
 const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
-const unlocked = new FinalizationRegistry<Storage>((storage) => void storage.close().catch(() => {}));
+const unlocked = globalThis.FinalizationRegistry && new FinalizationRegistry<Storage>((storage) => void storage.close().catch(() => {}));
 
 function windowNumber(window: number): bigint {
     if (typeof window !== "number") throw new TypeError(`the window is ${shown(window)}, not a number`);
@@ -83,7 +83,7 @@ export class Ledger {
         if (opened !== OPENED) throw new TypeError("a ledger is not made by new: use Ledger.open or Ledger.openOrCreate");
         this.#storage = storage;
         this.#unit = unit;
-        unlocked.register(this, storage, this);
+        unlocked?.register(this, storage, this);
     }
 
     /** The days since 1970: a window for a daily budget. */
@@ -252,7 +252,7 @@ export class Ledger {
     async close(): Promise<void> {
         if (this.#closed) return;
         this.#closed = true;
-        unlocked.unregister(this);
+        unlocked?.unregister(this);
         await this.#turn((storage) => {
             this.#storage = undefined;
             return storage.close();

@@ -34,8 +34,8 @@ function entropy(_context: number, address: number, length: number): number {
 }
 
 // A table of WebAssembly accepts only functions of WebAssembly: this module imports a function and
-// exports it again, (i32, i32, i32) -> i32.
-const SHIM = Uint8Array.from([
+// exports it again, (i32, i32, i32) -> i32. It is also the file entropy.wasm of the package.
+export const ENTROPY = Uint8Array.from([
     0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, // magic, version
     0x01, 0x08, 0x01, 0x60, 0x03, 0x7f, 0x7f, 0x7f, 0x01, 0x7f, // one type
     0x02, 0x07, 0x01, 0x01, 0x65, 0x01, 0x66, 0x00, 0x00, // import e.f
@@ -47,17 +47,17 @@ export const installed = () => wasm !== undefined;
 
 /**
  * @internal Makes the library usable. Later calls change nothing: handles lie in the memory of the
- * first instance.
+ * first instance. `shim`: the compiled `ENTROPY`, for places that forbid to compile it.
  */
-export function install(instance: WebAssembly.Instance): void {
+export function install(instance: WebAssembly.Instance, shim?: WebAssembly.Module): void {
     if (wasm !== undefined) return;
     const loaded = instance.exports as Exports;
     const found = loaded["undertone_abi_version"]?.();
     if (found !== ABI_VERSION) throw new Error(`undertone.wasm has interface ${found}, this package is for ${ABI_VERSION}`);
-    const shim = new WebAssembly.Instance(new WebAssembly.Module(SHIM), { e: { f: entropy } });
+    const { f } = new WebAssembly.Instance(shim ?? new WebAssembly.Module(ENTROPY), { e: { f: entropy } }).exports;
     const table = loaded.__indirect_function_table;
     entropyFunction = table.grow(1);
-    table.set(entropyFunction, shim.exports["f"]);
+    table.set(entropyFunction, f);
     wasm = loaded;
 }
 

@@ -51,12 +51,14 @@ test("what a registry would get", () =>
         const required = (name) =>
             resolve(`import { createRequire } from "node:module"; console.log(createRequire("${user}/x").resolve("${name}"))`);
         const imported = (name) => resolve(`console.log(import.meta.resolve("${name}"))`);
-        const parts = { "": "node", "/bare": "bare", "/undertone.wasm": "undertone.wasm", "/package.json": "package.json" };
+        const parts = { "": "node", "/bare": "bare", "/undertone.wasm": "undertone.wasm", "/entropy.wasm": "entropy.wasm", "/package.json": "package.json" };
         for (const [part, found] of Object.entries(parts)) {
             for (const at of [required(`undertone${part}`), imported(`undertone${part}`)]) {
                 assert(at.includes("/node_modules/undertone/") && at.includes(`/${found}`), `undertone${part}: ${at}`);
             }
         }
+        // Parcel reads this field, and no exports.
+        assert.match(installed(JSON.parse(installed("package.json")).browser), /undertone\.wasm/);
         const old = JSON.parse(installed("bare/package.json"));
         for (const named of [old.main, old.types]) assert(installed(`bare/${named}`).length > 0, named);
 

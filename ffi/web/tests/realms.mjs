@@ -93,6 +93,22 @@ test("start takes the module in any form and of any realm", async () => {
     }
 });
 
+test("modules that were compiled before suffice where nothing may be compiled", async () => {
+    const dist = (name) => readFileSync(new URL(`../dist/${name}`, import.meta.url));
+    const modules = ["undertone.wasm", "entropy.wasm"].map((name) => new WebAssembly.Module(dist(name)));
+    const context = { TextDecoder, TextEncoder, crypto, SCORES, modules };
+    // As in Cloudflare Workers.
+    const worker = vm.createContext(context, { codeGeneration: { strings: false, wasm: false } });
+    vm.runInContext(`delete globalThis.FinalizationRegistry; ${dist("cjs/bare.js")}`, worker);
+    assert.throws(() => vm.runInContext("new WebAssembly.Module(new Uint8Array(8))", worker), /disallowed by embedder/);
+    const release = await vm.runInContext(`undertone.start(...modules).then(() => {
+        const document = new undertone.Document(new undertone.Pack(SCORES));
+        document.pushText("My doctor called.");
+        return document.releaseWholeText(undertone.Grant.unrecorded("whole-text", 3)).toString();
+    })`, worker);
+    assert.equal(release.length, 48);
+});
+
 test("start refuses anything else by name", async () => {
     const { start } = await bare();
     for (const nothing of [undefined, null, 7, "undertone.wasm", {}, [], new SharedArrayBuffer(8)]) {

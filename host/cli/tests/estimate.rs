@@ -340,7 +340,7 @@ fn all_kinds_together_and_by_day() {
         "days since 2026-11-01",
         "<p class=\"title\">What the texts are about</p>",
         &format!(
-            "<h1>No subject is clearly the most frequent of the texts: {}, ",
+            "<h1>No subject of the texts is clearly the most frequent: the intervals of {}, ",
             first["name"].as_str().unwrap()
         ),
         " · t · Ada</p>",

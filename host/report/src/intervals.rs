@@ -1,7 +1,7 @@
 //! A chart of shares with intervals, one row for each.
 
 use crate::number::percent;
-use crate::page::escape;
+use crate::page::{cut, escape};
 use crate::plot::Figure;
 
 /// Shares in per cent, or differences of shares, each drawn as a point on a bar that covers its
@@ -77,16 +77,11 @@ impl Intervals {
         }
         for (place_of_row, (name, share, ends)) in self.rows.iter().enumerate() {
             let y = 4.0 + ROW * (place_of_row as f64 + 0.5);
-            let short: String = if name.chars().count() > LETTERS {
-                name.chars().take(LETTERS - 1).chain(['…']).collect()
-            } else {
-                name.clone()
-            };
             body += &format!(
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"14\">{}</text>\n",
                 NAMES - 10.0,
                 y + 5.0,
-                escape(&short)
+                escape(&cut(name, LETTERS))
             );
             if let Some((from, to)) = ends {
                 body += &format!(
@@ -124,10 +119,12 @@ mod tests {
         let mut intervals = Intervals::default();
         intervals.row("a < b", 0.5, Some((0.25, 1.0)));
         intervals.row("a name with more letters than fit", 0.0, None);
+        intervals.row("日本語の地域の名前", 0.0, None);
         let svg = intervals.draw().into_svg();
         for part in [
             "a &lt; b",
             "a name with more…",
+            "日本語の地域の名…",
             ">100</text>",
             "x2=\"482.0\"",
         ] {

@@ -141,6 +141,24 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// The width of a text in Latin letters. A Chinese, Japanese or Korean letter takes two.
+pub(crate) fn width(text: &str) -> usize {
+    let is_wide = |c: char| matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{ff01}'..='\u{ff60}' | '\u{1f300}'..);
+    text.chars().map(|c| 1 + usize::from(is_wide(c))).sum()
+}
+
+/// A text of at most this [`width`], with an ellipsis if it was longer.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut short = text.to_owned();
+    while width(&short) >= most {
+        short.pop();
+    }
+    short + "…"
+}
+
 // Plots are 500 pixels wide with letters of 16 pixels. Two fit side by side on a wide page. On a
 // narrow page they shrink to its width, and letters stay above 11 pixels.
 const STYLE: &str = "
@@ -150,7 +168,7 @@ const STYLE: &str = "
   --none: #fff0; --soft: #aaa; --line: #3a3a3a; --mark: #3d2a12; --good: #5fd39a; --bad: #ff8a9a; }
   svg { filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 64rem;
-  margin: 0 auto; padding: 1rem; }
+  margin: 0 auto; padding: 1rem; overflow-wrap: break-word; }
 h1 { font-size: clamp(1.5rem, 6vw, 2rem); line-height: 1.2; max-width: 48rem; } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
 .title, .byline { color: var(--soft); margin: .5rem 0; } .title + h1 { margin: 0; }
 .verdict { font-size: 3rem; font-weight: 700; line-height: 1.2; margin: 1rem 0; }
@@ -175,8 +193,8 @@ th.text:first-child { max-width: 14rem; overflow-wrap: break-word; }
 small { color: var(--soft); display: block; font-weight: 400; white-space: normal; }
 .marked { background: var(--mark); } .marked th { font-weight: 700; } tr:not(.marked) > th.text { font-weight: 400; }
 tr:first-child > th, tr:first-child > th.text { font-weight: 600; vertical-align: bottom; }
-@media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 10rem; } }
-@media print { body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
+@media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 10rem; } .text { min-width: 3rem; } }
+@media print { html, body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } .marked { print-color-adjust: exact; } }
 ";
 

@@ -13,7 +13,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::number::{digits, number, percent, whole};
-use crate::page::escape;
+use crate::page::{cut, escape, width};
 
 /// Maximum number of coloured lines in one panel.
 pub const COLOURED: usize = 4;
@@ -301,7 +301,7 @@ impl Plot<'_> {
         let widest = labels
             .iter()
             .flat_map(|label| &label.lines)
-            .map(|text| text.chars().count());
+            .map(|text| width(text));
         let right = widest.max().map_or(16, |letters| 34 + LETTER * letters) as u32;
         let longest = y.ticks.iter().map(|(_, text)| text.chars().count()).max();
         let left = (36 + LETTER * longest.unwrap_or(1)) as u32;
@@ -517,16 +517,16 @@ fn place(at: &Point, x: &Scale, y: &Scale) -> Option<(f64, f64)> {
     Some((x.place(at.x)?, y.place(at.y)?))
 }
 
-/// Splits a name into lines of about [`WRAP`] letters.
+/// Splits a name into lines of at most [`WRAP`] letters. A longer word is cut.
 fn wrap(name: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < WRAP => {
+            Some(line) if width(line) + width(word) < WRAP => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(cut(word, WRAP)),
         }
     }
     lines
@@ -804,6 +804,13 @@ mod tests {
             "a third",
             "the last",
         ];
+        // A word that is wider than the panel is cut.
+        let word = [line(&"x".repeat(150), Look::Plain, &[1.0])];
+        let svg = plot(Range::FromZero, word.to_vec()).draw().unwrap();
+        assert!(
+            svg.into_svg()
+                .contains(&format!("\n{}…\n", "x".repeat(WRAP - 1)))
+        );
         let lines = names.map(|name| line(name, Look::Plain, &[1.0, 50.0]));
         let rounded = Scale::new(Range::FromZero, &[0.5, 1.0 + 1e-12]);
         assert!((rounded.end - 1.0).abs() < 1e-9, "{}", rounded.end);

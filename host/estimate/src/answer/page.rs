@@ -9,7 +9,7 @@ use undertone_report::{
 use super::text::{
     OF_ANSWERS, OF_CANDIDATES, OF_LABELS, OF_LABELS_ALIKE, OF_PUBLISHED, OF_QUESTION, REMEDY,
     answered, compared, fit, forged, honest, interval, most, of_candidates, privacy, published,
-    share, slice, sources, sure, together,
+    releases, share, slice, sources, sure, together,
 };
 use super::{Answer, Difference, Row, Slice};
 use crate::forms;
@@ -30,10 +30,11 @@ pub(crate) fn page(answer: &Answer, top: usize, byline: &[String]) -> Result<Str
     page.headline(&headline(answer));
     page.byline(byline);
     page.paragraph(&format!(
-        "<strong>{} releases were counted.</strong> {} Together they say how frequent a subject or an answer is. A point is the best \
-         guess; the bar is where the share lies. {}",
-        count(answer.releases),
+        "<strong>Counted: {}.</strong> {} Releases together show how frequent {} is. A point is the best guess; the bar is where \
+         the share lies. {}",
+        releases(answer.releases),
         escape(&privacy(answer)),
+        if is_of_texts { "a subject" } else { "an answer" },
         escape(&sure(answer))
     ));
     summary(&mut page, answer);
@@ -45,9 +46,9 @@ pub(crate) fn page(answer: &Answer, top: usize, byline: &[String]) -> Result<Str
             title: undigested(
                 answer,
                 &format!(
-                    "{}: {} releases of pack {}",
+                    "{}: {} of pack {}",
                     slice(&answer.slices, &own.estimated.slice),
-                    count(own.estimated.releases),
+                    releases(own.estimated.releases),
                     own.pack
                 ),
             ),
@@ -120,9 +121,9 @@ fn labels(page: &mut Page, answer: &Answer, top: usize) -> Result<(), DrawError>
         let tables = tables.iter().map(|own| Shown {
             slice: &own.slice,
             title: format!(
-                "{}: {} releases",
+                "{}: {}",
                 slice(&answer.slices, &own.slice),
-                count(own.releases)
+                releases(own.releases)
             ),
             said: format!("{} {}", fit(own), forged(own.one_forged_release_moves)),
             rows: &own.shares,
@@ -221,16 +222,13 @@ fn headline(answer: &Answer) -> String {
     let (rows, last, of, noun) = if let Some(own) = labels {
         (&own.shares, false, "of the texts".to_owned(), "subject")
     } else if let Some(own) = answers {
-        let of = format!(
-            "of the answers on {}",
-            visible(&forms::title(&own.attributes))
-        );
+        let of = format!("to {}", visible(&forms::title(&own.attributes)));
         (&own.estimated.shares, true, of, "answer")
     } else if let Some(own) = candidates {
         let of = "of the texts, by the pack's classifier".to_owned();
         (&own.estimated.shares, true, of, "subject")
     } else {
-        return format!("{} releases were counted.", count(answer.releases));
+        return format!("Counted: {}.", releases(answer.releases));
     };
     let (rows, _) = most(rows, 2, last);
     let (first, second) = (rows.first().copied(), rows.get(1).copied());
@@ -250,7 +248,7 @@ fn most_frequent(noun: &str, of: &str, first: Option<&Row>, second: Option<&Row>
                 format!("The most frequent {noun} {of} is {}.", named(first))
             }
             (Some(_), Some(_)) => format!(
-                "No {noun} is clearly the most frequent {of}: {} and {} are close.",
+                "No {noun} {of} is clearly the most frequent: the intervals of {}, and {}, overlap.",
                 named(first),
                 named(second)
             ),
@@ -471,7 +469,9 @@ mod tests {
             headline(Some((0.4, 0.6))),
             "The most frequent subject of the texts is a, 50.0 % (40.0 to 60.0 %)."
         );
-        assert!(headline(Some((0.29, 0.6))).starts_with("No subject is clearly the most frequent"));
+        assert!(
+            headline(Some((0.29, 0.6))).starts_with("No subject of the texts is clearly the most")
+        );
         assert!(headline(None).starts_with("The releases do not show"));
     }
 

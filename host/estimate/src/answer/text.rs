@@ -158,11 +158,22 @@ pub(crate) fn privacy(answer: &Answer) -> String {
     let mut sentences: Vec<String> = sentences.collect();
     if let Some(epsilon) = largest(is_whole) {
         sentences.push(format!(
-            "A person costs epsilon {epsilon} for each release of the device; a line the same, or less if the device drew it among several \
-             lines; for a reader of counts see the published counts."
+            "Each release of a device costs the person epsilon {epsilon}, and a single line as much, or less if the device drew it \
+             among several lines."
         ));
     }
+    if !published(answer).is_empty() {
+        sentences.push("Below stands what the published counts alone reveal.".to_owned());
+    }
     sentences.join(" ")
+}
+
+/// A number of releases, in words.
+pub(crate) fn releases(number: u64) -> String {
+    match number {
+        1 => "1 release".to_owned(),
+        more => format!("{} releases", count(more)),
+    }
 }
 
 /// The confidence of intervals, in words.
@@ -182,7 +193,10 @@ pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
             let values = names
                 .iter()
                 .zip(values)
-                .map(|(name, value)| visible(&format!("{name} {value}")));
+                .map(|(name, value)| match value.as_str() {
+                    "" => format!("{} \"\"", visible(name)),
+                    value => visible(&format!("{name} {value}")),
+                });
             values.collect::<Vec<_>>().join(", ")
         }
     }
@@ -242,14 +256,17 @@ fn table(rows: &[&Row], others: usize) -> String {
 }
 
 pub(crate) fn text(answer: &Answer, top: usize) -> String {
-    let releases = count(answer.releases);
-    let mut text = format!("{releases} releases\n");
+    let mut text = format!("{}\n", releases(answer.releases));
     for kind in &answer.kinds {
         text += &format!("  {}: {}\n", count(kind.releases), kind.name);
     }
     for own in &answer.left_out {
-        let releases = count(own.releases);
-        text += &format!("  left out {releases}: {}: {}\n", own.kind, own.reason);
+        text += &format!(
+            "  left out {}: {}: {}\n",
+            count(own.releases),
+            own.kind,
+            own.reason
+        );
     }
     text += &format!("{}\n", sure(answer));
     if !answer.candidates.is_empty() {
@@ -257,9 +274,9 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
     }
     for own in &answer.candidates {
         text += &format!(
-            "\n  {}: {} releases of pack {}. {}\n",
+            "\n  {}: {} of pack {}. {}\n",
             slice(&answer.slices, &own.estimated.slice),
-            count(own.estimated.releases),
+            releases(own.estimated.releases),
             own.pack,
             of_candidates(own)
         );
@@ -296,9 +313,9 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
         }
         for own in tables {
             text += &format!(
-                "\n  {}: {} releases. {}\n  {}\n",
+                "\n  {}: {}. {}\n  {}\n",
                 slice(&answer.slices, &own.slice),
-                count(own.releases),
+                releases(own.releases),
                 forged(own.one_forged_release_moves),
                 fit(own)
             );
@@ -357,7 +374,6 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
     let kinds = answer.kinds.iter();
     let own = kinds.filter_map(|kind| Some((kind, kind.published.as_ref()?)));
     own.map(|(kind, own)| {
-        let releases = count(own.releases);
         let limit = if own.delta > 0.0 {
             format!(
                 "epsilon {}, delta {}",
@@ -367,7 +383,11 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
         } else {
             "too few to hide one, so its own epsilon".to_owned()
         };
-        format!("{}: {releases} releases{smallest}: {limit}.", kind.name)
+        format!(
+            "{}: {}{smallest}: {limit}.",
+            kind.name,
+            releases(own.releases)
+        )
     })
     .collect()
 }
@@ -386,10 +406,10 @@ pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
 /// The question of a table, its slice and its releases, in words.
 pub(crate) fn answered(answer: &Answer, own: &OfAnswers) -> String {
     format!(
-        "{}, {}: {} releases of form {}",
+        "{}, {}: {} of form {}",
         visible(&forms::title(&own.attributes)),
         slice(&answer.slices, &own.estimated.slice),
-        count(own.estimated.releases),
+        releases(own.estimated.releases),
         own.form
     )
 }

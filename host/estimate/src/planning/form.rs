@@ -125,7 +125,7 @@ impl FormPlan {
                 .collect::<Option<Vec<_>>>();
             Some((own[0].epsilon.to_string(), most?.into_iter().max()?))
         });
-        if let Some(sentence) = needs(&needed.collect::<Vec<_>>(), self.within) {
+        if let Some(sentence) = needs(&needed.collect::<Vec<_>>(), "shares", self.within) {
             page.headline(&sentence);
         }
         page.byline(byline);

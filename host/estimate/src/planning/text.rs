@@ -15,7 +15,6 @@ use crate::shares::is_whole_text;
 /// Numbers of devices within this factor count as about equal.
 const NEAR: f64 = 1.2;
 
-/// Recommendations for each ε, length of texts and statement.
 /// The best way of each group.
 pub(super) fn best_ways(plan: &Plan) -> impl Iterator<Item = &Way> {
     // They are sorted by group.
@@ -42,10 +41,13 @@ pub(super) fn required(asked: &Asked, plan: &Plan, never: bool) -> Vec<String> {
                 unit(best.kind)
             ),
             None => format!(
-                "At epsilon {epsilon}{texts}, no number of devices gives {what} within {} points: from these public texts ± {} is the \
-                 limit. Take more labelled texts, or ask for less; {} come nearest.",
+                "At epsilon {epsilon}{texts}, no number of devices gives {what} within {} points: ± {} is the limit{}; {} come nearest.",
                 points(asked.within),
                 points(best.limit),
+                match best.of {
+                    Of::Labels => " from these public texts. Take more labelled texts, or ask for less",
+                    Of::Candidates => ". Ask for less",
+                },
                 unit(best.kind)
             ),
         }
@@ -233,21 +235,19 @@ pub(super) fn headline(asked: &Asked, plan: &Plan) -> String {
             needed.push((epsilon.to_string(), devices));
         }
     }
-    needs(&needed, asked.within).unwrap_or_else(|| {
-        let within = points(asked.within);
-        format!(
-            "No number of devices gives shares within {within} points by releases of the whole text."
-        )
+    let (what, within) = (what(of), points(asked.within));
+    needs(&needed, what, asked.within).unwrap_or_else(|| {
+        format!("No number of devices gives {what} within {within} points by releases of the whole text.")
     })
 }
 
 /// Numbers of devices by ε as a sentence; none for none.
-pub(super) fn needs(needed: &[(String, u64)], within: f64) -> Option<String> {
+pub(super) fn needs(needed: &[(String, u64)], what: &str, within: f64) -> Option<String> {
     let (first, fewest) = needed.first()?;
     let more = needed[1..].iter();
     let more = more.map(|(epsilon, devices)| format!(", {} at ε = {epsilon}", count(*devices)));
     Some(format!(
-        "{} devices give shares within {} points at ε = {first}{}.",
+        "{} devices give {what} within {} points at ε = {first}{}.",
         count(*fewest),
         points(within),
         more.collect::<String>()
