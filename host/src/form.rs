@@ -183,7 +183,9 @@ impl Contents {
             attributes: U16::new(self.attributes.len() as u16),
             pairs: U16::new(pairs.len() as u16),
             categories: U32::new(short(categories().count())?),
-            reserved_more: [0; 12],
+            topic: U16::new(0),
+            reserved_more: [0; 2],
+            topic_pack: [0; 8],
             digest: [0; 32],
         };
         header.digest = digest(&header, &rest);

@@ -248,9 +248,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(best)
     }
 
+    /// The number of candidates of releases for the whole text.
+    pub(crate) fn whole_text_candidates(&self) -> Result<u32, DocumentError> {
+        Ok(self.whole_text_scores()?.candidate_count())
+    }
+
     /// The number of outcomes of a reservoir: the candidates and "nothing known", for no line.
     pub(crate) fn outcomes_of_lines(&self) -> Result<u32, DocumentError> {
-        Ok(self.whole_text_scores()?.candidate_count() + 1)
+        Ok(self.whole_text_candidates()? + 1)
     }
 
     /// Draws an outcome by the whole-text rule; the sentences remain.
