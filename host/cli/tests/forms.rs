@@ -173,6 +173,78 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
 }
 
 #[test]
+fn texts_answer_the_topic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let packs = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/");
+    let pack = format!("{packs}assistant.en.pack");
+    let candidates = format!("{packs}assistant.en.candidates.safetensors");
+    let description = json!({
+        "attributes": [
+            {"name": "language", "categories": ["de", "en"]},
+            {"name": "text", "candidates": candidates},
+        ],
+        "pairs": [{"first": "language", "second": "text"}],
+    });
+    fs::write(path.join("form.json"), description.to_string()).unwrap();
+    let shown = succeed(path, &["inspect", "form.json", "--out", "a.form"]);
+    assert!(shown.contains("candidates of pack"), "{shown}");
+    let bytes = fs::read(path.join("a.form")).unwrap();
+    let form = Form::parse(&bytes).unwrap();
+    let travel = form.category_names(1).position(|name| name == "travel");
+    let (travel, none) = (travel.unwrap() as u32, form.category_count(1).unwrap());
+    // A missing text and one without a known word are no answer.
+    let rows = [
+        ("\"de\"", "\"do i need a visa to go to spain\"", [0, travel]),
+        ("\"en\"", "null", [1, none]),
+        ("null", "\"qqqq\"", [2, none]),
+    ];
+    let line = |number: usize| {
+        let (language, text, _) = rows[number % rows.len()];
+        format!("{{\"id\": {number}, \"language\": {language}, \"text\": {text}}}\n")
+    };
+    let lines: String = (0..300).map(line).collect();
+    fs::write(path.join("a.jsonl"), &lines).unwrap();
+    for name in ["a.parquet", "a.csv"] {
+        let path = path.join(name);
+        let table = Table::of(&path, &[]).unwrap().unwrap();
+        let mut lines = File::open(folder.path().join("a.jsonl")).unwrap();
+        table.settled(&mut lines, &path).unwrap().commit().unwrap();
+    }
+    for input in ["a.jsonl", "a.parquet", "a.csv"] {
+        let releases = succeed(path, &[&release(input)[..], &["--pack", &pack]].concat());
+        let mut of_others = 0;
+        for (number, line) in releases.lines().enumerate() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
+            let answer = form.read(&Release::from_bytes(&release).unwrap()).unwrap();
+            let (_, _, [language, text]) = rows[number % rows.len()];
+            let outcome = match answer.question {
+                question if question.second.is_some() => language * (none + 1) + text,
+                question if question.first == 0 => language,
+                _ => text,
+            };
+            of_others += usize::from(!answer.geometry.contains(outcome, answer.point));
+        }
+        assert_eq!(releases.lines().count(), 300);
+        assert!(of_others <= 2, "{input}: {of_others}");
+    }
+    // Without the pack a text is the name of a category.
+    assert_eq!(succeed(path, &release("a.jsonl")).lines().count(), 300);
+    let other = format!("{packs}topics.12.pack");
+    let arguments = [&release("a.jsonl")[..], &["--pack", &other]].concat();
+    refuse(path, &arguments, &["no topic for the document's pack"]);
+    let arguments = [&release("a.jsonl")[..], &["--encoder", &pack]].concat();
+    refuse(path, &arguments, &["--encoder does nothing without a pack"]);
+    let arguments = [
+        &release("a.jsonl")[..],
+        &["--pack", &pack, "--keep", "text"],
+    ]
+    .concat();
+    refuse(path, &arguments, &["--keep", "answers are what is private"]);
+}
+
+#[test]
 fn a_ledger_pays_for_answers() {
     within_a_day(|_| {
         let folder = folder();
