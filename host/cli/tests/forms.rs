@@ -12,7 +12,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use undertone::form::Contents;
+use undertone_core::document::Document;
 use undertone_core::form::Form;
+use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_tables::Table;
 
@@ -191,16 +193,29 @@ fn texts_answer_the_topic() {
     assert!(shown.contains("candidates of pack"), "{shown}");
     let bytes = fs::read(path.join("a.form")).unwrap();
     let form = Form::parse(&bytes).unwrap();
-    let travel = form.category_names(1).position(|name| name == "travel");
-    let (travel, none) = (travel.unwrap() as u32, form.category_count(1).unwrap());
-    // A missing text and one without a known word are no answer.
+    let bytes = fs::read(&pack).unwrap();
+    let mut document: Document<'_> = Document::new(&Pack::parse(&bytes).unwrap()).unwrap();
+    let mut topic = |text: &str| {
+        let mut answers = [0, 0];
+        document.push_text(text.as_bytes()).unwrap();
+        form.answer_topic(&mut document, &mut answers).unwrap();
+        answers[1]
+    };
+    let none = form.category_count(1).unwrap();
+    let travel = "do i need a visa to go to spain";
+    assert_eq!(form.category_name(1, topic(travel)), Some("travel"));
+    // A missing text counts as an empty one.
     let rows = [
-        ("\"de\"", "\"do i need a visa to go to spain\"", [0, travel]),
-        ("\"en\"", "null", [1, none]),
-        ("null", "\"qqqq\"", [2, none]),
+        ("\"de\"", format!("\"{travel}\""), [0, topic(travel)]),
+        ("\"en\"", "null".to_owned(), [1, topic("")]),
+        (
+            "null",
+            "\"will it rain\"".to_owned(),
+            [2, topic("will it rain")],
+        ),
     ];
     let line = |number: usize| {
-        let (language, text, _) = rows[number % rows.len()];
+        let (language, text, _) = &rows[number % rows.len()];
         format!("{{\"id\": {number}, \"language\": {language}, \"text\": {text}}}\n")
     };
     let lines: String = (0..300).map(line).collect();
@@ -218,7 +233,7 @@ fn texts_answer_the_topic() {
             let line: Value = serde_json::from_str(line).unwrap();
             let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
             let answer = form.read(&Release::from_bytes(&release).unwrap()).unwrap();
-            let (_, _, [language, text]) = rows[number % rows.len()];
+            let [language, text] = rows[number % rows.len()].2;
             let outcome = match answer.question {
                 question if question.second.is_some() => language * (none + 1) + text,
                 question if question.first == 0 => language,
