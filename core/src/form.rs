@@ -295,11 +295,9 @@ impl<'a> Form<'a> {
     ) -> Result<usize, AnswersError> {
         let topic = self.topic().ok_or(AnswersError::OtherPack)?;
         let attribute = usize::from(topic.attribute);
-        let candidates = document
-            .whole_text_candidates()
-            .map_err(AnswersError::Topic)?;
-        if topic.pack_id == document.pack_id() && self.category_count(attribute) == Some(candidates)
-        {
+        let outcomes = document.outcomes_of_lines().map_err(AnswersError::Topic)?;
+        let categories = self.category_count(attribute).unwrap_or(0);
+        if topic.pack_id == document.pack_id() && categories + 1 == outcomes {
             Ok(attribute)
         } else {
             Err(AnswersError::OtherPack)
