@@ -377,6 +377,12 @@
 /** The form has no attribute or no category with this number. */
 #define UNDERTONE_STATUS_NO_SUCH_CATEGORY 119
 
+/**
+ * The form has no topic for the document's pack; make the form again with the candidates of this
+ * pack.
+ */
+#define UNDERTONE_STATUS_FORM_OTHER_PACK 120
+
 /** A bug in undertone; please report it with the call that returned it. */
 #define UNDERTONE_STATUS_INTERNAL 127
 
@@ -1701,6 +1707,30 @@ int32_t undertone_form_category_name(const undertone_form *form,
                                      uint32_t category,
                                      const char **out_name,
                                      size_t *out_len);
+
+/**
+ * Writes what a text is about as the answer to the topic of a form: the attribute whose categories
+ * are the candidates of the document's pack. Removes all sentences from the document.
+ *
+ * Guarantee: nothing is released. `undertone_form_release` protects the text together with all
+ * other answers: its epsilon is for exchanging the whole text and all answers at once.
+ *
+ * Leaks: the work does not depend on the content of the sentences. The answer is as private as the
+ * text: pass it to `undertone_form_release` or `undertone_answer_reservoir_push` only.
+ *
+ * `answers`: one number for each of the `count` attributes of the form. That of the topic is
+ * replaced by the number of the candidate that `undertone_document_release_whole_text` favours, or
+ * by a number that means no answer if the pack recognises nothing in the text.
+ *
+ * Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_FORM_OTHER_PACK`,
+ * `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`. The answers and the
+ * document are then unchanged.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_form_answer_topic(const undertone_form *form,
+                                    undertone_document *document,
+                                    uint32_t *answers,
+                                    size_t count);
 
 /**
  * Releases the answer to one question of a form. The question, an attribute or a pair of

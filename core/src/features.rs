@@ -578,6 +578,7 @@ mod tests {
             let features = Features {
                 kinds,
                 alone: true,
+                whole: false,
                 shift: 0,
                 table: Table {
                     candidates: CANDIDATES,

@@ -7,6 +7,9 @@
 //! list, asks for both answers at once, for a cross table. Attributes and pairs are the
 //! *questions*.
 //!
+//! One attribute may be the *topic*, which a text answers: its categories are the candidates of the
+//! pack that the form names. [`Form::answer_topic`] fills it in.
+//!
 //! # The law
 //! 1. Question j is drawn with its public weight w_j, without looking at any answer.
 //! 2. An attribute has n_j + 1 outcomes: its categories, and n_j for no answer. A pair of the
@@ -46,6 +49,7 @@ use thiserror::Error;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, Unaligned};
 
+use crate::document::{Document, DocumentError};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::ledger::{Grant, WrongUnit};
@@ -90,6 +94,15 @@ pub struct Question {
     pub weight: u32,
 }
 
+/// The attribute of a form that a text answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Topic {
+    /// The index of the attribute.
+    pub attribute: u16,
+    /// The identifier of the pack whose candidates are its categories.
+    pub pack_id: [u8; 8],
+}
+
 /// A release in the terms of its form: [`Form::read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Answer {
@@ -124,8 +137,10 @@ impl<'a> Form<'a> {
         let most = format::MAX_QUESTIONS.into();
         within("the number of attributes", m, 1, most)?;
         within("the number of attributes and pairs", m + pairs, 1, most)?;
-        let reserved = header.reserved_more.iter().chain([&header.reserved]);
-        if reserved.into_iter().any(|byte| *byte != 0) {
+        let topic = header.topic.get();
+        within("the number of the topic's attribute", topic.into(), 0, m)?;
+        let pack = topic == 0 && header.topic_pack != [0; 8];
+        if pack || header.reserved != 0 || header.reserved_more != [0; 2] {
             return Err(FormError::Reserved);
         }
         let (attributes, rest) = array::<AttributeEntry>(rest, m as usize)?;
@@ -218,6 +233,75 @@ impl<'a> Form<'a> {
         };
         let end = self.ends.get(index)?.get();
         self.text.get(start as usize..end as usize)
+    }
+
+    /// The attribute that [`answer_topic`](Form::answer_topic) answers, if the form has one.
+    pub fn topic(&self) -> Option<Topic> {
+        let attribute = self.header.topic.get().checked_sub(1)?;
+        Some(Topic {
+            attribute,
+            pack_id: self.header.topic_pack,
+        })
+    }
+
+    /// Writes what a text is about as the answer to the form's [`topic`](Form::topic), and forgets
+    /// the sentences of `document`.
+    ///
+    /// The answer is the number of the candidate that [`Document::release_whole_text`] favours,
+    /// without noise. It is as private as the text: pass it to [`release`](Form::release) or to an
+    /// [`AnswerReservoir`](crate::AnswerReservoir) only. "Nothing known" becomes no answer. With a
+    /// pack that leaves "nothing known" out, one candidate takes its place.
+    ///
+    /// # Guarantee
+    /// Nothing is released. [`release`](Form::release) protects the text together with all other
+    /// answers: its ε is for exchanging the whole text and all answers at once.
+    ///
+    /// # Leaks
+    /// As [`Document::release_whole_text`]: the work is the same whatever the sentences.
+    ///
+    /// # Shapes
+    /// `answers`: one number for each attribute; only that of the topic is written.
+    ///
+    /// # Errors
+    /// [`AnswersError::Length`] for another number of answers; [`AnswersError::OtherPack`] if the
+    /// form has no topic, or one for another pack than the document's; [`AnswersError::Topic`] with
+    /// [`DocumentError::NoScores`] or [`DocumentError::TooManyCandidates`]. The answers and the
+    /// sentences then remain. No error depends on the text or an answer.
+    ///
+    /// # Cost
+    /// One pass over the candidates.
+    pub fn answer_topic<const K: usize, const P: usize>(
+        &self,
+        document: &mut Document<'_, K, P>,
+        answers: &mut [u32],
+    ) -> Result<(), AnswersError> {
+        self.check_length(answers)?;
+        let attribute = self.check_topic(document)?;
+        let best = document.take_best().map_err(AnswersError::Topic)?.best;
+        if let Some(answer) = answers.get_mut(attribute) {
+            *answer = best;
+        }
+        Ok(())
+    }
+
+    /// Checks that the form's topic is that of the document's pack, which depends on public files
+    /// only, and returns the index of its attribute.
+    ///
+    /// # Errors
+    /// As [`answer_topic`](Form::answer_topic), without [`AnswersError::Length`].
+    pub fn check_topic<const K: usize, const P: usize>(
+        &self,
+        document: &Document<'_, K, P>,
+    ) -> Result<usize, AnswersError> {
+        let topic = self.topic().ok_or(AnswersError::OtherPack)?;
+        let attribute = usize::from(topic.attribute);
+        let outcomes = document.outcomes_of_lines().map_err(AnswersError::Topic)?;
+        let categories = self.category_count(attribute).unwrap_or(0);
+        if topic.pack_id == document.pack_id() && categories + 1 == outcomes {
+            Ok(attribute)
+        } else {
+            Err(AnswersError::OtherPack)
+        }
     }
 
     /// The questions: the attributes, then the pairs.
@@ -630,6 +714,15 @@ pub enum AnswersError {
         /// Attributes of the form.
         expected: usize,
     },
+    /// The form has no topic, or that of another pack.
+    #[error(
+        "the form has no topic for the document's pack; \
+         make the form again with the candidates of this pack"
+    )]
+    OtherPack,
+    /// The document's pack or state allows no whole-text release.
+    #[error(transparent)]
+    Topic(DocumentError),
     /// A grant for another unit.
     #[error("not the right grant: {0}")]
     Unit(WrongUnit),

@@ -5,10 +5,11 @@ use core::ffi::{c_char, c_void};
 use undertone_core::form::{AnswersError, Form, FormError};
 use undertone_core::unit::Unit;
 
+use crate::document::{self, UndertoneDocument};
 use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    self, Buffer, Handle, HandleMut, HandleRef, In, Out, Place, Room, Source, checked,
+    self, Buffer, Handle, HandleMut, HandleRef, In, InMut, Out, Place, Room, Source, checked,
 };
 use crate::status::{Refusal, SENTENCES_STACK, report, report_private};
 
@@ -39,6 +40,8 @@ pub(crate) fn answers_refusal(error: AnswersError) -> Refusal {
     Refusal(match error {
         AnswersError::Length { .. } => UNDERTONE_STATUS_WRONG_ANSWER_COUNT,
         AnswersError::Unit(_) => UNDERTONE_STATUS_GRANT_WRONG_UNIT,
+        AnswersError::OtherPack => UNDERTONE_STATUS_FORM_OTHER_PACK,
+        AnswersError::Topic(problem) => return document::refusal(problem),
         AnswersError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
         _ => UNDERTONE_STATUS_INTERNAL,
     })
@@ -132,6 +135,42 @@ fn give_name(
     start.write(name.as_ptr().cast());
     len.write(name.len());
     Ok(())
+}
+
+/// Writes what a text is about as the answer to the topic of a form: the attribute whose categories
+/// are the candidates of the document's pack. Removes all sentences from the document.
+///
+/// Guarantee: nothing is released. `undertone_form_release` protects the text together with all
+/// other answers: its epsilon is for exchanging the whole text and all answers at once.
+///
+/// Leaks: the work does not depend on the content of the sentences. The answer is as private as the
+/// text: pass it to `undertone_form_release` or `undertone_answer_reservoir_push` only.
+///
+/// `answers`: one number for each of the `count` attributes of the form. That of the topic is
+/// replaced by the number of the candidate that `undertone_document_release_whole_text` favours, or
+/// by a number that means no answer if the pack recognises nothing in the text.
+///
+/// Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_FORM_OTHER_PACK`,
+/// `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`. The answers and the
+/// document are then unchanged.
+///
+/// # Safety
+/// The arguments follow the rules at the top of the header.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_form_answer_topic(
+    form: *const UndertoneForm,
+    document: *mut UndertoneDocument,
+    answers: *mut u32,
+    count: usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(move || {
+        let (form, document, answers) = checked!(
+            unsafe HandleRef(form), HandleMut(document), InMut(answers, count)
+        );
+        let answered = form.answer_topic(document, answers);
+        answered.map_err(answers_refusal)
+    })
 }
 
 /// Releases the answer to one question of a form. The question, an attribute or a pair of

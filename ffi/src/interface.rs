@@ -205,6 +205,9 @@ statuses! {
         "the form has another number of attributes; give one answer for each";
     UNDERTONE_STATUS_NO_SUCH_CATEGORY = 119:
         "the form has no attribute or no category with this number";
+    UNDERTONE_STATUS_FORM_OTHER_PACK = 120:
+        "the form has no topic for the document's pack; make the form again with the candidates of \
+         this pack";
 
     UNDERTONE_STATUS_INTERNAL = 127:
         "a bug in undertone; please report it with the call that returned it";

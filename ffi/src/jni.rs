@@ -394,6 +394,14 @@ native! {
         out_range.fill_longs(status, range_in(&bytes, name, len))
     }
 
+    fn formAnswerTopic(
+        form: Handle<UndertoneForm>, _held: Held, document: Handle<UndertoneDocument>, answers: Ints
+    ) -> i32 {
+        answers.change(|start, len| {
+            undertone_form_answer_topic(form.0, document.0, start.cast(), len)
+        })
+    }
+
     fn answerReservoirInit(
         form: Handle<UndertoneForm>, _held: Held, slot: Window, places: u32, secret: Secret,
         out: Buffer<u8>

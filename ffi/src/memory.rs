@@ -245,6 +245,26 @@ impl<'a, T: 'a> Argument<'a> for In<T> {
     }
 }
 
+/// An array that is read and changed: its start and its length.
+pub(crate) struct InMut<T>(pub(crate) *mut T, pub(crate) usize);
+
+impl<'a, T: 'a> Argument<'a> for InMut<T> {
+    type Value = &'a mut [T];
+
+    fn extents(&self, extents: &mut Extents) {
+        extents.add(self.0, self.1, true);
+    }
+
+    unsafe fn open(self) -> &'a mut [T] {
+        if self.1 == 0 {
+            return &mut [];
+        }
+        // SAFETY: `Extents` accepted start and length, and no other argument overlaps; the caller
+        // promises the rest.
+        unsafe { slice::from_raw_parts_mut(self.0, self.1) }
+    }
+}
+
 /// A vector that is read: its coordinates and their number.
 pub(crate) struct Vector(pub(crate) *const f32, pub(crate) usize);
 

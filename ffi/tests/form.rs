@@ -9,6 +9,8 @@ use undertone_ffi::{UNDERTONE_STATUS_OK as OK, *};
 use zerocopy::FromBytes;
 
 const FORM: &[u8] = include_bytes!("../../tests/golden/golden.form");
+const TOPIC_FORM: &[u8] = include_bytes!("../../tests/golden/golden-topic.form");
+const SCORES: &[u8] = include_bytes!("../../tests/golden/golden-scores.pack");
 const ANSWERS: &str = include_str!("../../tests/golden/answers.txt");
 const DRAWN: &str = include_str!("../../tests/golden/drawn-answers.txt");
 
@@ -190,6 +192,44 @@ fn golden_reservoirs_come_out() {
         }
         assert_eq!(out.to_vec(), from_hex(one("release")), "{block}");
         assert_eq!(stored, [0; UNDERTONE_RESERVOIR_BYTES]);
+    }
+}
+
+#[test]
+fn a_text_answers_the_topic() {
+    let (mut memory, mut pack_memory) = (
+        Memory([0; 192]),
+        vec![0u128; undertone_pack_handle_size().div_ceil(16)],
+    );
+    let mut document_memory = vec![0u128; undertone_document_handle_size().div_ceil(16)];
+    let (_, form) = init(&mut memory, TOPIC_FORM);
+    let (mut pack, mut document) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: all memory outlives the calls.
+    unsafe {
+        let (start, len) = (
+            pack_memory.as_mut_ptr().cast(),
+            size_of_val(&pack_memory[..]),
+        );
+        let made = undertone_pack_init(start, len, SCORES.as_ptr(), SCORES.len(), &raw mut pack);
+        assert_eq!(made, OK);
+        let len = size_of_val(&document_memory[..]);
+        let start = document_memory.as_mut_ptr().cast();
+        assert_eq!(
+            undertone_document_init(start, len, pack, &raw mut document),
+            OK
+        );
+        for (text, best) in [("the garden dog", 124), ("qqq", 200)] {
+            let start = text.as_ptr().cast();
+            let pushed = undertone_document_push_text(document, start, text.len(), ptr::null_mut());
+            assert_eq!(pushed, OK);
+            let mut answers = [1, 0, 7];
+            let mut answer =
+                |count| undertone_form_answer_topic(form, document, answers.as_mut_ptr(), count);
+            assert_eq!(answer(3), UNDERTONE_STATUS_WRONG_ANSWER_COUNT);
+            assert_eq!(answer(2), OK);
+            assert_eq!(answers, [1, best, 7]);
+            assert_eq!(undertone_document_sentence_count(document), 0);
+        }
     }
 }
 

@@ -89,7 +89,7 @@ pub struct CorpusDocument {
     /// The source of the document, such as its author, product or year; `None` unless a field is
     /// named.
     pub source: Option<String>,
-    /// The text of the document; empty if it has answers.
+    /// The text of the document; empty if it has answers and none is a text.
     pub text: String,
     /// The answers to the attributes of [`FieldNames::answers`].
     pub answers: Vec<u32>,
@@ -401,7 +401,7 @@ fn from_json(
     let given = |field: &str| Ok(find(field)?.filter(|value| value.get() != "null"));
     let (text, answers) = match &names.answers {
         None => (text_of(&names.text, given(&names.text)?, line)?, Vec::new()),
-        Some(answers) => (String::new(), answers.of_record(&fields)),
+        Some(answers) => answers.of_record(&fields),
     };
     let label = given(&names.label).and_then(|label| {
         label

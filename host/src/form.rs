@@ -20,6 +20,7 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -32,6 +33,7 @@ use zerocopy::little_endian::{U16, U32};
 
 use crate::error::{Error, Result};
 use crate::files::fields::Fields;
+use crate::pack::candidates::Candidates;
 
 /// The description of a form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,16 +47,62 @@ pub struct Contents {
 }
 
 /// An attribute.
+///
+/// The topic of a text names in JSON the path of a candidates file as `candidates`, in the place of
+/// its categories: these are then the names of the candidates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "DescribedAttribute")]
 pub struct Attribute {
     /// Its name, which no other attribute has.
     pub name: String,
     /// The names of its categories, each once. No answer needs no category.
     pub categories: Vec<String>,
     /// The weight with which it is drawn.
-    #[serde(default = "one")]
     pub weight: u32,
+    /// The identifier of the pack whose candidates are the categories, in hexadecimal digits, if
+    /// the attribute is the topic of a text. At most one attribute is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+}
+
+/// An attribute as it is described in JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DescribedAttribute {
+    name: String,
+    categories: Option<Vec<String>>,
+    candidates: Option<PathBuf>,
+    #[serde(default = "one")]
+    weight: u32,
+    pack: Option<String>,
+}
+
+impl TryFrom<DescribedAttribute> for Attribute {
+    type Error = Error;
+
+    fn try_from(described: DescribedAttribute) -> Result<Self> {
+        let name = described.name;
+        let (categories, pack) = match (described.categories, described.candidates) {
+            (Some(categories), None) => (categories, described.pack),
+            (None, Some(path)) if described.pack.is_none() => {
+                let candidates = Candidates::read(&path)?;
+                let pack = hex::encode(candidates.pack_id());
+                let names = candidates.entries.into_iter().map(|entry| entry.id);
+                (names.collect(), Some(pack))
+            }
+            _ => {
+                return Err(unusable(format!(
+                    "the attribute \"{name}\" needs either categories or candidates"
+                )));
+            }
+        };
+        Ok(Self {
+            name,
+            categories,
+            weight: described.weight,
+            pack,
+        })
+    }
 }
 
 /// A pair of attributes.
@@ -79,11 +127,12 @@ fn unusable(problem: impl std::fmt::Display) -> Error {
 }
 
 impl Contents {
-    /// Parses the description.
+    /// Parses the description, and reads the candidates file that it names, by a path from the
+    /// working directory.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for text that is not such a
-    /// description.
+    /// description, and for a file that cannot be read.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|problem| unusable(problem.to_string()))
     }
@@ -117,6 +166,10 @@ impl Contents {
             name: name(at),
             categories: form.category_names(at).map(str::to_owned).collect(),
             weight: weights.get(at).copied().unwrap_or_default(),
+            pack: form
+                .topic()
+                .filter(|topic| usize::from(topic.attribute) == at)
+                .map(|topic| hex::encode(topic.pack_id)),
         };
         let pairs = form.questions().filter_map(|question| {
             Some(Pair {
@@ -173,6 +226,7 @@ impl Contents {
             rest.extend_from_slice(&short(end)?.to_le_bytes());
         }
         rest.extend(names.iter().flat_map(|name| name.bytes()));
+        let (topic, topic_pack) = self.topic()?;
         let mut header = Header {
             magic: format::MAGIC,
             version: format::VERSION,
@@ -182,13 +236,33 @@ impl Contents {
             attributes: U16::new(self.attributes.len() as u16),
             pairs: U16::new(pairs.len() as u16),
             categories: U32::new(short(categories().count())?),
-            reserved_more: [0; 12],
+            topic: U16::new(topic),
+            reserved_more: [0; 2],
+            topic_pack,
             digest: [0; 32],
         };
         header.digest = digest(&header, &rest);
         let bytes = [header.as_bytes(), &rest].concat();
         Form::parse(&bytes)?;
         Ok(bytes)
+    }
+
+    /// The number of the topic's attribute, from 1, and the identifier of its pack; zeroes without
+    /// a topic.
+    fn topic(&self) -> Result<(u16, [u8; 8])> {
+        let mut topics = (1..)
+            .zip(&self.attributes)
+            .filter_map(|(number, own)| Some((number, own.pack.as_ref()?)));
+        let Some((number, digits)) = topics.next() else {
+            return Ok((0, [0; 8]));
+        };
+        if topics.next().is_some() {
+            return Err(unusable("two attributes have a pack; a form has one topic"));
+        }
+        let mut pack = [0; 8];
+        hex::decode_to_slice(digits, &mut pack)
+            .map_err(|_| unusable("the pack of an attribute is not 16 hexadecimal digits"))?;
+        Ok((number, pack))
     }
 
     fn check_names(&self) -> Result<()> {
@@ -237,6 +311,8 @@ pub fn geometries(form: &Form<'_>, epsilon: Epsilon) -> Vec<Geometry> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     attributes: Vec<AttributeNames>,
+    /// The attribute whose field has a text.
+    text: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,6 +340,17 @@ impl Answers {
         };
         Self {
             attributes: (0..form.attribute_count()).map(of).collect(),
+            text: None,
+        }
+    }
+
+    /// The names of a form whose topic a text answers: the field of that attribute has the text. A
+    /// value that is no string counts as an empty text.
+    pub fn with_text(form: &Form<'_>) -> Self {
+        let topic = form.topic().map(|topic| topic.attribute.into());
+        Self {
+            text: topic,
+            ..Self::new(form)
         }
     }
 
@@ -292,15 +379,22 @@ impl Answers {
         }
     }
 
-    /// The answers of a record, one for each attribute.
-    pub(crate) fn of_record(&self, fields: &Fields<'_>) -> Vec<u32> {
-        let each = self.attributes.iter().enumerate();
-        each.map(|(attribute, own)| {
+    /// The text of a record, and its answers, one for each attribute; none for that of the text.
+    pub(crate) fn of_record(&self, fields: &Fields<'_>) -> (String, Vec<u32>) {
+        let mut text = String::new();
+        let mut answer = |(attribute, own): (usize, &AttributeNames)| {
             // A field that is given twice has no value.
             let value = fields.find(&own.name).ok().flatten();
+            if self.text == Some(attribute) {
+                let string = value.and_then(|value| serde_json::from_str(value.get()).ok());
+                text = string.unwrap_or_default();
+                return NO_ANSWER;
+            }
             value.map_or(NO_ANSWER, |value| self.of_json(attribute, value))
-        })
-        .collect()
+        };
+        let answers = self.attributes.iter().enumerate().map(&mut answer);
+        let answers = answers.collect();
+        (text, answers)
     }
 
     fn of_json(&self, attribute: usize, value: &RawValue) -> u32 {
@@ -341,7 +435,11 @@ fn short(number: usize) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::encoder::EncoderIdentity;
+    use crate::pack::candidates::Candidate;
 
     fn contents() -> Contents {
         Contents::from_json(
@@ -400,6 +498,18 @@ mod tests {
             ),
             (refused(|it| it.attributes.clear()), "no attribute"),
             (
+                refused(|it| it.attributes[1].pack = Some("12".to_owned())),
+                "not 16 hexadecimal digits",
+            ),
+            (
+                refused(|it| {
+                    it.attributes
+                        .iter_mut()
+                        .for_each(|own| own.pack = Some("12".to_owned()));
+                }),
+                "one topic",
+            ),
+            (
                 refused(|it| it.attributes[1].categories.clear()),
                 "allowed are 1..=65536",
             ),
@@ -408,6 +518,70 @@ mod tests {
         }
         let unknown = Contents::from_json(r#"{"attributes": [], "weights": 1}"#);
         assert!(unknown.unwrap_err().to_string().contains("weights"));
+    }
+
+    #[test]
+    fn the_topic_has_the_names_of_candidates() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.candidates.safetensors");
+        let entry = |name: &str| Candidate {
+            id: name.to_owned(),
+            label: None,
+            excerpt: String::new(),
+        };
+        let candidates = Candidates {
+            pack_digest: [7; 32],
+            encoder: EncoderIdentity {
+                name: String::new(),
+                digest: [0; 32],
+            },
+            dimension: 1,
+            embeddings: vec![0.0; 2],
+            entries: vec![entry("health"), entry("sport")],
+            has_nothing_known: true,
+            calibration: None,
+        };
+        candidates.write(&path).unwrap();
+        let described = |topic: Value| {
+            let other = json!({"name": "stars", "categories": ["1"]});
+            Contents::from_json(&json!({"attributes": [other, topic]}).to_string())
+        };
+        let contents = described(json!({"name": "topic", "candidates": path})).unwrap();
+        assert_eq!(contents.attributes[1].categories, ["health", "sport"]);
+        let bytes = contents.to_bytes().unwrap();
+        let form = Form::parse(&bytes).unwrap();
+        let topic = form.topic().unwrap();
+        assert_eq!((topic.attribute, topic.pack_id), (1, [7; 8]));
+        assert_eq!(Contents::of(&form), contents);
+        assert_eq!(Contents::from_json(&contents.to_json()).unwrap(), contents);
+        for (refused, part) in [
+            (json!({"name": "a"}), "needs either"),
+            (
+                json!({"name": "a", "candidates": path, "categories": ["b"]}),
+                "needs either",
+            ),
+            (
+                json!({"name": "a", "candidates": "no such file"}),
+                "no such file",
+            ),
+        ] {
+            let error = described(refused).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let answers = Answers::with_text(&form);
+        for (topic, text) in [
+            ("\"A match.\"", "A match."),
+            ("null", ""),
+            ("7", ""),
+            ("\"\"", ""),
+        ] {
+            let line = format!("{{\"topic\": {topic}, \"stars\": 1}}");
+            let fields: Fields<'_> = serde_json::from_str(&line).unwrap();
+            assert_eq!(
+                answers.of_record(&fields),
+                (text.to_owned(), vec![0, NO_ANSWER])
+            );
+        }
     }
 
     #[test]
@@ -441,10 +615,10 @@ mod tests {
         ] {
             let line = format!(r#"{{"mood": {mood}, "stars": {stars}, "other": 1}}"#);
             let fields: Fields<'_> = serde_json::from_str(&line).unwrap();
-            assert_eq!(answers.of_record(&fields), expected, "{line}");
+            assert_eq!(answers.of_record(&fields).1, expected, "{line}");
         }
         let fields: Fields<'_> = serde_json::from_str("{}").unwrap();
-        assert_eq!(answers.of_record(&fields), [none; 2]);
+        assert_eq!(answers.of_record(&fields).1, [none; 2]);
         assert_eq!(answers.answer(2, "good"), none);
         for bytes in [&b"\xff\xfe"[..], b"UTFORM", b"{}", b""] {
             assert!(Contents::pack(bytes.to_vec()).is_err());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "document.hpp"
 #include "entropy.hpp"
 #include "grant.hpp"
 #include "handle.hpp"
@@ -50,6 +51,15 @@ public:
     Result<std::string_view> category_name(std::uint32_t attribute, std::uint32_t category) const noexcept
     {
         return name(undertone_form_category_name, attribute, category);
+    }
+
+    /// Writes what a text is about as the answer to the topic of the form: the attribute whose
+    /// categories are the candidates of the document's pack. Removes the sentences from the
+    /// document. The answer is as private as the text; release() protects the text together with
+    /// all other answers. `answers`: as for release(). If it fails, nothing is changed.
+    Status answer_topic(Document &document, std::vector<std::uint32_t> &answers) const noexcept
+    {
+        return detail::call(undertone_form_answer_topic, capi(), document.capi(), answers.data(), answers.size());
     }
 
     /// Draws one question without looking at any answer, and releases the answer to it. The epsilon

@@ -2380,7 +2380,7 @@ static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t le
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_init(memory, size, NULL, len, &form));
     EXPECT(UNDERTONE_STATUS_OK, undertone_form_init(memory, size, bytes, len, &form));
 
-    const uint32_t answers[4] = {4, 2600, UINT32_MAX, 0};
+    uint32_t answers[4] = {4, 2600, UINT32_MAX, 0};
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
     undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1000000);
@@ -2396,6 +2396,14 @@ static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t le
     EXPECT(UNDERTONE_STATUS_OK, undertone_form_release(form, answers, 3, grant, counting_entropy, NULL, release,
                                                        sizeof release, &written));
     HOLD(written == sizeof release);
+    undertone_document *document = new_document(f);
+    CASE(topic_of_another_pack);
+    EXPECT(UNDERTONE_STATUS_FORM_OTHER_PACK, undertone_form_answer_topic(form, document, answers, 3));
+    EXPECT(UNDERTONE_STATUS_WRONG_ANSWER_COUNT, undertone_form_answer_topic(form, document, answers, 4));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_answer_topic(form, document, NULL, 3));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_form_answer_topic(form, NULL, answers, 3));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_form_answer_topic(form, document, (uint32_t *)(void *)document, 3));
+    HOLD(answers[0] == 4 && answers[1] == 2600 && answers[2] == UINT32_MAX);
     names_are_checked(form, bytes, len);
     answers_of_lines_are_checked(f, form);
     free(memory);

@@ -276,6 +276,16 @@ static int32_t release_line(void)
     return status;
 }
 
+enum { ATTRIBUTES = 3 };
+
+static uint32_t answers[ATTRIBUTES];
+
+/* Answers the topic of the form, language and topic, if the topic is that of the pack. */
+static int32_t answer_topic(void)
+{
+    return undertone_form_answer_topic(form, document, answers, 2);
+}
+
 static uint32_t no_quarter(void)
 {
     return 0;
@@ -448,6 +458,11 @@ static void whole_text_paths(void)
                    no_quarter);
     paths_of_texts("release, a line", "release, a line, other random bytes", "release, a line, 1 to 6 sentences",
                    "release, a line, of texts", release_line, outcome_quarter);
+    new_document();
+    if (form != NULL && answer_topic() == UNDERTONE_STATUS_OK) {
+        paths_of_texts("answer_topic", "answer_topic, no random bytes", "answer_topic, 1 to 6 sentences",
+                       "answer_topic, of texts", answer_topic, no_quarter);
+    }
 }
 
 static void document_paths(void)
@@ -634,10 +649,6 @@ static void ledger_paths(void)
     }
     key = 0;
 }
-
-enum { ATTRIBUTES = 3 };
-
-static uint32_t answers[ATTRIBUTES];
 
 static int32_t release_answers(void)
 {

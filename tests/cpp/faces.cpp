@@ -149,11 +149,21 @@ static void misuse_of_forms(const std::string &golden)
     REFUSED(WRONG_ANSWER_COUNT, form.release({0, 0, 0, 0}, grant(Unit::whole_text)));
     CASE(answers_out_of_range);
     EXPECT(form.release({4, 2600, no_answer}, grant(Unit::whole_text)).ok());
+    CASE(topic_of_another_pack);
+    Document document = take(Document::create(take(Pack::open(golden + "golden-scores.pack"))));
+    std::vector<std::uint32_t> answers{4, 2600, no_answer};
+    EXPECT(form.answer_topic(document, answers).code() == UNDERTONE_STATUS_FORM_OTHER_PACK);
+    EXPECT((answers == std::vector<std::uint32_t>{4, 2600, no_answer}));
+    const Form topic = take(Form::own(load(golden + "golden-topic.form")));
+    for (const auto &[text, best] : {std::pair("the garden dog", 124u), std::pair("qqq", 200u)}) {
+        answers = {1, 0};
+        EXPECT(document.push_text(text).ok() && topic.answer_topic(document, answers).ok());
+        EXPECT((answers == std::vector<std::uint32_t>{1, best}) && document.sentence_count() == 0);
+    }
     CASE(no_such_category);
     REFUSED(NO_SUCH_CATEGORY, form.attribute_name(3));
     REFUSED(NO_SUCH_CATEGORY, form.category_name(0, 4));
     CASE(lines_as_answers);
-    Document document = take(Document::create(take(Pack::open(golden + "golden-scores.pack"))));
     const Reservoir::Bytes lines = take(Reservoir::create(document, 7, 1)).bytes();
     REFUSED(RESERVOIR_OTHER_PACK, AnswerReservoir::read(lines.data(), lines.size(), form));
 }

@@ -1,16 +1,19 @@
 // The golden vectors (tests/golden) through the classes of C++:
 //
-//     golden FOLDER [PACK VECTORS]...     files in tests/golden
+//     golden FOLDER [FILE VECTORS]...     files in tests/golden: packs, or a form
 //
 // It prints the number that agree, a line for each file, and stops at the first that does not.
 
 #include "undertone.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +50,12 @@ static Bytes from_hex(const std::string &text)
     return bytes;
 }
 
+static Bytes load(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return Bytes(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
 static std::string text_of(const std::string &hex)
 {
     const Bytes bytes = from_hex(hex);
@@ -65,16 +74,15 @@ static std::vector<float> floats_of(const std::string &hex)
     return floats;
 }
 
-/// A golden case. An app never gives such bytes to a release.
+/// The bytes of a golden case, one call after the other. An app never gives such bytes to a release.
 struct Prescribed {
-    Bytes bytes;
-    int calls = 0;
+    std::vector<Bytes> keys;
+    std::size_t calls = 0;
 
     bool operator()(std::uint8_t *out, std::size_t len)
     {
-        ++calls;
-        if (len != bytes.size()) return false;
-        std::memcpy(out, bytes.data(), len);
+        if (calls == keys.size() || len != keys[calls].size()) return false;
+        std::memcpy(out, keys[calls++].data(), len);
         return true;
     }
 };
@@ -155,6 +163,19 @@ static Bytes vector(const Pack &pack, const Case &test, Entropy entropy)
     return drawn;
 }
 
+/// Checks the release of a case, which takes all its random bytes.
+template <class Draw>
+static void agrees(const Case &test, Draw draw)
+{
+    Prescribed source;
+    for (const auto &[name, value] : test.lines) {
+        if (name == "entropy") source.keys.push_back(from_hex(value));
+    }
+    const Bytes drawn = draw(Entropy(source));
+    expect(source.calls == source.keys.size(), "the source of entropy was not called for each key");
+    expect(drawn == from_hex(test.text("release")), "another release");
+}
+
 /// Checks a case; one without a release has the vector of a sentence.
 static void run(const Pack &pack, const Case &test)
 {
@@ -163,16 +184,48 @@ static void run(const Pack &pack, const Case &test)
                "another vector");
         return;
     }
-    Prescribed source{from_hex(test.text("entropy"))};
-    const Entropy entropy(source);
-    const Bytes drawn = test.has("noise")       ? vector(pack, test, entropy)
-                        : test.has("mechanism") ? bag(pack, test, entropy)
-                                                : document(pack, test, entropy);
-    expect(source.calls == 1, "the source of entropy was not called once");
-    expect(drawn == from_hex(test.text("release")), "another release");
+    agrees(test, [&](Entropy entropy) {
+        return test.has("noise")       ? vector(pack, test, entropy)
+               : test.has("mechanism") ? bag(pack, test, entropy)
+                                       : document(pack, test, entropy);
+    });
 }
 
-static unsigned run_all(const Pack &pack, const std::string &path)
+static std::vector<std::uint32_t> numbers_of(const std::string &text)
+{
+    std::istringstream stream(text);
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t number = 0; stream >> number;) numbers.push_back(number);
+    return numbers;
+}
+
+/// Checks answers, or those of one line of a slot, stored and read after each.
+static void run(const Form &form, const Case &test)
+{
+    agrees(test, [&](Entropy entropy) {
+        Grant grant = test.grant(Unit::whole_text);
+        if (!test.has("slot")) {
+            const Release drawn = take(form.release(numbers_of(test.text("answers")), std::move(grant), entropy));
+            return Bytes(drawn.begin(), drawn.end());
+        }
+        const auto places = static_cast<std::uint32_t>(test.number("places"));
+        AnswerReservoir reservoir =
+            take(AnswerReservoir::create(form, std::stoull(test.text("slot")), places, entropy));
+        for (const auto &[name, value] : test.lines) {
+            if (name != "answers") continue;
+            const AnswerReservoir::Bytes stored = reservoir.bytes();
+            reservoir = take(AnswerReservoir::read(stored.data(), stored.size(), form));
+            expect(reservoir.push(form, numbers_of(value), entropy).ok(), "push");
+        }
+        const Bytes stored = from_hex(test.text("stored"));
+        expect(std::equal(stored.begin(), stored.end(), reservoir.bytes().begin()), "another reservoir");
+        const Release drawn = take(reservoir.release(form, std::move(grant), entropy));
+        return Bytes(drawn.begin(), drawn.end());
+    });
+}
+
+template <class File>
+static unsigned run_all(const File &of, const std::string &path)
 {
     std::ifstream file(path);
     unsigned cases = 0;
@@ -188,7 +241,7 @@ static unsigned run_all(const Pack &pack, const std::string &path)
         if (name == "case" || (name == "sentence" && !test.has("case"))) current = path + ": " + value;
         // The last line of a case. That of a sentence's vector has no name.
         if (name == "release" || (name == "vector" && !test.has("case"))) {
-            run(pack, test);
+            run(of, test);
             ++cases;
         }
     }
@@ -198,14 +251,17 @@ static unsigned run_all(const Pack &pack, const std::string &path)
 int main(int argc, char **argv)
 {
     if (argc < 4 || argc % 2 != 0) {
-        std::fputs("usage: golden FOLDER [PACK VECTORS]...\n", stderr);
+        std::fputs("usage: golden FOLDER [FILE VECTORS]...\n", stderr);
         return 2;
     }
     const std::string folder = std::string(argv[1]) + "/";
     for (int i = 2; i + 1 < argc; i += 2) {
         current = argv[i];
-        const Pack pack = take(Pack::open(folder + argv[i]));
-        std::printf("%s: %u golden vectors agree\n", argv[i + 1], run_all(pack, folder + argv[i + 1]));
+        const std::string vectors = folder + argv[i + 1];
+        const bool of_form = current.find(".form") != std::string::npos;
+        const unsigned cases = of_form ? run_all(take(Form::own(load(folder + argv[i]))), vectors)
+                                       : run_all(take(Pack::open(folder + argv[i])), vectors);
+        std::printf("%s: %u golden vectors agree\n", argv[i + 1], cases);
     }
     return 0;
 }

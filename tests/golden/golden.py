@@ -23,6 +23,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-measured.pack                       has a table of quality
     golden.form          answers.txt           answers to a form
     golden.form          drawn-answers.txt     the answers of one line
+    golden-topic.form    none                  a form whose topic is that of golden-scores.pack
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
@@ -422,16 +423,24 @@ FORM_ATTRIBUTES = [("language", 1, ["de", "en", "fr", "uk"]),
 FORM_PAIRS = [(0, 2, 3)]
 
 
-def form_file():
-    sizes = [len(categories) for _, _, categories in FORM_ATTRIBUTES]
-    names = [name for name, _, _ in FORM_ATTRIBUTES]
-    names = [name.encode() for name in names + [name for _, _, all_of in FORM_ATTRIBUTES for name in all_of]]
-    rest = b"".join(struct.pack("<II", len(categories), weight) for _, weight, categories in FORM_ATTRIBUTES)
-    rest += b"".join(struct.pack("<HHI", *pair) for pair in FORM_PAIRS)
+def form_file(attributes=FORM_ATTRIBUTES, pairs=FORM_PAIRS, topic=0, pack=bytes(8)):
+    sizes = [len(categories) for _, _, categories in attributes]
+    names = [name for name, _, _ in attributes]
+    names = [name.encode() for name in names + [name for _, _, all_of in attributes for name in all_of]]
+    rest = b"".join(struct.pack("<II", len(categories), weight) for _, weight, categories in attributes)
+    rest += b"".join(struct.pack("<HHI", *pair) for pair in pairs)
     rest += b"".join(struct.pack("<I", sum(map(len, names[:i + 1]))) for i in range(len(names)))
     rest += b"".join(names)
-    head = b"UTFORM\x01\x00" + struct.pack("<IHHI12x", 64 + len(rest), len(sizes), len(FORM_PAIRS), sum(sizes))
+    head = b"UTFORM\x01\x00" + struct.pack("<IHHI", 64 + len(rest), len(sizes), len(pairs), sum(sizes))
+    head += struct.pack("<H2x8s", topic, pack)
     return head + hashlib.sha256(head + bytes(32) + rest).digest() + rest
+
+
+def topic_form(pack):
+    """Language and topic, by the candidates of a pack, and both together."""
+    candidates = [f"candidate {n}" for n in range(len(pack["scores"]["bias"]))]
+    attributes = [("language", 1, ["de", "en"]), ("topic", 1, candidates)]
+    return form_file(attributes, [(0, 1, 1)], 2, pack["file"][32:40])
 
 
 def draw_question(words):
@@ -1647,6 +1656,7 @@ def generate():
             files[f"projective-{kind}.txt"] = generate_vectors(name, pack, projective_cases(seed))
         if kind == "scores":
             files["drawn.txt"] = generate_drawn(pack)
+            files["golden-topic.form"] = topic_form(pack)
     files["golden.form"] = form_file()
     files["answers.txt"] = generate_answers()
     files["drawn-answers.txt"] = generate_drawn_answers()

@@ -547,6 +547,17 @@ public final class EveryMethod {
             refuses(Status.GRANT_WRONG_UNIT, () -> form.release(answers, sentence));
         }
         check(form.attributeName(0).length() > 0 && !form.categoryName(0, 0).equals(form.categoryName(0, 3)), "names");
+        Form topic = Form.copyOf(Files.readAllBytes(golden.resolve("golden-topic.form")));
+        try (Document document = new Document(Pack.copyOf(Files.readAllBytes(golden.resolve("golden-scores.pack"))))) {
+            int[] answers = {1, 0};
+            document.pushText("the garden dog");
+            topic.answerTopic(document, answers);
+            check(answers[0] == 1 && answers[1] == 124 && document.sentenceCount() == 0, "a topic");
+            document.pushText("qqq");
+            topic.answerTopic(document, answers);
+            check(answers[1] == 200, "no answer");
+            refuses(Status.WRONG_ANSWER_COUNT, () -> topic.answerTopic(document, new int[3]));
+        }
         AnswerReservoir reservoir = AnswerReservoir.begin(form, 9, 2);
         for (int line = 0; line < 5; line++) {
             reservoir = AnswerReservoir.read(reservoir.toBytes(), form);

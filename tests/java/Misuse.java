@@ -170,6 +170,7 @@ public final class Misuse {
         test("answers_out_of_range", "OK", () -> form.release(new int[] {4, 2600, Form.NO_ANSWER}, grant));
         test("no_such_category", "NO_SUCH_CATEGORY", () -> form.attributeName(3), () -> form.categoryName(0, 4));
         try (Document document = new Document(Pack.copyOf(scores))) {
+            test("topic_of_another_pack", "FORM_OTHER_PACK", () -> form.answerTopic(document, new int[3]));
             byte[] lines = Reservoir.begin(document, 7, 1).toBytes();
             test("lines_as_answers", "RESERVOIR_OTHER_PACK", () -> AnswerReservoir.read(lines, form));
         }

@@ -119,7 +119,9 @@ private fun forms(golden: Path) {
     )
     test("answers_out_of_range", "OK", { form.release(intArrayOf(4, 2600, Form.NO_ANSWER), grant) })
     test("no_such_category", "NO_SUCH_CATEGORY", { form.attributeName(3) }, { form.categoryName(0, 4) })
-    val lines = Reservoir.begin(Document(Pack.copyOf(scores)), 7, 1).toBytes()
+    val document = Document(Pack.copyOf(scores))
+    test("topic_of_another_pack", "FORM_OTHER_PACK", { form.answerTopic(document, IntArray(3)) })
+    val lines = Reservoir.begin(document, 7, 1).toBytes()
     test("lines_as_answers", "RESERVOIR_OTHER_PACK", { AnswerReservoir.read(lines, form) })
 }
 

@@ -42,18 +42,24 @@ pub fn golden_vectors(file: &str) -> usize {
     }
 }
 
-/// Compares the output of a face's program, a line for each of [`golden_files`], with the number of
-/// vectors in each file.
+/// The golden form and the vectors for it, for faces whose program runs them with [`golden_files`].
+pub const OF_FORMS: [(&str, &str); 2] = [
+    ("golden.form", "answers.txt"),
+    ("golden.form", "drawn-answers.txt"),
+];
+
+/// Compares the output of a face's program, a line for each of these files, with the number of
+/// vectors in each.
 ///
 /// # Panics
 /// If it ran fewer, or printed anything else.
-pub fn assert_agrees(face: &str, printed: &str) {
-    let agree = |(_, file)| {
+pub fn assert_agrees(face: &str, files: &[(&str, &str)], printed: &str) {
+    let agree = |&(_, file): &(_, &str)| {
         let count = golden_vectors(file);
         assert!(count > 20, "{file} has {count} golden vectors");
         format!("{file}: {count} golden vectors agree")
     };
-    let wanted: Vec<String> = golden_files().into_iter().map(agree).collect();
+    let wanted: Vec<String> = files.iter().map(agree).collect();
     let found: Vec<&str> = printed.lines().collect();
     assert_eq!(found, wanted, "{face}: what ran, and tests/golden");
 }

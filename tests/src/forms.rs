@@ -10,6 +10,8 @@ pub struct FormParts {
     pub attributes: Vec<(String, u32, Vec<String>)>,
     /// Indices of two attributes, and a weight.
     pub pairs: Vec<(u16, u16, u32)>,
+    /// The index of the topic's attribute, and the identifier of its pack.
+    pub topic: Option<(u16, [u8; 8])>,
 }
 
 impl FormParts {
@@ -27,6 +29,7 @@ impl FormParts {
                 .map(attribute)
                 .collect(),
             pairs: pairs.to_vec(),
+            topic: None,
         }
     }
 
@@ -60,7 +63,11 @@ impl FormParts {
         file.extend((self.attributes.len() as u16).to_le_bytes());
         file.extend((self.pairs.len() as u16).to_le_bytes());
         file.extend(sizes.sum::<u32>().to_le_bytes());
-        file.extend([0; 12 + 32]);
+        let (topic, pack) = self.topic.map_or((0, [0; 8]), |(at, pack)| (at + 1, pack));
+        file.extend(topic.to_le_bytes());
+        file.extend([0; 2]);
+        file.extend(pack);
+        file.extend([0; 32]);
         file.extend(rest);
         seal(&mut file);
         file

@@ -21,6 +21,9 @@ pub const RECODED_PACK: &[u8] = include_bytes!("../golden/golden-recoded.pack");
 /// A form of three attributes and a pair.
 pub const FORM: &[u8] = include_bytes!("../golden/golden.form");
 
+/// A form whose second attribute is the topic by [`SCORES_PACK`].
+pub const TOPIC_FORM: &[u8] = include_bytes!("../golden/golden-topic.form");
+
 /// A pack and the vectors for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {

@@ -92,7 +92,7 @@ fn golden_vectors_agree(consumer: &dyn Fn() -> Command) {
         let output = run(command.arg(golden(pack)).arg(kind).arg(golden(vectors)));
         agree += &format!("{vectors}: {}", String::from_utf8_lossy(&output.stdout));
     }
-    assert_agrees("C", &agree);
+    assert_agrees("C", &golden_files(), &agree);
 }
 
 /// Runs the two programs that together make every call, right and wrong; returns what the second

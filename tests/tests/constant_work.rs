@@ -30,8 +30,9 @@ fn source(name: &str) -> PathBuf {
     root().join("tests/constant-work").join(name)
 }
 
-const GOLDEN: [&str; 7] = [
+const GOLDEN: [&str; 8] = [
     "golden.pack",
+    "golden-topic.form",
     "golden-scores.pack",
     "golden-vote.pack",
     "golden-recoded.pack",

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
+use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
 const COMPILERS: [(&str, &str); 2] = [("g++", "g++"), ("clang++", "clang")];
@@ -190,13 +190,11 @@ fn golden_vectors_agree() {
         if !have(compiler, package) {
             continue;
         }
-        let files = golden_files()
-            .into_iter()
-            .flat_map(|(pack, vectors)| [pack, vectors]);
+        let files = [&golden_files()[..], &OF_FORMS].concat();
         let output = run(Command::new(program(compiler, "golden.cpp"))
             .arg(root().join("tests/golden"))
-            .args(files));
-        assert_agrees("C++", &String::from_utf8_lossy(&output.stdout));
+            .args(files.iter().flat_map(|(file, vectors)| [file, vectors])));
+        assert_agrees("C++", &files, &String::from_utf8_lossy(&output.stdout));
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use undertone::form::Contents;
 use undertone_core::epsilon::Epsilon;
@@ -516,7 +517,8 @@ fn hostile_forms_are_refused() {
         parse(&parts).expect_err("a hostile form")
     };
     type Change = fn(&mut FormParts);
-    let fields: [Change; 4] = [
+    let fields: [Change; 5] = [
+        |it| it.topic = Some((3, [0; 8])),
         |it| it.attributes[1].2.clear(),
         |it| it.attributes.clear(),
         |it| it.pairs = vec![(0, 1, 1); 254],
@@ -551,7 +553,7 @@ fn hostile_forms_are_refused() {
         bad[at] = if at == 6 { 2 } else { bad[at] ^ 1 };
         assert_eq!(Form::parse(&bad).err(), Some(error));
     }
-    for at in [7, 20, 31] {
+    for at in [7, 22, 23, 24, 31] {
         let mut bad = bytes.clone();
         bad[at] = 1;
         seal(&mut bad);
@@ -576,16 +578,19 @@ proptest! {
     fn forms_are_what_was_written(
         attributes in vec(("\\PC{1,9}", any::<u32>(), vec("\\PC{1,9}", 1..20)), 1..8),
         pairs in vec((0u16..8, 0u16..8, any::<u32>()), 0..6),
+        topic in option::of((0u16..8, any::<[u8; 8]>())),
     ) {
         let m = attributes.len() as u16;
         let pairs: BTreeMap<_, _> = pairs.into_iter().map(|(j, k, w)| ((j, k), w)).collect();
         let pairs = pairs.into_iter().filter(|((j, k), _)| j < k && *k < m);
         let pairs = pairs.map(|((j, k), w)| (j, k, w)).collect();
-        let mut parts = FormParts { attributes, pairs };
+        let topic = topic.filter(|(attribute, _)| *attribute < m);
+        let mut parts = FormParts { attributes, pairs, topic };
         parts.attributes[0].1 |= 1;
         let bytes = parts.to_form();
         let form = Form::parse(&bytes).expect("a form");
         prop_assert_eq!(form.attribute_count(), parts.attributes.len());
+        prop_assert_eq!(form.topic().map(|own| (own.attribute, own.pack_id)), topic);
         for (at, (name, weight, categories)) in parts.attributes.iter().enumerate() {
             prop_assert_eq!(form.attribute_name(at), Some(name.as_str()));
             let found: Vec<&str> = form.category_names(at).collect();

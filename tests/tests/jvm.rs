@@ -15,7 +15,7 @@ use std::process::Command;
 
 use crate::common::{Java, have, java, output_dir, root, run};
 use undertone::form::Contents;
-use undertone_tests::faces::{assert_agrees, assert_ran, golden_files, golden_vectors};
+use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
 fn read(path: &str) -> String {
@@ -186,21 +186,14 @@ fn java_holds() {
     ran("KeyboardDay", "keyboard-day.md");
     ran("Misuse", "misuse.md");
 
-    let of_forms = ["answers.txt", "drawn-answers.txt"];
+    let files = [&golden_files()[..], &OF_FORMS].concat();
     let mut arguments = vec![golden.into_os_string()];
     arguments.extend(
-        golden_files()
-            .into_iter()
-            .chain(of_forms.map(|vectors| ("golden.form", vectors)))
+        files
+            .iter()
             .flat_map(|(file, vectors)| [file.into(), vectors.into()]),
     );
-    let printed = printed(&classes, "Golden", &arguments);
-    let answers = of_forms.map(|vectors| {
-        let count = golden_vectors(vectors);
-        format!("{vectors}: {count} golden vectors agree\n")
-    });
-    let packs = printed.strip_suffix(&answers.concat());
-    assert_agrees("Java", packs.expect("the answers agree"));
+    assert_agrees("Java", &files, &printed(&classes, "Golden", &arguments));
 }
 
 /// Kotlin's compiler, and programs with its runtime inside.

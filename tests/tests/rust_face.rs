@@ -210,6 +210,13 @@ fn answers_out_of_range() {
 }
 
 #[test]
+fn topic_of_another_pack() {
+    let form = Form::parse(FORM).expect("a form");
+    let refused = form.answer_topic(&mut scores(), &mut [0; 3]);
+    assert_eq!(refused, Err(AnswersError::OtherPack));
+}
+
+#[test]
 fn reservoir_of_another_pack() {
     let reservoir = Reservoir::new(&scores(), 7, NonZero::<u16>::MIN, &mut OsEntropy);
     let mut other = Document::<128, 100>::new(&pack(VOTE_PACK)).expect("candidates");

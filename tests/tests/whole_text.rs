@@ -2,6 +2,7 @@
 //! integers and random words, and the largest loss of the sentence rules when the whole text is
 //! exchanged. No tolerance.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 
 use chacha20::ChaCha12Rng;
@@ -10,6 +11,7 @@ use rand_core::SeedableRng;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, each_feature};
+use undertone_core::form::{AnswersError, Form};
 use undertone_core::hazmat;
 use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
@@ -24,6 +26,7 @@ use undertone_core::sentences::sentences;
 use undertone_core::unit::Unit;
 use undertone_tests::documents::levels_of;
 use undertone_tests::exponential::exp;
+use undertone_tests::forms::FormParts;
 use undertone_tests::law::{Law, all_within, draws_in, ends, law};
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, Section, first_best,
@@ -408,6 +411,86 @@ fn releases_have_their_law_exactly() {
     }
     assert!(nothing >= 100, "nothing known {nothing} times");
     assert!(seen.len() >= 40, "{} outcomes were best", seen.len());
+}
+
+/// The answer to a form's topic is the best outcome of the definition; "nothing known" is no
+/// answer. What is refused depends on the files alone, and changes nothing.
+#[test]
+fn a_text_answers_the_topic_of_a_form() {
+    let (mut unknown, mut seen) = (0, BTreeSet::new());
+    for (n, parts) in [2, 3, 12].into_iter().flat_map(|n| {
+        let of_n = packs(n).into_iter();
+        of_n.map(move |parts| (n, parts))
+    }) {
+        let least = parts.to_pack();
+        for (bytes, has_nothing_known) in
+            [(without_nothing_known(least.clone()), false), (least, true)]
+        {
+            let pack = Pack::parse(&bytes).expect("a pack");
+            let mut document = Document::<'_>::new(&pack).expect("candidates");
+            let without_text = hazmat::best(&document).expect("scores");
+            let form = |categories: usize, topic| {
+                let form = FormParts::of_sizes(&[3, categories as u32], &[1, 1], &[(0, 1, 1)]);
+                FormParts { topic, ..form }.to_form()
+            };
+            let right = form(n, Some((1, pack.id())));
+            let right = Form::parse(&right).expect("a form");
+            let others = [
+                form(n, None),
+                form(n, Some((1, [7; 8]))),
+                form(n + 1, Some((1, pack.id()))),
+            ];
+            for (what, text) in texts() {
+                document.push_text(text.as_bytes()).expect("text");
+                let sentences = document.sentence_count();
+                for other in &others {
+                    let other = Form::parse(other).expect("a form");
+                    let mut answers = [2, 99];
+                    let refused = other.answer_topic(&mut document, &mut answers);
+                    assert_eq!((refused, answers), (Err(AnswersError::OtherPack), [2, 99]));
+                }
+                for found in [0, 1, 3] {
+                    let mut answers = [5; 3];
+                    let refused = right.answer_topic(&mut document, &mut answers[..found]);
+                    let length = AnswersError::Length { found, expected: 2 };
+                    assert_eq!((refused, answers), (Err(length), [5; 3]));
+                }
+                assert_eq!(document.sentence_count(), sentences);
+                let mut expected = parts.best(&text);
+                if expected as usize == n {
+                    unknown += 1;
+                    // No category: no answer.
+                    expected = if has_nothing_known {
+                        n as u32
+                    } else {
+                        without_text
+                    };
+                }
+                seen.insert(expected);
+                let mut answers = [2, 99];
+                let answered = right.answer_topic(&mut document, &mut answers);
+                assert_eq!((answered, answers), (Ok(()), [2, expected]), "{what}");
+                assert_eq!(document.sentence_count(), 0);
+            }
+        }
+    }
+    assert!(unknown >= 100, "nothing known {unknown} times");
+    assert!(seen.len() >= 12, "{} outcomes were best", seen.len());
+}
+
+#[test]
+fn packs_without_scores_answer_no_topic() {
+    let bytes = DepthParts::on_one_direction(vec![0, 1]).to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut document = Document::<'_>::new(&pack).expect("candidates");
+    let form = FormParts {
+        topic: Some((0, pack.id())),
+        ..FormParts::of_sizes(&[2], &[1], &[])
+    };
+    let form = form.to_form();
+    let form = Form::parse(&form).expect("a form");
+    let refused = form.answer_topic(&mut document, &mut [0]);
+    assert_eq!(refused, Err(AnswersError::Topic(DocumentError::NoScores)));
 }
 
 /// A pack may leave "nothing known" out: then n outcomes have the law of the theorem, a text

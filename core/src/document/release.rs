@@ -241,6 +241,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// The best outcome for the whole text. Forgets all sentences.
+    // `inline(always)`: with a call, a reservoir takes more code.
+    #[inline(always)]
     pub(crate) fn take_best(&mut self) -> Result<OneBest, DocumentError> {
         self.fill();
         let best = self.best()?;
@@ -248,7 +250,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(best)
     }
 
-    /// The number of outcomes of a reservoir: the candidates and "nothing known", for no line.
+    /// The number of outcomes of a line or topic: the candidates, and "nothing known" or no line.
     pub(crate) fn outcomes_of_lines(&self) -> Result<u32, DocumentError> {
         Ok(self.whole_text_scores()?.candidate_count() + 1)
     }

@@ -34,8 +34,13 @@ pub struct Header {
     pub pairs: U16,
     /// The number of categories of all attributes together.
     pub categories: U32,
+    /// The index of the topic's attribute plus 1; 0 for a form without a topic.
+    pub topic: U16,
     /// Zero.
-    pub reserved_more: [u8; 12],
+    pub reserved_more: [u8; 2],
+    /// The identifier of the pack whose candidates are the categories of the topic; zero without a
+    /// topic.
+    pub topic_pack: [u8; 8],
     /// SHA-256 of the file with this field zero.
     pub digest: [u8; 32],
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
@@ -9,6 +10,7 @@ use undertone::encoder::{Encoder as HostEncoder, PrivateEncoder};
 use undertone::error::{Error, Result};
 use undertone::release::document::{self, HostDocument, Method};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::form::NO_ANSWER;
 use undertone_core::ledger::Grant;
 use undertone_core::release::Release as CoreRelease;
 use undertone_core::unit::Unit;
@@ -16,6 +18,7 @@ use undertone_core::unit::Unit;
 use crate::arguments::{self, Name, Text};
 use crate::encoder::Encoder;
 use crate::errors::{quietly, raised};
+use crate::form::Form;
 use crate::pack::{Loaded, Pack};
 use crate::work;
 
@@ -62,17 +65,6 @@ impl Releaser {
         }
     }
 
-    fn release_one(
-        &self,
-        encoder: Option<&PrivateEncoder<'_>>,
-        document: &mut HostDocument<'_>,
-        text: &str,
-        grant: Grant,
-    ) -> Result<Released> {
-        self.fill(encoder, document, text)?;
-        Ok(document::draw(document, grant, self.method)?.to_bytes())
-    }
-
     fn private(&self) -> Option<PrivateEncoder<'_>> {
         self.encoder.as_deref().map(PrivateEncoder::new)
     }
@@ -88,35 +80,48 @@ impl Releaser {
         let encoder = self.private();
         for text in texts {
             let grant = pay(self.epsilon)?;
-            let release =
-                self.release_one(encoder.as_ref(), &mut document, text.as_ref(), grant)?;
-            keep(release);
+            self.fill(encoder.as_ref(), &mut document, text.as_ref())?;
+            keep(document::draw(&mut document, grant, self.method)?.to_bytes());
         }
         Ok(())
     }
 
-    fn one_by_one(&self, texts: &[Text]) -> Result<Vec<Released>> {
-        let mut released = Vec::with_capacity(texts.len());
-        let pay = |epsilon| Ok(Grant::unrecorded(self.method.unit(), epsilon));
-        self.each(texts, pay, |release| released.push(release))?;
-        Ok(released)
-    }
-
-    fn in_threads(&self, texts: &[Text]) -> Result<Vec<Released>> {
+    /// What `take` returns for each text, whose sentences are in the document.
+    fn of_each<T: Send>(
+        &self,
+        py: Python<'_>,
+        texts: Vec<Text>,
+        take: impl Fn(&mut HostDocument<'_>) -> Result<T> + Sync,
+    ) -> PyResult<Vec<T>> {
+        let pool = if self.threads == Some(1) || texts.len() < FEW {
+            None
+        } else {
+            Some(work::pool(self.threads)?)
+        };
         let start = || self.document().map(|document| (document, self.private()));
-        let each = texts
-            .par_iter()
-            .with_min_len(FEW / 4)
-            .map_init(start, |state, text| {
-                let (document, encoder) = match state {
+        let each = |state: &mut Result<_>, text: &Text| {
+            let (document, encoder): &mut (HostDocument<'_>, Option<PrivateEncoder<'_>>) =
+                match state {
                     Ok(state) => state,
                     // It was checked when this was made.
                     Err(_) => return Err(Error::defect()),
                 };
-                let grant = Grant::unrecorded(self.method.unit(), self.epsilon);
-                self.release_one(encoder.as_ref(), document, text.as_ref(), grant)
-            });
-        each.collect()
+            self.fill(encoder.as_ref(), document, text.as_ref())?;
+            take(document)
+        };
+        let taken = py.detach(move || match pool {
+            None => quietly(|| {
+                let mut state = start();
+                texts.iter().map(|text| each(&mut state, text)).collect()
+            }),
+            Some(pool) => pool.install(|| {
+                quietly(|| {
+                    let texts = texts.par_iter().with_min_len(FEW / 4);
+                    texts.map_init(start, each).collect()
+                })
+            }),
+        });
+        raised(taken)
     }
 }
 
@@ -157,21 +162,32 @@ impl Releaser {
         texts: &Bound<'py, PyList>,
         first: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let texts = Text::all(texts, first)?;
-        let pool = if self.threads == Some(1) || texts.len() < FEW {
-            None
-        } else {
-            Some(work::pool(self.threads)?)
-        };
-        let released = py.detach(|| {
-            let released = match pool {
-                None => quietly(|| self.one_by_one(&texts)),
-                Some(pool) => pool.install(|| quietly(|| self.in_threads(&texts))),
-            };
-            drop(texts);
-            released
+        let released = self.of_each(py, Text::all(texts, first)?, |document| {
+            let grant = Grant::unrecorded(self.method.unit(), self.epsilon);
+            Ok(document::draw(document, grant, self.method)?.to_bytes())
+        })?;
+        Ok(PyBytes::new(py, released.as_flattened()))
+    }
+
+    /// The answers that these texts give to the topic of a form.
+    fn topics<'py>(
+        &self,
+        py: Python<'py>,
+        form: &Form,
+        texts: &Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let form = form.0.form();
+        let checked = self.document().and_then(|document| {
+            let attribute = form.check_topic(&document);
+            attribute.map_err(Error::from)
         });
-        Ok(PyBytes::new(py, raised(released)?.as_flattened()))
+        let attribute = raised(checked)?;
+        let topics = self.of_each(py, Text::all(texts, 0)?, |document| {
+            let mut answers = vec![NO_ANSWER; form.attribute_count()];
+            form.answer_topic(document, &mut answers)?;
+            Ok(answers[attribute])
+        })?;
+        Ok(PyArray1::from_vec(py, topics))
     }
 }
 

@@ -77,6 +77,7 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
     ("whole_text_without_scores", Refused, "needs a pack with scores", lambda: document("golden").release(1, "whole-text")),
     ("foreign_form", Refused, "neither a form nor a description", lambda: ut.Form(BYTES)),
     ("damaged_form", Refused, "digest does not match", lambda: ut.Form(flipped(FORM, -1))),
+    ("topic_of_another_pack", Refused, "no topic for", lambda: ut.Form(FORM).release({}, 1, pack=golden("golden-scores"))),
     ("lines_as_answers", Refused, "another pack", lambda: ut.AnswerReservoir.read(bytes(reservoir()), ut.Form(FORM))),
     ("damaged_reservoir", Refused, "damaged", lambda: ut.Reservoir.read(flipped(bytes(reservoir()), -1), document())),
     ("reservoir_of_another_pack", ut.UndertoneError, "another pack", lambda: reservoir().push(document("golden-vote"))),

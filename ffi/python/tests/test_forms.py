@@ -186,6 +186,34 @@ def test_a_plan_of_a_form() -> None:
             ut.plan(form(), 1, **wrong)
 
 
+def test_a_text_answers_the_topic() -> None:
+    """The candidates of golden-scores.pack for these texts are in tests/golden/golden.py's words."""
+    golden = Path(__file__).parents[3] / "tests/golden"
+    own, pack = ut.Form.open(golden / "golden-topic.form"), ut.Pack.open(golden / "golden-scores.pack")
+    assert own.data["attributes"][1]["pack"] == pack.id
+    texts = ["the garden dog", "qqq", None, 7, float("nan"), "the garden dog"] * 20
+    topics = ["candidate 124" if text == "the garden dog" else None for text in texts]
+    languages = ["de", "en", None] * 40
+    check(own, own.release({"topic": texts, "language": languages}, 1000, pack=pack), list(zip(languages, topics)))
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"language": languages[:2] * 2, "topic": [texts[0], "qqq", None, texts[0]]})
+    released = own.release(table, 1000, pack=pack, threads=1)
+    check(own, released, list(zip(languages[:2] * 2, [topics[0], None, None, topics[0]])))
+    for _ in range(20):
+        release = own.release({"topic": "the garden dog", "language": "en"}, 1000, pack=pack)
+        assert name(own, release)[1] in ("en", "candidate 124", "en × candidate 124")
+        reservoir = ut.AnswerReservoir(own, 1, 1)
+        reservoir.push({"topic": "the garden dog"}, pack=pack)
+        assert name(own, reservoir.release(1000))[1] in ("no answer", "candidate 124", "no answer × candidate 124")
+    # Without the pack a value is the name of a candidate.
+    check(own, own.release({"topic": ["candidate 3"], "language": ["de"]}, 1000), [("de", "candidate 3")])
+    other = ut.Pack.open(golden / "golden-vote.pack")
+    with pytest.raises(ut.UndertoneError, match="no topic for"):
+        own.release({"topic": ["a"], "language": ["de"]}, 1, pack=other)
+    with pytest.raises(ut.ArgumentError, match="without a pack"):
+        own.release({"topic": "a"}, 1, encoder=ut.Encoder.lexicon(pack))
+
+
 def test_a_reservoir_keeps_the_answers_of_one_line(tmp_path: Path) -> None:
     own = form()
     with ut.Ledger(tmp_path / "slot.ledger", 1000, unit="whole-text") as ledger:

@@ -21,6 +21,8 @@ GOLDEN = ROOT / "tests/golden"
 
 #: The packs and the vectors.
 FILES = [line.split() for line in (GOLDEN / "list.txt").read_text().splitlines()]
+#: The vectors of golden.form.
+OF_FORMS = ["answers.txt", "drawn-answers.txt"]
 #: The number of vectors that Python has no calls for: it splits texts itself, and pushes no
 #: sentence or word alone.
 WITHOUT = {
@@ -124,13 +126,38 @@ def agrees(pack: ut.Pack, case: Case) -> bool:
     return True
 
 
+def drawn(form: ut.Form, case: Case) -> bytes:
+    """The release of answers, or of those of one line of a slot, stored and read after each."""
+    keys = [bytes.fromhex(key) for key in case.all("entropy")]
+    rows = [dict(zip(form.attributes, map(int, row.split()))) for row in case.all("answers")]
+    prescribe(b"".join(keys), 1)
+    if "slot" not in case.fields:
+        return bytes(form.release(rows[0], case.epsilon))
+    reservoir = ut.AnswerReservoir(form, int(case.fields["slot"]), int(case.fields["places"]))
+    for row in rows:
+        reservoir = ut.AnswerReservoir.read(bytes(reservoir), form)
+        reservoir.push(row)
+    assert bytes(reservoir).hex() == case.fields["stored"], case.fields["case"]
+    return bytes(reservoir.release(case.epsilon))
+
+
+def cases_of(vectors: str) -> list[Case]:
+    cases = [Case(block) for block in (GOLDEN / vectors).read_text().split("\n\n")]
+    return [case for case in cases if case.fields]
+
+
 def main() -> None:
     for pack, vectors in FILES:
         own = ut.Pack.open(GOLDEN / pack)
         assert own.encoder_name == "golden" and (own.candidate_count == 0) == (pack == "golden-vectors.pack")
-        cases = [Case(block) for block in (GOLDEN / vectors).read_text().split("\n\n")]
-        cases = [case for case in cases if case.fields]
-        print(f"{vectors}: {sum(agrees(own, case) for case in cases)} golden vectors agree")
+        print(f"{vectors}: {sum(agrees(own, case) for case in cases_of(vectors))} golden vectors agree")
+    form = ut.Form.open(GOLDEN / "golden.form")
+    for vectors in OF_FORMS:
+        cases = cases_of(vectors)
+        for case in cases:
+            assert drawn(form, case).hex() == case.fields["release"], case.fields["case"]
+            assert prescribe(b"", 0) == 0, f"{case.fields['case']}: bytes that were not drawn"
+        print(f"{vectors}: {len(cases)} golden vectors agree")
 
 
 def test_golden_vectors(tmp_path: Path) -> None:
@@ -141,7 +168,7 @@ def test_golden_vectors(tmp_path: Path) -> None:
     environment = {**os.environ, "LD_PRELOAD": preloaded.strip()}
     printed = subprocess.run([sys.executable, __file__], env=environment, check=True, capture_output=True, text=True).stdout
     wanted = []
-    for _, vectors in FILES:
+    for vectors in [vectors for _, vectors in FILES] + OF_FORMS:
         outcome = "vector " if vectors.startswith("sentences") else "release "
         lines = (GOLDEN / vectors).read_text().splitlines()
         count = sum(line.startswith(outcome) for line in lines) - WITHOUT.get(vectors, 0)

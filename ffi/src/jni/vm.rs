@@ -224,6 +224,22 @@ impl<T: Element> Array<T> {
     }
 }
 
+impl Ints {
+    /// Writes the elements that `change` changes to the array of Java, if its status is OK.
+    pub(super) fn change(self, change: impl FnOnce(*mut jint, usize) -> i32) -> i32 {
+        let status = change(self.start, self.len);
+        if status == UNDERTONE_STATUS_OK {
+            // SAFETY: the environment is valid (see `Vm`), and the virtual machine lent `len`
+            // elements of this array.
+            unsafe {
+                let set = self.vm.functions().SetIntArrayRegion;
+                set(self.vm.0, self.array, 0, self.len as jsize, self.start);
+            }
+        }
+        status
+    }
+}
+
 impl<T: Element> Argument for Array<T> {
     type Java = jarray;
     /// If the virtual machine has no memory, the array is null with a length that is not 0, which

@@ -1,11 +1,11 @@
 import { RELEASE_BYTES } from "./numbers.js";
 import { expect, natural } from "./arguments.js";
 import { call, out, u32, written } from "./calls.js";
-import { Release } from "./document.js";
+import { Document, Release } from "./document.js";
 import { Grant } from "./grant.js";
 import { fileMemory, Handle } from "./handle.js";
 import { bytes, withBytes } from "./memory.js";
-import { source } from "./module.js";
+import { exports, source } from "./module.js";
 
 const NO_ANSWER = 0xffffffff;
 
@@ -65,6 +65,26 @@ export class Form extends Handle {
         const [first, second] = [natural(attribute, "the attribute"), natural(category, "the category")];
         call("undertone_form_category_name", this.address, first, second, out(0), out(1));
         return new TextDecoder().decode(bytes(u32(0), u32(1)));
+    }
+
+    /**
+     * Returns the answers with what a text is about as that to the topic of the form: the attribute
+     * whose categories are the candidates of the document's pack. Removes the sentences from the
+     * document.
+     *
+     * The answer is as private as the text. `release` protects the text together with all other
+     * answers.
+     *
+     * @param answers as for `release`; that of the topic may be anything
+     * @throws UndertoneError if the number of answers is not the number of attributes, or the form
+     *     has no topic for the document's pack; the document is unchanged then
+     */
+    answerTopic(document: Document, answers: readonly (number | undefined)[]): number[] {
+        const [form, from] = [this.address, expect(document, Document, "document").address];
+        return withAnswers(answers, (start, count) => {
+            call("undertone_form_answer_topic", form, from, start, count);
+            return Array.from(new Uint32Array(exports().memory.buffer, start, count));
+        });
     }
 
     /**

@@ -74,6 +74,7 @@ export const STATUS = {
     FORM_MALFORMED: 117,
     WRONG_ANSWER_COUNT: 118,
     NO_SUCH_CATEGORY: 119,
+    FORM_OTHER_PACK: 120,
     INTERNAL: 127,
 } as const;
 export const UNIT_SENTENCE = 1;

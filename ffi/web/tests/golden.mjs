@@ -135,6 +135,18 @@ test("drawn-answers.txt", (t) =>
         return AnswerReservoir.read(bytes, of).release(Grant.unrecorded("whole-text", epsilon));
     }));
 
+test("a text answers the topic", () => {
+    const topic = new Form(readFileSync(new URL("golden-topic.form", GOLDEN)));
+    const into = new Document(new Pack(readFileSync(new URL("golden-scores.pack", GOLDEN))));
+    for (const [text, best] of [["the garden dog", 124], ["qqq", 200]]) {
+        into.pushText(text);
+        const answers = [1, undefined];
+        assert.deepEqual(topic.answerTopic(into, answers), [1, best]);
+        assert.deepEqual([answers, into.sentenceCount], [[1, undefined], 0]);
+    }
+    assert.throws(() => topic.answerTopic(into, [1]), { code: "WRONG_ANSWER_COUNT" });
+});
+
 test("what is no number of a category is no answer", () => {
     key = new Uint8Array(32).fill(1);
     // At this epsilon any other outcome than the true one has a chance below e^-980.

@@ -164,6 +164,7 @@ misuse("answers_out_of_range", () => {
     form.release(Array(3), grant("whole-text"));
 });
 
+refuses("topic_of_another_pack", "FORM_OTHER_PACK", () => new Form(FORM).answerTopic(document(), [0, 0, 0]));
 refuses("no_such_category", "NO_SUCH_CATEGORY", () => {
     assert.throws(() => new Form(FORM).attributeName(3), says("NO_SUCH_CATEGORY"));
     new Form(FORM).categoryName(0, 4);

@@ -6,20 +6,23 @@ use std::sync::Arc;
 
 use clap::Args;
 use undertone::corpus::{CorpusDocument, FieldNames};
+use undertone::encoder::{Encoder, PrivateEncoder};
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Run;
 use undertone::form::{Answers, geometries};
-use undertone::release::document::OsEntropy;
+use undertone::release::document::{self, HostDocument, OsEntropy};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::form::Form;
 use undertone_core::ledger::{Cost, Grant};
+use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
 use undertone_core::release::Release;
 use undertone_core::unit::Unit;
 
-use crate::files::read_form;
+use crate::args::EncoderArgs;
+use crate::files::{read_form, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, quietly};
 
@@ -32,6 +35,14 @@ pub(crate) struct Arguments {
     /// other is "no answer", which is released like a category and is no error.
     #[arg(short, long, value_name = "FILE")]
     form: PathBuf,
+    /// The pack of the form's topic: the field of that attribute has a text, which the pack answers.
+    ///
+    /// A missing text counts as an empty one. Without this option the field has the name of a
+    /// category, as other fields do.
+    #[arg(short, long, value_name = "FILE")]
+    pack: Option<PathBuf>,
+    #[command(flatten)]
+    encoder: EncoderArgs,
     /// The privacy parameter of all answers of a document together, 0.000001 to 1000.
     #[arg(short, long, allow_hyphen_values = true)]
     epsilon: Epsilon,
@@ -60,7 +71,8 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--form", &self.form);
-        self.spending.paths(paths)
+        let paths = paths.inputs("--pack", &self.pack);
+        self.spending.paths(self.encoder.paths(paths))
     }
 
     /// The documents, with the attributes of the form as private fields.
@@ -69,7 +81,11 @@ impl Arguments {
             arguments: &self.input,
             names: FieldNames {
                 id: self.id_field.clone(),
-                answers: Some(Arc::new(Answers::new(form))),
+                answers: Some(Arc::new(if self.pack.is_some() {
+                    Answers::with_text(form)
+                } else {
+                    Answers::new(form)
+                })),
                 ..FieldNames::default()
             },
             messages: false,
@@ -78,6 +94,11 @@ impl Arguments {
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
         self.paths().check()?;
+        if self.pack.is_none() && self.encoder.encoder.is_some() {
+            return Err(Error::argument(
+                "--encoder does nothing without a pack; name one, or leave --encoder out",
+            ));
+        }
         let form = read_form(&self.form)?;
         self.private(&form).check_fields(&self.keep)?;
         self.spending
@@ -86,6 +107,13 @@ impl Arguments {
     }
 
     fn release(&self, form: &Form<'_>) -> Result<ExitCode> {
+        let pack = self.pack.as_deref().map(read_pack).transpose()?;
+        let opened = pack.as_ref().map(|pack| self.encoder.open_for(pack));
+        let opened = opened.transpose()?;
+        let topic = pack
+            .as_ref()
+            .zip(opened.as_ref())
+            .map(|(pack, opened)| Topic::new(form, pack, opened.encoder.as_ref()));
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
@@ -94,8 +122,9 @@ impl Arguments {
             input: &input,
             keep: &self.keep,
             out: &self.out,
-            run: self.run_with(form, &input)?,
+            run: self.run_with(form, pack.as_ref(), &input)?,
             releaser: AnswersOf {
+                topic: topic.transpose()?,
                 form: *form,
                 geometries: geometries(form, self.epsilon),
                 epsilon: self.epsilon,
@@ -109,11 +138,19 @@ impl Arguments {
     }
 
     /// The identity of this run, and its ledger.
-    fn run_with(&self, form: &Form<'_>, input: &Private<'_>) -> Result<(Run, Option<LedgerFile>)> {
+    fn run_with(
+        &self,
+        form: &Form<'_>,
+        pack: Option<&Pack<'_>>,
+        input: &Private<'_>,
+    ) -> Result<(Run, Option<LedgerFile>)> {
         let mut run = input
             .run_of("answers")?
             .with(form.digest())
             .with(self.epsilon.micro().to_le_bytes());
+        if let Some(pack) = pack {
+            run = run.with(pack.digest());
+        }
         for field in &self.keep {
             run = run.with("keep").with(field);
         }
@@ -121,15 +158,35 @@ impl Arguments {
     }
 }
 
+/// The pack and encoder of texts that answer the topic of a form.
+struct Topic<'a> {
+    pack: &'a Pack<'a>,
+    encoder: PrivateEncoder<'a>,
+}
+
+impl<'a> Topic<'a> {
+    /// Checks all that a text would be refused for, before anything is spent.
+    fn new(form: &Form<'_>, pack: &'a Pack<'a>, encoder: &'a dyn Encoder) -> Result<Self> {
+        document::check_encoder(pack, encoder)?;
+        form.check_topic(&document::empty(pack)?)?;
+        Ok(Self {
+            pack,
+            encoder: PrivateEncoder::new(encoder),
+        })
+    }
+}
+
 /// The form of all releases, and the geometry of each question.
 struct AnswersOf<'a> {
+    topic: Option<Topic<'a>>,
     form: Form<'a>,
     geometries: Vec<Geometry>,
     epsilon: Epsilon,
 }
 
-impl Releaser for AnswersOf<'_> {
-    type State = OsEntropy;
+impl<'a> Releaser for AnswersOf<'a> {
+    /// The document of texts that answer the topic.
+    type State = Option<HostDocument<'a>>;
 
     fn unit(&self) -> Unit {
         Unit::WholeText
@@ -139,18 +196,24 @@ impl Releaser for AnswersOf<'_> {
         self.epsilon
     }
 
-    fn start(&self) -> Result<OsEntropy> {
-        Ok(OsEntropy)
+    fn start(&self) -> Result<Self::State> {
+        let topic = self.topic.as_ref();
+        topic.map(|topic| document::empty(topic.pack)).transpose()
     }
 
     fn release(
         &self,
-        entropy: &mut OsEntropy,
+        document: &mut Self::State,
         source: &CorpusDocument,
         grant: Grant,
     ) -> Result<Release> {
+        let mut answers = source.answers.clone();
+        if let (Some(topic), Some(document)) = (&self.topic, document) {
+            document::fill_text(document, &topic.encoder, &source.text)?;
+            self.form.answer_topic(document, &mut answers)?;
+        }
         self.form
-            .release_by(&self.geometries, &source.answers, grant, entropy)
+            .release_by(&self.geometries, &answers, grant, &mut OsEntropy)
             .map_err(Error::from)
     }
 }

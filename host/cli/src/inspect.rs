@@ -133,8 +133,12 @@ impl Arguments {
             } else {
                 String::new()
             };
+            let of = match &attribute.pack {
+                Some(pack) => format!("candidates of pack {pack}"),
+                None => "categories".to_owned(),
+            };
             text += &format!(
-                "attribute   {name}, weight {}, {count} categories: {shown}{more}\n",
+                "attribute   {name}, weight {}, {count} {of}: {shown}{more}\n",
                 attribute.weight
             );
         }

@@ -12,7 +12,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use undertone::form::Contents;
+use undertone_core::document::Document;
 use undertone_core::form::Form;
+use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_tables::Table;
 
@@ -170,6 +172,91 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
     refuse(path, &release("broken.jsonl"), &["line 1"]);
     let output = undertone(path, &release("broken.jsonl"));
     assert!(!String::from_utf8_lossy(&output.stderr).contains("zyxwmarker"));
+}
+
+#[test]
+fn texts_answer_the_topic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let packs = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/");
+    let pack = format!("{packs}assistant.en.pack");
+    let candidates = format!("{packs}assistant.en.candidates.safetensors");
+    let description = json!({
+        "attributes": [
+            {"name": "language", "categories": ["de", "en"]},
+            {"name": "text", "candidates": candidates},
+        ],
+        "pairs": [{"first": "language", "second": "text"}],
+    });
+    fs::write(path.join("form.json"), description.to_string()).unwrap();
+    let shown = succeed(path, &["inspect", "form.json", "--out", "a.form"]);
+    assert!(shown.contains("candidates of pack"), "{shown}");
+    let bytes = fs::read(path.join("a.form")).unwrap();
+    let form = Form::parse(&bytes).unwrap();
+    let bytes = fs::read(&pack).unwrap();
+    let mut document: Document<'_> = Document::new(&Pack::parse(&bytes).unwrap()).unwrap();
+    let mut topic = |text: &str| {
+        let mut answers = [0, 0];
+        document.push_text(text.as_bytes()).unwrap();
+        form.answer_topic(&mut document, &mut answers).unwrap();
+        answers[1]
+    };
+    let none = form.category_count(1).unwrap();
+    let travel = "do i need a visa to go to spain";
+    assert_eq!(form.category_name(1, topic(travel)), Some("travel"));
+    // A missing text counts as an empty one.
+    let rows = [
+        ("\"de\"", format!("\"{travel}\""), [0, topic(travel)]),
+        ("\"en\"", "null".to_owned(), [1, topic("")]),
+        (
+            "null",
+            "\"will it rain\"".to_owned(),
+            [2, topic("will it rain")],
+        ),
+    ];
+    let line = |number: usize| {
+        let (language, text, _) = &rows[number % rows.len()];
+        format!("{{\"id\": {number}, \"language\": {language}, \"text\": {text}}}\n")
+    };
+    let lines: String = (0..300).map(line).collect();
+    fs::write(path.join("a.jsonl"), &lines).unwrap();
+    for name in ["a.parquet", "a.csv"] {
+        let path = path.join(name);
+        let table = Table::of(&path, &[]).unwrap().unwrap();
+        let mut lines = File::open(folder.path().join("a.jsonl")).unwrap();
+        table.settled(&mut lines, &path).unwrap().commit().unwrap();
+    }
+    for input in ["a.jsonl", "a.parquet", "a.csv"] {
+        let releases = succeed(path, &[&release(input)[..], &["--pack", &pack]].concat());
+        let mut of_others = 0;
+        for (number, line) in releases.lines().enumerate() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let release = hex::decode(line["release"].as_str().unwrap()).unwrap();
+            let answer = form.read(&Release::from_bytes(&release).unwrap()).unwrap();
+            let [language, text] = rows[number % rows.len()].2;
+            let outcome = match answer.question {
+                question if question.second.is_some() => language * (none + 1) + text,
+                question if question.first == 0 => language,
+                _ => text,
+            };
+            of_others += usize::from(!answer.geometry.contains(outcome, answer.point));
+        }
+        assert_eq!(releases.lines().count(), 300);
+        assert!(of_others <= 2, "{input}: {of_others}");
+    }
+    // Without the pack a text is the name of a category.
+    assert_eq!(succeed(path, &release("a.jsonl")).lines().count(), 300);
+    let other = format!("{packs}topics.12.pack");
+    let arguments = [&release("a.jsonl")[..], &["--pack", &other]].concat();
+    refuse(path, &arguments, &["no topic for the document's pack"]);
+    let arguments = [&release("a.jsonl")[..], &["--encoder", &pack]].concat();
+    refuse(path, &arguments, &["--encoder does nothing without a pack"]);
+    let arguments = [
+        &release("a.jsonl")[..],
+        &["--pack", &pack, "--keep", "text"],
+    ]
+    .concat();
+    refuse(path, &arguments, &["--keep", "answers are what is private"]);
 }
 
 #[test]

@@ -58,6 +58,28 @@ public final class Form {
     }
 
     /**
+     * Writes what a text is about as the answer to the topic of the form: the attribute whose
+     * categories are the candidates of the document's pack. Forgets the sentences of the document.
+     *
+     * <p>The answer is as private as the text. {@link #release} protects the text together with all
+     * other answers.
+     *
+     * @param document the text
+     * @param answers as for {@link #release}; that of the topic is replaced, by no answer if the pack
+     *     recognises nothing in the text
+     * @throws UndertoneException if the number of answers is not the number of attributes, or the
+     *     form has no topic for the document's pack; answers and document are unchanged then
+     */
+    public void answerTopic(Document document, int[] answers) {
+        if (answers == null) {
+            throw new NullPointerException("answers");
+        }
+        synchronized (document) {
+            Native.check(Native.formAnswerTopic(memory, bytes, document.open(), answers));
+        }
+    }
+
+    /**
      * Releases the answer to one question of the form, which is drawn without looking at any
      * answer.
      *

@@ -218,6 +218,8 @@ final class Native {
     static native int answerReservoirPush(
             ByteBuffer reservoir, ByteBuffer form, ByteBuffer held, int[] answers, byte[] entropy);
 
+    static native int formAnswerTopic(ByteBuffer form, ByteBuffer held, ByteBuffer document, int[] answers);
+
     static native int answerReservoirRead(byte[] bytes, ByteBuffer form, ByteBuffer held, long[] outSlot);
 
     static native int answerReservoirRelease(

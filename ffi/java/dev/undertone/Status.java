@@ -241,6 +241,12 @@ public final class Status {
     /** The form has no attribute or no category with this number. */
     public static final int NO_SUCH_CATEGORY = 119;
 
+    /**
+     * The form has no topic for the document's pack; make the form again with the candidates of
+     * this pack.
+     */
+    public static final int FORM_OTHER_PACK = 120;
+
     /** A bug in undertone; please report it with the call that returned it. */
     public static final int INTERNAL = 127;
 

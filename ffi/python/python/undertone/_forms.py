@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from os import fspath
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._errors import ArgumentError, short
 from ._frames import library
 from ._releases import Releases, keep_paid
 from ._texts import arrow_inside, blocks, of_arrow
-from ._undertone import NO_ANSWER, Ledger, Release
+from ._undertone import NO_ANSWER, Encoder, Ledger, Pack, Release
 
 if TYPE_CHECKING:
     Codes = npt.NDArray[np.uint32]
@@ -41,12 +42,13 @@ class Form:
     ``description``: a dictionary, or its JSON, such as ``{"attributes": [{"name": "language",
     "categories": ["de", "en"]}], "pairs": []}``; or the bytes of a form. An attribute may have a
     ``"weight"``, and a pair, such as ``{"first": "language", "second": "emoji"}``, asks for a cross
-    table. Raises ``UndertoneError`` for anything else.
+    table. One attribute may have ``"candidates"``, the path of a candidates file, in the place of
+    categories: the *topic*, which a text answers. Raises ``UndertoneError`` for anything else.
     """
 
     def __init__(self, description: Union[Mapping[str, Any], str, bytes]) -> None:
         if isinstance(description, Mapping):
-            description = json.dumps(description)
+            description = json.dumps(description, default=fspath)
         data = description.encode() if isinstance(description, str) else description
         self._of(_undertone.Form(data))
 
@@ -86,6 +88,8 @@ class Form:
         answers: Any,
         epsilon: Number,
         *,
+        pack: Optional[Pack] = None,
+        encoder: Optional[Encoder] = None,
         ledger: Optional[Ledger] = None,
         threads: Optional[int] = None,
         progress: Optional[Callable[[int, int], Any]] = None,
@@ -102,7 +106,10 @@ class Form:
         most a factor of e^epsilon, however many attributes there are. Several releases of one
         person add up.
 
-        ``ledger``, of whole texts, ``threads``, ``progress`` and exceptions are as for
+        ``pack``: that of the form's topic, whose values are then texts, which the pack answers; a
+        missing text counts as an empty one. Without it they are the names of candidates.
+
+        ``encoder``, ``ledger``, of whole texts, ``threads``, ``progress`` and exceptions are as for
         :func:`undertone.privatize`. No exception depends on an answer. Raises ``ArgumentError`` for
         a column that is missing, columns of different lengths, and a name that is no attribute in
         the dictionary of one person.
@@ -112,31 +119,48 @@ class Form:
         Releases(3, columns=[])
         """
         releaser = _undertone.FormReleaser(self._own, epsilon, threads)
+        reader = self._reader(pack, encoder, threads)
         if isinstance(answers, Mapping) and not (answers and all(_is_column(value) for value in answers.values())):
-            return _released(releaser, self._row(answers), 1, ledger, None)[0]
-        columns = [self._codes(place, name, _column(answers, name)) for place, name in enumerate(self.attributes)]
+            return _released(releaser, self._row(answers, reader), 1, ledger, None)[0]
+        columns = [self._codes(place, name, _column(answers, name), reader) for place, name in enumerate(self.attributes)]
         count = len(columns[0])
         for name, column in zip(self.attributes, columns):
             if len(column) != count:
                 raise ArgumentError(f"column {short(name)!r} has {len(column)} answers, and the first one {count}; give one for each", "argument")
         return _released(releaser, columns, count, ledger, progress)
 
-    def _row(self, answers: Mapping[str, Any]) -> list[Codes]:
+    def _reader(self, pack: Optional[Pack], encoder: Optional[Encoder], threads: Optional[int]) -> Optional[_undertone.Releaser]:
+        """What finds the topics of texts, which it does not release, so its epsilon is any."""
+        if pack is None:
+            if encoder is not None:
+                raise ArgumentError("encoder does nothing without a pack; give one, or leave encoder out", "argument")
+            return None
+        reader = _undertone.Releaser(pack, 1, "whole-text", encoder, threads)
+        reader.topics(self._own, [])  # Refuses another pack before anything is paid for.
+        return reader
+
+    def _block(self, attribute: int, values: list[Any], reader: Optional[_undertone.Releaser]) -> Codes:
+        """The numbers of an attribute's answers. Those to the topic are texts if there is a reader."""
+        if reader is None or "pack" not in self.data["attributes"][attribute]:
+            return self._own.codes(attribute, values)
+        return reader.topics(self._own, [value if isinstance(value, str) else "" for value in values])
+
+    def _row(self, answers: Mapping[str, Any], reader: Optional[_undertone.Releaser]) -> list[Codes]:
         """The numbers of one person's answers, each a column."""
         unknown = [name for name in answers if name not in self.attributes]
         if unknown:
             raise ArgumentError(f"the form has no attribute {short(unknown[0])!r}, only {short(list(self.attributes))}", "argument")
-        return [self._own.codes(place, [answers.get(name)]) for place, name in enumerate(self.attributes)]
+        return [self._block(place, [answers.get(name)], reader) for place, name in enumerate(self.attributes)]
 
-    def _codes(self, attribute: int, name: str, values: Any) -> Codes:
+    def _codes(self, attribute: int, name: str, values: Any, reader: Optional[_undertone.Releaser]) -> Codes:
         """The numbers of a column's answers."""
         values = arrow_inside(values)
-        if hasattr(values, "dictionary_encode"):
+        if reader is None and hasattr(values, "dictionary_encode"):
             try:
                 return self._of_arrow(attribute, values)
             except Exception:  # It may quote a value, and lists have no dictionary.
                 pass
-        codes = [self._own.codes(attribute, block) for block in blocks(values, ROWS, f"column {short(name)!r}")]
+        codes = [self._block(attribute, block, reader) for block in blocks(values, ROWS, f"column {short(name)!r}")]
         return np.concatenate(codes) if codes else np.empty(0, np.uint32)
 
     def _of_arrow(self, attribute: int, values: Any) -> Codes:
@@ -211,10 +235,11 @@ class AnswerReservoir:
         reservoir._own = _undertone.AnswerReservoir.read(data, form._own)
         return reservoir
 
-    def push(self, answers: Mapping[str, Any]) -> None:
-        """Adds the answers of one line, a dictionary as for :meth:`Form.release`. Push a line
-        without an answer as well."""
-        self._own.push([int(code[0]) for code in self._form._row(answers)])
+    def push(self, answers: Mapping[str, Any], *, pack: Optional[Pack] = None, encoder: Optional[Encoder] = None) -> None:
+        """Adds the answers of one line. The arguments are those of :meth:`Form.release`, with a
+        dictionary. Push a line without an answer as well."""
+        reader = self._form._reader(pack, encoder, 1)
+        self._own.push([int(code[0]) for code in self._form._row(answers, reader)])
 
     def release(self, epsilon: Number, *, ledger: Optional[Ledger] = None) -> Release:
         """Releases the kept answer, after which the reservoir is of no use. Release even if nothing

@@ -30,6 +30,18 @@ public final class Form: Sendable {
         try handle.use { form in try foundText { undertone_form_category_name(form, attribute, category, $0, $1) } }
     }
 
+    /// Writes what a text is about as the answer to the topic of the form: the attribute whose
+    /// categories are the candidates of the document's pack. Removes the sentences from the
+    /// document. The answer is as private as the text; `release` protects the text together with all
+    /// other answers. `answers`: as for `release`. If it fails, answers and document are unchanged.
+    public func answerTopic(_ document: Document, _ answers: inout [UInt32]) throws {
+        try handle.use { form in
+            try document.handle.use {
+                try check(undertone_form_answer_topic(form, $0, &answers, answers.count))
+            }
+        }
+    }
+
     /// Releases the answer to one question of the form, which is drawn without looking at any
     /// answer.
     ///

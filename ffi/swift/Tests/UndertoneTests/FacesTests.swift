@@ -92,7 +92,12 @@ final class FacesTests: XCTestCase {
         run("answers_out_of_range") { _ = try form.release([4, 2600, Form.noAnswer], grant) }
         refused("NO_SUCH_CATEGORY", "no_such_category") { try form.attributeName(3) }
         refused("NO_SUCH_CATEGORY", "no_such_category") { try form.categoryName(0, 4) }
-        let lines = try Reservoir(Document(try pack("golden-scores")), slot: 7, places: 1).bytes
+        let document = try Document(try pack("golden-scores"))
+        refused("FORM_OTHER_PACK", "topic_of_another_pack") {
+            var answers: [UInt32] = [0, 0, 0]
+            try form.answerTopic(document, &answers)
+        }
+        let lines = try Reservoir(document, slot: 7, places: 1).bytes
         refused("RESERVOIR_OTHER_PACK", "lines_as_answers") { try AnswerReservoir(reading: lines, for: form) }
     }
 
@@ -107,6 +112,18 @@ final class FacesTests: XCTestCase {
         }
         XCTAssertThrowsError(try form.release([0, 0, 0], grant(.sentence))) {
             XCTAssertEqual($0 as? UndertoneError, .refused(Self.statuses["GRANT_WRONG_UNIT"]!))
+        }
+    }
+
+    func testATextAnswersTheTopic() throws {
+        let form = try Form(contentsOf: Self.golden.appendingPathComponent("golden-topic.form"))
+        let document = try Document(try pack("golden-scores"))
+        for (text, best) in [("the garden dog", UInt32(124)), ("qqq", 200)] {
+            var answers: [UInt32] = [1, 0]
+            try document.push(text: text)
+            try form.answerTopic(document, &answers)
+            XCTAssertEqual(answers, [1, best])
+            XCTAssertEqual(document.sentenceCount, 0)
         }
     }
 

@@ -103,9 +103,23 @@ final class GoldenTests: XCTestCase {
         return drawn.bytes
     }
 
+    private func numbers(_ text: String) throws -> [UInt32] {
+        try text.split(separator: " ").map { try XCTUnwrap(UInt32($0)) }
+    }
+
+    /// The answers of one line of a slot, stored and read after each.
+    private func drawnAnswers(_ form: Form, _ test: Case) throws -> [UInt8] {
+        var reservoir = try AnswerReservoir(form, slot: test.number("slot"), places: test.number("places"))
+        for line in test.lines where line.name == "answers" {
+            reservoir = try AnswerReservoir(reading: reservoir.bytes, for: form)
+            try reservoir.push(numbers(line.value))
+        }
+        XCTAssertEqual(reservoir.bytes, bytes(try test.text("stored")))
+        return try reservoir.release(test.grant(.wholeText)).bytes
+    }
+
     private func answers(_ form: Form, _ test: Case) throws -> [UInt8] {
-        let answers = try test.text("answers").split(separator: " ").map { try XCTUnwrap(UInt32($0)) }
-        let drawn = try form.release(answers, test.grant(.wholeText))
+        let drawn = try form.release(numbers(test.text("answers")), test.grant(.wholeText))
         XCTAssertEqual(drawn.unit, .wholeText)
         XCTAssertEqual(drawn.epsilon, try test.epsilon())
         return drawn.bytes
@@ -128,7 +142,8 @@ final class GoldenTests: XCTestCase {
     private func agrees(_ test: Case, _ release: () throws -> [UInt8]) throws {
         let replay = try XCTUnwrap(Self.replay, "nothing answers in the place of the system: run ffi/swift/test.sh")
         // SystemRandomNumberGenerator draws eight bytes for one, and keeps the low one.
-        let draws: [UInt8] = try bytes(test.text("entropy")).flatMap { [$0] + [UInt8](repeating: 0, count: 7) }
+        let keys = test.lines.filter { $0.name == "entropy" }.flatMap { bytes($0.value) }
+        let draws: [UInt8] = keys.flatMap { [$0] + [UInt8](repeating: 0, count: 7) }
         XCTAssertEqual(replay(draws, draws.count, 8), 0)
         let drawn = try release()
         XCTAssertEqual(replay([], 0, 0), 0, "bytes that were not drawn")
@@ -165,7 +180,9 @@ final class GoldenTests: XCTestCase {
             print("\(file): \(cases) golden vectors agree")
         }
         let form = try Form(contentsOf: Self.golden.appendingPathComponent("golden.form"))
-        let cases = try runAll("answers.txt") { test in try agrees(test) { try answers(form, test) } }
-        print("answers.txt: \(cases) golden vectors agree")
+        for (file, draw) in [("answers.txt", answers), ("drawn-answers.txt", drawnAnswers)] {
+            let cases = try runAll(file) { test in try agrees(test) { try draw(form, test) } }
+            print("\(file): \(cases) golden vectors agree")
+        }
     }
 }
