@@ -72,7 +72,7 @@ impl Recreate {
         Paths::default().output("the ledger", path).check()?;
         if !may_be_ledger(path).map_err(Error::io("read", path))? {
             return Err(Error::output(
-                &path,
+                path,
                 "it is no ledger, not even a damaged one, and would be overwritten; if the ledger was there, \
                           move this file away and run the command again",
             ));
@@ -100,10 +100,7 @@ impl Recreate {
 /// Prints what is left of a ledger in a window.
 pub(crate) fn show(path: &Path, window: u64, as_json: bool) -> Result<()> {
     let contents = contents(path)?;
-    let left = contents.remaining(window).map_err(|problem| {
-        let path = path.to_owned();
-        Error::ledger(&path)(problem)
-    })?;
+    let left = contents.remaining(window).map_err(Error::ledger(path))?;
     let answer = Answer {
         unit: contents.unit().to_string(),
         budget_micro: contents.budget(),

@@ -290,7 +290,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
             Ok(about) if about.is_file() => true,
             Ok(_) => {
                 return Err(Error::output(
-                    &path,
+                    path,
                     "unfinished output or a lock is kept there, but it is not a regular file; remove it",
                 ));
             }
@@ -328,7 +328,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
 
 fn replaced(path: &Path) -> Error {
     Error::output(
-        &path,
+        path,
         "somebody else keeps replacing it; leave it alone and run the command again",
     )
 }

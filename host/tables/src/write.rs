@@ -85,7 +85,7 @@ impl Table {
         let inner = inner.strip_suffix(".gz").map(Path::new);
         if inner.is_some_and(|inner| Form::of_table(inner).is_some()) {
             return Err(Error::output(
-                &path,
+                path,
                 "tables are written as .parquet, which is compressed, or as .csv; name one of these",
             ));
         }

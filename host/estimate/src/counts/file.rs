@@ -237,7 +237,7 @@ fn read_parquet(path: &Path) -> Result<Counts> {
 pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
     let form = Form::of_table(path).ok_or_else(|| {
         Error::output(
-            &path,
+            path,
             "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
         )
     })?;
