@@ -55,7 +55,7 @@ pub trait Encoder: Send + Sync {
     /// are written unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if `out` is not as long as
+    /// [`ErrorKind::Encoder`] if `out` is not as long as
     /// [`dimension`](Self::dimension), or if the encoder fails.
     ///
     /// # Cost
@@ -94,6 +94,15 @@ pub trait Encoder: Send + Sync {
     }
 
     /// Splits a text into the sentences that are encoded: [`document::sentences`].
+    ///
+    /// # Leaks
+    /// Time and memory depend on the text.
+    ///
+    /// # Shapes
+    /// `text`: any string, even empty.
+    ///
+    /// # Cost
+    /// One pass over the text.
     fn split<'t>(&self, text: &'t str) -> Vec<&'t str> {
         document::sentences(text)
     }

@@ -103,7 +103,7 @@ impl Candidates {
     /// release of "nothing known".
     ///
     /// # Errors
-    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under
+    /// [`ErrorKind::Release`] if the release was made under
     /// another pack, its index is out of range, or it is by projective geometry and names a point.
     pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
         if release.pack_id() != self.pack_id() {
@@ -167,8 +167,8 @@ impl Candidates {
     /// m]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); no file is left.
+    /// [`ErrorKind::Io`] or
+    /// [`ErrorKind::Argument`]; no file is left.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.settled(path)?.commit()
     }
@@ -244,8 +244,8 @@ impl Candidates {
     /// Reads the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
+    /// [`ErrorKind::Io`];
+    /// [`ErrorKind::Input`] for invalid content.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = foreign::read(path)?;
         Self::from_bytes(&bytes, path)
@@ -254,7 +254,7 @@ impl Candidates {
     /// Parses the bytes of such a file; errors call it `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for invalid content.
+    /// [`ErrorKind::Input`] for invalid content.
     pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
         Self::parse(bytes).map_err(|problem| {
             Error::input(format!(

@@ -119,7 +119,7 @@ impl LedgerFile {
     ///
     /// # Errors
     /// The errors of [`open_or_create_counted`](Self::open_or_create_counted), and
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file is missing.
+    /// [`ErrorKind::Io`] if the file is missing.
     pub fn open(
         path: impl AsRef<Path>,
         unit: Unit,
@@ -135,9 +135,9 @@ impl LedgerFile {
     /// missing.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if it is open already, in any process;
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has another budget or unit, is
-    /// no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io), also for anything
+    /// [`ErrorKind::InUse`] if it is open already, in any process;
+    /// [`ErrorKind::Ledger`] if it has another budget or unit, is
+    /// no ledger or is damaged; [`ErrorKind::Io`], also for anything
     /// but a regular file.
     pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
         Self::open_or_create_counted(path, unit, budget, None)
@@ -148,7 +148,7 @@ impl LedgerFile {
     ///
     /// # Errors
     /// The errors of [`open_or_create`](Self::open_or_create), and
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that does not match the
+    /// [`ErrorKind::Ledger`] for a ledger that does not match the
     /// counter.
     pub fn open_or_create_counted(
         path: impl AsRef<Path>,
@@ -228,7 +228,7 @@ impl LedgerFile {
     /// Returns the budget left in `window`, in micro-units.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the
+    /// [`ErrorKind::Ledger`] for a window before that of the
     /// ledger.
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
@@ -267,9 +267,9 @@ impl LedgerFile {
     /// recorded the cost.
     ///
     /// # Errors
-    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if too little is left, `window` is
+    /// [`ErrorKind::Ledger`] if too little is left, `window` is
     /// before that of the ledger, a record was lost, or the file changed;
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), after which the cost stays spent.
+    /// [`ErrorKind::Io`], after which the cost stays spent.
     pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
         let Self { ledger, storage } = self;
         let spent = ledger.spend(cost, window, storage);
@@ -280,8 +280,8 @@ impl LedgerFile {
 /// Reads the ledger at `path` for display. Takes no lock, because nothing is spent.
 ///
 /// # Errors
-/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is
-/// damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+/// [`ErrorKind::Ledger`] for a file that is no ledger or is
+/// damaged; [`ErrorKind::Io`].
 pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
     let path = path.as_ref();
     let mut file = open_to_read(path).map_err(Error::io("open", path))?;

@@ -35,7 +35,7 @@ pub enum Sentence {
 /// Builds the document of these sentences in this process.
 ///
 /// # Errors
-/// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not accept them.
+/// [`ErrorKind::Release`] if the pack does not accept them.
 pub fn document<'p>(pack: &Pack<'p>, sentences: &[Sentence]) -> Result<HostDocument<'p>> {
     let mut document = document::empty(pack)?;
     for sentence in sentences {
@@ -55,13 +55,13 @@ pub trait Device {
     /// Restarts the device like a program. It forgets all documents.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device), as in all methods.
+    /// [`ErrorKind::Device`], as in all methods.
     fn restart(&mut self) -> Result<()>;
 
     /// Stores a document under a number, 0 to [`MAX_KEPT`].
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn keep(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// Same as [`keep`](Device::keep), but pushes the document the other way: embeddings one by one
@@ -69,7 +69,7 @@ pub trait Device {
     /// exists.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn keep_otherwise(&mut self, number: usize, sentences: &[Sentence]) -> Result<()>;
 
     /// The statements of its releases so far.
@@ -78,7 +78,7 @@ pub trait Device {
     /// The candidates of `count` releases, from these documents in turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn releases(
         &mut self,
         documents: &[usize],
@@ -91,7 +91,7 @@ pub trait Device {
     /// candidate, or the number of candidates for "nothing known".
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn whole_texts(
         &mut self,
         documents: &[usize],
@@ -103,20 +103,20 @@ pub trait Device {
     /// turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>>;
 
     /// `count` releases of these lists of answers in turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn answers(&mut self, lists: &[&[u32]], epsilon: Epsilon, count: usize)
     -> Result<Vec<Release>>;
 
     /// `count` bags of `size` words each, selected from these words by this rule.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn bags(
         &mut self,
         words: &[&str],
@@ -130,7 +130,7 @@ pub trait Device {
     /// grid.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    /// [`ErrorKind::Device`].
     fn vectors(
         &mut self,
         vector: &[f32],
@@ -232,7 +232,7 @@ impl<'p> Program<'p> {
     /// an answer is 5 s late.
     ///
     /// # Errors
-    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start or does not
+    /// [`ErrorKind::Device`] if it does not start or does not
     /// report that it is ready for this file.
     pub fn start(
         path: &Path,

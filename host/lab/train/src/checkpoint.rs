@@ -39,7 +39,7 @@ pub(super) struct Checkpoint<'a> {
 /// Removes the checkpoint, if there is one.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+/// [`ErrorKind::Io`].
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
