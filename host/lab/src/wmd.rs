@@ -180,6 +180,7 @@ mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use undertone::error::ErrorKind;
 
     const DIMENSION: usize = 3;
 

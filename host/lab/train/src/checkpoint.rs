@@ -15,7 +15,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::{Epoch, State, network};
-use undertone::error::{Error, ErrorKind, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::{AtomicFile, Tensor, described, f32s, write_tensors};
 
 const KIND: &str = "an interrupted training";
@@ -39,7 +39,7 @@ pub(super) struct Checkpoint<'a> {
 /// Removes the checkpoint, if there is one.
 ///
 /// # Errors
-/// [`ErrorKind::Io`].
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -70,9 +70,8 @@ impl<'a> Checkpoint<'a> {
         };
         let fail = |problem| {
             Error::input(format!(
-                "`{}` is not a file of {}: {problem}",
-                self.path.display(),
-                KIND
+                "`{}` is not a file of {KIND}: {problem}",
+                self.path.display()
             ))
         };
         let (tensors, description) = described::<Description>(&bytes).map_err(fail)?;
@@ -209,6 +208,7 @@ mod tests {
     use super::super::tests::{halves, options, synthetic};
     use super::super::{Model, Options, Run, Split, fit, fit_until};
     use super::*;
+    use undertone::error::ErrorKind;
 
     /// A model with one layer on the documents' means.
     struct Linear {
