@@ -361,9 +361,12 @@ impl Public {
             let better = |(before, of_before, _): &(Inputs, Judge, Calibrating)| {
                 let whole = [inputs, *before].contains(&Inputs::WholeTexts);
                 let rows = if whole { LARGE } else { ALL };
+                // Packs of features are of one size.
+                let both_small = inputs.are_alone() && before.are_alone();
+                let margin = if both_small { 0.0 } else { MARGIN };
                 let before = of_before.value(rows.clone());
                 // 0: too few documents, or features do not fit.
-                judge.value(rows) > before + MARGIN || (before == 0.0 && inputs == Inputs::Vectors)
+                judge.value(rows) > before + margin || (before == 0.0 && inputs == Inputs::Vectors)
             };
             if best.as_ref().is_none_or(better) {
                 best = Some((inputs, judge, calibrating));
