@@ -59,7 +59,7 @@ while read -r pack name; do
     esac
     grep -Fqx "$name: $(grep -c "^$line " "../../tests/golden/$name") golden vectors agree" "$UNDERTONE/tests.log" ||
         { echo "not all golden vectors of $pack, $name ran" >&2; exit 1; }
-done < <(cat ../../tests/golden/list.txt && printf 'golden.form %s\n' answers.txt drawn-answers.txt)
+done < <(cat ../../tests/golden/list.txt && printf "golden.form %s\n" answers.txt drawn-answers.txt)
 ../../tests/faces/ran.sh Swift <"$UNDERTONE/tests.log"
 # The package as apps get it; on Linux without the xcframework.
 # In the language mode of Swift 6, which checks concurrency.

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t prescribed[256];
+static uint8_t prescribed[4096];
 static size_t used, count, draw;
 
 /* The next draws of `each` bytes get these, one after another. Returns the number of bytes that
