@@ -15,7 +15,7 @@ use std::panic::{self, AssertUnwindSafe};
 use rayon::prelude::*;
 use undertone_core::pack::Pack;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::release::document;
 
@@ -55,8 +55,9 @@ pub trait Encoder: Send + Sync {
     /// are written unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::Encoder`] if `out` is not as long as
-    /// [`dimension`](Self::dimension), or if the encoder fails.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `out` is not as long as
+    /// [`dimension`](Self::dimension); [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if
+    /// the encoder fails.
     ///
     /// # Cost
     /// One run of the model, or a look-up for each word.
@@ -145,11 +146,15 @@ impl Encoder for PrivateEncoder<'_> {
     /// # Errors
     /// Only for a wrong length of `out`, which does not depend on the sentence.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        // Checked here, because an encoder could choose any kind of error by the sentence.
+        let dimension = self.dimension();
+        if out.len() != dimension {
+            let name = &self.identity().name;
+            return Err(Error::wrong_dimension(name, dimension, out.len()));
+        }
         let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
-        match panic::catch_unwind(encode) {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) if error.kind() == ErrorKind::Argument => return Err(error),
-            Ok(Err(_)) | Err(_) => out.fill(0.0),
+        if !matches!(panic::catch_unwind(encode), Ok(Ok(()))) {
+            out.fill(0.0);
         }
         Ok(())
     }
@@ -292,7 +297,7 @@ pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32], before: usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::error::ErrorKind;
 
     /// Fails on one word, and panics on another.
     struct Picky(EncoderIdentity);
@@ -312,6 +317,7 @@ mod tests {
             match sentence {
                 "known" if out.len() == 2 => Ok(()),
                 "known" => Err(Error::wrong_dimension(&self.0.name, 2, out.len())),
+                "argument" => Err(Error::argument("chosen by the sentence")),
                 "panic" => panic!("a bug"),
                 _ => Err(Error::encoder(format!(
                     "cannot encode a sentence of {bytes} bytes with `{}`: {problem}",
@@ -332,7 +338,13 @@ mod tests {
             digest: [0; 32],
         });
         let private = PrivateEncoder::new(&picky);
-        for (sentence, expected) in [("known", 7.0), ("unknown", 0.0), ("panic", 0.0)] {
+        let cases = [
+            ("known", 7.0),
+            ("unknown", 0.0),
+            ("argument", 0.0),
+            ("panic", 0.0),
+        ];
+        for (sentence, expected) in cases {
             let mut out = [f32::NAN; 2];
             private.encode(sentence, &mut out).unwrap();
             assert_eq!(out, [expected; 2], "{sentence}");
