@@ -149,6 +149,30 @@ impl Error {
         ))
     }
 
+    /// An error of a row, counted from 0, that is not finite.
+    pub fn not_finite_row(what: &str, row: usize) -> Self {
+        Self::input(format!(
+            "{what} {row} has a coordinate that is NaN or infinite; leave it out or encode it anew"
+        ))
+    }
+
+    /// An error of a folder in the place of a file.
+    pub(crate) fn folder(path: &Path) -> Self {
+        Self::argument(format!(
+            "`{}` is a folder; name a file in it",
+            path.display()
+        ))
+    }
+
+    /// An error of a pack without the lexicon that is needed.
+    pub fn no_lexicon(path: &Path) -> Self {
+        Self::pack(format!(
+            "`{}` has no lexicon; make one with `undertone lexicon distil` or `undertone lexicon \
+             import`",
+            path.display()
+        ))
+    }
+
     /// An error of the drawing library.
     pub fn plot(problem: impl fmt::Display) -> Self {
         Self::experiment(format!("cannot draw a plot: {problem}"))
@@ -176,11 +200,11 @@ impl Error {
             if let Some(kind) = cause.get_ref().and_then(|inner| inner.downcast_ref()) {
                 return Self::foreign(&path, *kind);
             }
-            let path = path.display();
             if cause.kind() == io::ErrorKind::IsADirectory {
-                return Self::argument(format!("`{path}` is a folder; name a file in it"));
+                return Self::folder(&path);
             }
-            let message = format!("cannot {action} `{path}`: {cause}{}", advice(cause.kind()));
+            let (path, advice) = (path.display(), advice(cause.kind()));
+            let message = format!("cannot {action} `{path}`: {cause}{advice}");
             Self::caused(ErrorKind::Io, message, cause)
         }
     }
@@ -188,6 +212,15 @@ impl Error {
     /// An error of a file that is not what it seems.
     pub(crate) fn foreign(path: &Path, kind: Foreign) -> Self {
         Self::input(format!("`{}` is {kind}", path.display()))
+    }
+
+    /// For `map_err`: adds the path to an error of a pack.
+    pub fn unusable_pack(path: &Path) -> impl FnOnce(PackError) -> Self {
+        let path = path.to_owned();
+        move |problem| {
+            let message = format!("`{}` is not a usable pack: {problem}", path.display());
+            Self::caused(ErrorKind::Pack, message, problem)
+        }
     }
 
     /// For `map_err`: adds the path to an error of a ledger.

@@ -67,12 +67,7 @@ impl Pack {
         py.detach(|| {
             let bytes = foreign::read(&path)?;
             let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));
-            let loaded = loaded.map_err(|problem| {
-                Error::pack(format!(
-                    "`{}` is not a usable pack: {problem}",
-                    path.display()
-                ))
-            })?;
+            let loaded = loaded.map_err(Error::unusable_pack(&path))?;
             Ok(Self(Arc::new(loaded)))
         })
         .map_err(|error: Error| raise(&error))

@@ -72,10 +72,7 @@ pub fn parse_pack(bytes: Vec<u8>, path: &Path) -> Result<Pack<'static>> {
                 path.display()
             ));
         }
-        Error::pack(format!(
-            "`{}` is not a usable pack: {problem}",
-            path.display()
-        ))
+        Error::unusable_pack(&path)(problem)
     })
 }
 

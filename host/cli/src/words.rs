@@ -155,13 +155,7 @@ impl Arguments {
     fn release_all(&self) -> Result<ExitCode> {
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
-        let vocabulary = Vocabulary::new(&pack).map_err(|_| {
-            Error::pack(format!(
-                "`{}` has no lexicon; make one with `undertone lexicon distil` or \
-                 `undertone lexicon import`",
-                self.pack.display()
-            ))
-        })?;
+        let vocabulary = Vocabulary::new(&pack).map_err(|_| Error::no_lexicon(&self.pack))?;
         let filter = self.filter(&vocabulary)?;
         let input = self.input.texts(&self.texts);
         let run = input

@@ -213,12 +213,7 @@ impl Pipeline {
         let path = Path::new(path);
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         let loaded = Loaded::try_new(bytes, |bytes| {
-            let pack = Pack::parse(bytes).map_err(|problem| {
-                Error::pack(format!(
-                    "`{}` is not a usable pack: {problem}",
-                    path.display()
-                ))
-            })?;
+            let pack = Pack::parse(bytes).map_err(Error::unusable_pack(path))?;
             let encoder = encoder(&pack)?;
             document::check_encoder(&pack, encoder.as_ref())?;
             // Rejects packs that this library cannot release from, before the first text.

@@ -58,11 +58,7 @@ pub fn distances(first: &[f32], second: &[f32], dimension: usize) -> Result<Vec<
             "rows have {dimension} coordinates"
         );
         if let Some(position) = bag.iter().position(|x| !x.is_finite()) {
-            return Err(Error::input(format!(
-                "{what} {} has a coordinate that is NaN or infinite; leave it out or \
-                 encode it anew",
-                position / dimension
-            )));
+            return Err(Error::not_finite_row(what, position / dimension));
         }
     }
     let rows = first.chunks_exact(dimension);

@@ -49,13 +49,7 @@ impl<'a> LexiconEncoder<'a> {
     /// # Errors
     /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack).
     pub fn of_file(pack: &Pack<'a>, path: &Path) -> Result<Self> {
-        Self::new(pack).ok_or_else(|| {
-            Error::pack(format!(
-                "`{}` has no lexicon; make one with `undertone lexicon distil` or \
-                 `undertone lexicon import`",
-                path.display()
-            ))
-        })
+        Self::new(pack).ok_or_else(|| Error::no_lexicon(path))
     }
 
     /// The lexicon.

@@ -214,11 +214,7 @@ pub fn plain<R: Read>(source: R) -> io::Result<FromStart<R>> {
 /// Returns the error for a file of another kind, or `None`, also for a file that cannot be read.
 pub fn of_file(path: &Path) -> Option<Error> {
     if path.is_dir() {
-        let path = path.to_owned();
-        return Some(Error::argument(format!(
-            "`{}` is a folder; name a file in it",
-            path.display()
-        )));
+        return Some(Error::folder(path));
     }
     check(path, &mut File::open(path).ok()?).err()
 }
@@ -241,7 +237,7 @@ pub fn open(path: &Path) -> Result<File> {
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     match Foreign::of(&bytes[..bytes.len().min(MOST)]) {
-        Some(kind) => Err(refused(path, kind)),
+        Some(kind) => Err(Error::foreign(path, kind)),
         None => Ok(bytes),
     }
 }
@@ -253,11 +249,7 @@ fn check(path: &Path, file: &mut File) -> Result<()> {
     }
     let (start, _) = peeked(&mut *file).map_err(Error::io("read", path))?;
     file.rewind().map_err(Error::io("read", path))?;
-    Foreign::of(&start).map_or(Ok(()), |kind| Err(refused(path, kind)))
-}
-
-fn refused(path: &Path, kind: Foreign) -> Error {
-    Error::input(format!("`{}` is {kind}", path.display()))
+    Foreign::of(&start).map_or(Ok(()), |kind| Err(Error::foreign(path, kind)))
 }
 
 #[cfg(test)]

@@ -132,11 +132,7 @@ fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
 pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -> Result<()> {
     assert_eq!(rows.len() % dimension, 0, "whole rows");
     match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::input(format!(
-            "{what} {} has a coordinate that is NaN or infinite; leave it out or \
-             encode it anew",
-            position / dimension
-        ))),
+        Some(position) => Err(Error::not_finite_row(what, position / dimension)),
         None => Ok(()),
     }
 }

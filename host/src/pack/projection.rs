@@ -110,11 +110,7 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     assert!(n > 0 && rows.len().is_multiple_of(n), "rows of {n} entries");
     if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-        return Err(Error::input(format!(
-            "the projection's row {} has a coordinate that is NaN or infinite; leave \
-             it out or encode it anew",
-            at / n
-        )));
+        return Err(Error::not_finite_row("the projection's row", at / n));
     }
     let largest = rows.iter().fold(0f64, |most, x| most.max(x.abs()));
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
@@ -126,7 +122,7 @@ pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     let exponent = exponent.ok_or_else(|| {
         Error::input(format!(
             "the largest entry of the projection is {largest:e}, a pack holds \
-         largest entries from {:e} to 32767; scale it",
+             largest entries from {:e} to 32767; scale it",
             2f64.powi(-10)
         ))
     })?;
@@ -455,11 +451,7 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
 fn finite(vectors: &[f32], n: usize) -> Result<()> {
     match vectors.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(Error::input(format!(
-            "word vector {} has a coordinate that is NaN or infinite; leave it out \
-             or encode it anew",
-            at / n
-        ))),
+        Some(at) => Err(Error::not_finite_row("word vector", at / n)),
     }
 }
 

@@ -158,12 +158,7 @@ impl Counts {
         outcomes: impl IntoIterator<Item = (u32, u64)>,
     ) -> Result<()> {
         if slice.len() != self.slices.len() {
-            return Err(Error::input(format!(
-                "the counts are sliced by [{}], not by [{}]; give counts with the same \
-                 slices",
-                slice.join(", "),
-                self.slices.join(", ")
-            )));
+            return Err(other_slices(&slice, &self.slices));
         }
         let group = self.groups.entry((kind, slice)).or_default();
         for (outcome, count) in outcomes {
@@ -194,12 +189,7 @@ impl Counts {
     /// of these differ, and those of [`add`](Self::add).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         if self.slices != other.slices {
-            return Err(Error::input(format!(
-                "the counts are sliced by [{}], not by [{}]; give counts with the same \
-                 slices",
-                other.slices.join(", "),
-                self.slices.join(", ")
-            )));
+            return Err(other_slices(&other.slices, &self.slices));
         }
         for group in other.groups() {
             let outcomes = group
@@ -237,12 +227,7 @@ impl Counts {
     pub fn by(&self, slices: &[String]) -> Result<Self> {
         let place = |name: &String| self.slices.iter().position(|own| own == name);
         let Some(places) = slices.iter().map(place).collect::<Option<Vec<_>>>() else {
-            return Err(Error::input(format!(
-                "the counts are sliced by [{}], not by [{}]; give counts with the same \
-                 slices",
-                self.slices.join(", "),
-                slices.join(", ")
-            )));
+            return Err(other_slices(&self.slices, slices));
         };
         let mut counts = Self::new(slices.to_vec())?;
         for group in self.groups() {
@@ -330,6 +315,14 @@ impl Counts {
     pub fn settled(&self, path: &Path) -> Result<undertone::files::atomic::AtomicFile> {
         file::settled(self, path)
     }
+}
+
+fn other_slices(found: &[String], wanted: &[String]) -> Error {
+    Error::input(format!(
+        "the counts are sliced by [{}], not by [{}]; give counts with the same slices",
+        found.join(", "),
+        wanted.join(", ")
+    ))
 }
 
 pub(crate) fn limit(what: &'static str, most: u64, advice: &'static str) -> Error {
