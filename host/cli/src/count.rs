@@ -230,7 +230,7 @@ impl Arguments {
         let counted = match counted {
             Ok(counted) => counted,
             Err(error) => {
-                // What a pipe gave is nowhere else.
+                // Lines that came from a pipe are stored nowhere else.
                 if self.releases.inputs.iter().any(|path| is_stream(path)) {
                     commit(aside)?;
                 }

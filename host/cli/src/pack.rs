@@ -103,7 +103,8 @@ enum HeadsArg {
     Vectors,
     /// Its words, pairs of words, symbols and runs of letters: the pack has no encoder.
     Features,
-    /// The same of a text that is not split: a text is one sentence. For releases by whole text.
+    /// The features of a whole text, which is not split into sentences. For releases of the whole
+    /// text.
     Texts,
     /// Vectors and features.
     Both,

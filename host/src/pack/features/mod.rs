@@ -55,7 +55,7 @@ const DENSE: (usize, f64) = (16, 0.12);
 /// several.
 const MARGINS: (f32, f32) = (-0.25, 0.5);
 
-/// The same for whole texts, whose margins reach from −1 to 1.
+/// The centre and the width of the margins of whole texts.
 const WHOLE_MARGINS: (f32, f32) = (0.0, 2.0);
 
 /// The kinds of features: words, pairs of words, symbols, and n-grams of 1 to 4 characters.
