@@ -164,7 +164,7 @@ refused java_with "$work" Quickstart "$pack"
 # --- Phones, firmware, browsers
 
 targets=$work/targets
-CARGO_TARGET_DIR=$root/target/targets ffi/build-targets.sh "$targets" >"$work/targets.log"
+ffi/build-targets.sh "$targets" >"$work/targets.log"
 grep '^|' "$work/targets.log"
 
 # Every processor's linker accepts the archive alone, and drops unused code.
