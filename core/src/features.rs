@@ -1,21 +1,21 @@
-//! Sparse heads: weights for the words and letters of a sentence, without an encoder.
+//! Sparse heads: weights for the words and letters of a sentence. They need no encoder.
 //!
 //! A *feature* of a sentence is one of its words, a pair of neighbouring words, a run of characters
 //! inside a word, a symbol such as `!` or an emoji, or a pair of adjacent symbols. `FORMAT.md`
-//! defines words and symbols. Scripts that put no space between words
-//! (Han, kana, Thai, …) give long words, which runs of characters distinguish. Features are hashed.
-//! A pack has the features that distinguish candidates, each with a row of 8-bit weights. The value
-//! of a sentence for a candidate is the sum of the weights of its features, divided by the square
-//! root of their number. It is added to the value that [`scores`](crate::scores) computes from
-//! coordinates.
+//! defines words and symbols. In scripts without spaces between words (Han, kana, Thai, …) words
+//! are long, and runs of characters distinguish them. Features are hashed. A pack has the features
+//! that distinguish candidates, each with a row of 8-bit weights. The value of a sentence for a
+//! candidate is the sum of the weights of those of its features that the pack has, divided by the
+//! square root of the number of these. It is added to the value that [`scores`](crate::scores)
+//! computes from coordinates.
 //!
 //! # Guarantee
 //! None of its own: this is a public function of one sentence, so the guarantee of
-//! [`scores`](crate::scores) holds for any section of features.
+//! [`scores`](crate::scores) holds for all features and weights that a pack may have.
 //!
 //! # Leaks
-//! Time and the addresses read depend on the text: this step runs on the device, before the
-//! document.
+//! The time and the memory addresses that are read depend on the text. This step runs on the
+//! device, before the sentence is added to the document.
 //!
 //! # Source
 //! Runs of characters: Bojanowski, Grave, Joulin and Mikolov 2017 (fastText). Hashing: Weinberger,
@@ -40,7 +40,7 @@ use crate::pack::format::{
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::text::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE, Words, each_symbol};
 
-/// Features of a sentence that count, so that no sum can overflow.
+/// The largest number of features of a sentence that are counted, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
 
 /// The features of a sentence that a pack uses, so that host and device agree.
@@ -205,7 +205,7 @@ impl<F: Visit> Reader<F> {
 }
 
 /// The features of a pack, if this build reads any. Parsing refuses them without [`ANY_LANGUAGE`];
-/// this lets the compiler drop the code.
+/// with this function the compiler drops the code that uses them.
 pub(crate) fn read<'f, 'a>(features: &'f Option<Features<'a>>) -> Option<&'f Features<'a>> {
     features.as_ref().filter(|_| ANY_LANGUAGE)
 }
@@ -303,7 +303,7 @@ impl<'a> Features<'a> {
         self.alone
     }
 
-    /// Whether a text is one sentence, and not split. Such a pack has no encoder.
+    /// Whether the pack takes a whole text as one sentence. A pack that does has no encoder.
     pub fn takes_whole_texts(&self) -> bool {
         self.whole
     }
@@ -345,10 +345,11 @@ impl<'a> Features<'a> {
 /// Characters of ASCII.
 const ASCII: usize = 128;
 
-/// All features of a text of at most this length count, so that their order does not matter.
+/// The largest length in bytes of a text of which all features are counted, so that their order
+/// does not matter.
 const FEW_BYTES: usize = 1 << 16;
 
-/// The most features that are pending, because they are looked up together.
+/// The largest number of pending features, which are looked up together.
 const PENDING: usize = if VECTORS { 256 } else { BATCH };
 
 /// Features of a sentence that are looked up together.
@@ -508,7 +509,7 @@ const MOST: i64 = 1 << 30;
 /// The square root of the number of known features, by which their weights are divided.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Divisor {
-    /// ⌊√(2³² / features)⌋, 0 without one.
+    /// The inverse of that square root, times 2¹⁶: ⌊√(2³² / features)⌋, or 0 without features.
     root: u32,
 }
 

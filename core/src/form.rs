@@ -12,11 +12,11 @@
 //!
 //! # The law
 //! 1. Question j is drawn with its public weight w_j, without looking at any answer.
-//! 2. An attribute has n_j + 1 outcomes: its categories, and n_j for no answer. A pair of the
-//!    attributes j and k has the (n_j + 1)·(n_k + 1) combinations. The device takes the outcome of
-//!    its own answers to the drawn question, and draws a *point* for it at ε, by randomised
-//!    response, projective geometry or progressions: the *geometry* that
-//!    [`Geometry::best_for_answer`] returns.
+//! 2. An attribute has n_j + 1 outcomes: its categories, numbered from 0, and no answer, with the
+//!    number n_j. A pair of the attributes j and k has the (n_j + 1)·(n_k + 1) combinations. The
+//!    device takes the outcome that its answers give to the drawn question. It draws a *point* for
+//!    it at ε by one of three *geometries*: randomised response, projective geometry or
+//!    progressions. [`Geometry::best_for_answer`] chooses one by the number of outcomes and ε.
 //! 3. The release states the question, the geometry and the point.
 //!
 //! # Why it is private
@@ -99,7 +99,7 @@ pub struct Question {
 pub struct Topic {
     /// The index of the attribute.
     pub attribute: u16,
-    /// The identifier of the pack whose candidates are its categories.
+    /// The identifier of the pack. Its candidates are the categories of the attribute.
     pub pack_id: [u8; 8],
 }
 
@@ -244,13 +244,13 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Writes what a text is about as the answer to the form's [`topic`](Form::topic), and forgets
-    /// the sentences of `document`.
+    /// Answers the form's [`topic`](Form::topic) with the candidate that the text of `document` is
+    /// about, and forgets the sentences.
     ///
     /// The answer is the number of the candidate that [`Document::release_whole_text`] favours,
     /// without noise. It is as private as the text: pass it to [`release`](Form::release) or to an
-    /// [`AnswerReservoir`](crate::AnswerReservoir) only. "Nothing known" becomes no answer. With a
-    /// pack that leaves "nothing known" out, one candidate takes its place.
+    /// [`AnswerReservoir`](crate::AnswerReservoir) only. If the pack recognises nothing in the
+    /// text, there is no answer, or one fixed candidate if the pack has no such outcome.
     ///
     /// # Guarantee
     /// Nothing is released. [`release`](Form::release) protects the text together with all other
@@ -284,8 +284,8 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    /// Checks that the form's topic is that of the document's pack, which depends on public files
-    /// only, and returns the index of its attribute.
+    /// Checks that the form's topic is for the document's pack, and returns the index of the
+    /// topic's attribute. The result depends on public files only.
     ///
     /// # Errors
     /// As [`answer_topic`](Form::answer_topic), without [`AnswersError::Length`].
@@ -323,8 +323,9 @@ impl<'a> Form<'a> {
         first.chain(second)
     }
 
-    /// The question, geometry and point of a release. `None` for a release of another form, and for
-    /// a question, geometry or point that no release of this form holds: such a release is forged.
+    /// The question, geometry and point of a release. `None` for a release of another form, and if
+    /// the question, geometry or point cannot occur in a release of this form, which is then
+    /// forged.
     pub fn read(&self, release: &Release) -> Option<Answer> {
         let DrawnBy::Answer(order) = release.drawn_by else {
             return None;
@@ -680,7 +681,7 @@ pub enum FormError {
     /// A reserved field that is not zero.
     #[error("a reserved field of the form is not zero")]
     Reserved,
-    /// A pair that is not two attributes, or not after the pair before it.
+    /// A pair that is not of two attributes in ascending order, or is out of order in the list.
     #[error(
         "the pair of attributes {first} and {second} is not allowed: a pair has two attributes of \
          the form, the first before the second, and pairs are listed once and in ascending order"
@@ -729,8 +730,8 @@ pub enum AnswersError {
     /// The entropy source failed or returned nothing but zeroes.
     #[error("the entropy source failed or returned nothing but zeroes")]
     Entropy,
-    /// A question has no geometry, or one with fewer outcomes than the question; only by
-    /// [`Form::release_by`].
+    /// A question has no geometry, or one with fewer outcomes than the question. Only
+    /// [`Form::release_by`] returns this.
     #[error("a question of {found} outcomes has no geometry, or one for fewer outcomes")]
     Outcomes {
         /// The number of outcomes.

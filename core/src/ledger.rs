@@ -1,15 +1,15 @@
 //! The privacy budget: limits the ε that a device spends in a window of time, even across power
 //! cuts.
 //!
-//! Every release takes a [`Grant`] by value. A [`Ledger`] issues a grant only after the cost of the
-//! release is durably recorded, as long as the budget of the window lasts. `core/FORMAT.md`
+//! Every release takes a [`Grant`] by value. As long as the budget of the window lasts, a
+//! [`Ledger`] issues grants, each only after its cost is durably recorded. `core/FORMAT.md`
 //! specifies the file, and `core/proofs/ledger.md` has the proofs of what this page promises.
 //!
 //! # How
 //!
 //! [`Ledger::create`] makes the file once, for one [`Unit`]. The app chooses what a window is: a
-//! public number that does not go backwards, such as the days since 1970. While nothing else uses
-//! the file, [`Ledger::spend`] takes every step in the right order:
+//! public number that does not go backwards, such as the days since 1970. The app locks the file,
+//! and [`Ledger::spend`] takes every step in the right order:
 //!
 //! ```
 //! use core::convert::Infallible;
@@ -57,7 +57,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! For storage that answers later, [`Ledger::reserve`] and [`Reservation::persisted`] are the same
+//! For asynchronous storage, [`Ledger::reserve`] and [`Reservation::persisted`] are the same
 //! steps one by one.
 //!
 //! # Guarantee
@@ -65,7 +65,7 @@
 //! Under the assumptions below, the ε of all grants for a window add up to at most the budget, over
 //! all runs of the app. With a budget of ε for sentences or whole texts, the releases of w windows
 //! together are w·ε-differentially private. For words and vectors, ε counts per unit of distance. A
-//! ledger is for one unit, because promises for different units do not add up. A bag of n words
+//! ledger is for one unit, because the ε of different units cannot be added. A bag of n words
 //! costs n·ε ([`Cost`]).
 //!
 //! A copy of an older file brings spent budget back, unless the platform has a *monotonic counter*:
@@ -83,8 +83,8 @@
 //!   holds.
 //! - One writer at a time, with a lock from [`reserve`](Ledger::reserve) to
 //!   [`persisted`](Reservation::persisted); a fork of the process is another writer. A [`Ledger`]
-//!   in memory notices most changes of the file by others, but not a record of another writer that
-//!   it has overwritten itself.
+//!   in memory notices most changes of the file by others. It does not notice that it overwrites
+//!   the record of another writer.
 //! - Without a monotonic counter, the file is not set back: no backup restored, no device cloned,
 //!   no virtual machine returned to a snapshot. Anyone who can write the file can set it back on
 //!   purpose.
@@ -183,14 +183,15 @@ impl Grant {
         self.epsilon
     }
 
-    /// The most words of a bag; `None` for a grant that no ledger counts, which is for a bag of any
-    /// size.
+    /// The largest number of words that a bag may have; `None` for a grant that no ledger counts,
+    /// which is for a bag of any size.
     pub const fn words(&self) -> Option<NonZero<u16>> {
         self.words
     }
 
     /// The ε that a release with this unit may spend.
-    // `inline(never)`: inlined, a sentence release exceeds the stack limit of undertone.h.
+    // `inline(never)`: with this function inlined, a sentence release exceeds the stack limit of
+    // undertone.h.
     #[inline(never)]
     pub(crate) fn spend(self, unit: Unit) -> Result<Epsilon, WrongUnit> {
         self.check(unit)?;
@@ -450,9 +451,9 @@ impl Contents {
         Appointment::new(self.newest.id, window, slots, count)
     }
 
-    /// Whether a release of this ε is due in a slot of `window`: by the end of the slot, the
-    /// device has more appointments than the window has releases. A missed slot is made up for in
-    /// the next one in which the device asks.
+    /// Whether a release of this ε is due in a slot of `window`: up to the end of the slot, the
+    /// device has had more appointments in the window than releases paid for. A missed slot is made
+    /// up for in the next one in which the device asks.
     ///
     /// # Shapes
     /// `slot`: below the number of slots. All grants of this ledger are for `epsilon`.
@@ -532,10 +533,11 @@ struct Pending {
 impl Ledger {
     /// Returns the file of a new ledger, with `budget` micro-units of ε for every window.
     ///
-    /// The budget stays: another budget is another promise, with a ledger of its own. The app
-    /// writes the file once under another name, syncs it, renames it, and syncs the folder before
-    /// anything is spent. A new ledger forgets what was spent. So to replace an earlier ledger, or
-    /// if a monotonic counter is above 1, use [`recreate_spent`](Ledger::recreate_spent).
+    /// The budget cannot be changed: another budget is another promise, with a ledger of its own.
+    /// The app writes the file once under another name, syncs it, renames it, and syncs the folder
+    /// before anything is spent. A new ledger forgets what was spent. So to replace an earlier
+    /// ledger, or if a monotonic counter is above 1, use
+    /// [`recreate_spent`](Ledger::recreate_spent).
     ///
     /// # Errors
     /// [`LedgerError::NoBudget`] for a budget of 0; [`LedgerError::Entropy`] if the source of the
@@ -781,8 +783,8 @@ impl Ledger {
     /// lost a record.
     ///
     /// # Errors
-    /// [`LedgerError::SetBack`] if the counter is more than one above the newest record, or is not
-    /// 0 and below the newest record on storage.
+    /// [`LedgerError::SetBack`] if the counter is more than one above the number of the newest
+    /// record, or if it is below that of the newest record on storage and is not 0.
     pub fn check_counter(&mut self, counter: Option<u64>) -> Result<(), LedgerError> {
         let (stored, newest) = (
             self.contents.newest.number.get(),
@@ -903,7 +905,7 @@ pub trait Storage {
     /// Writes a record at `offset`, which is 0 or [`RECORD_BYTES`], and returns once it is durable.
     ///
     /// # Errors
-    /// If it may not be durable.
+    /// If the record is perhaps not durable.
     fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Self::Error>;
 
     /// The platform's monotonic counter for this ledger; `None` (the default) without one. It must
@@ -921,7 +923,7 @@ pub trait Storage {
     /// [`counter`](Storage::counter) returns `None`.
     ///
     /// # Errors
-    /// If it may not be durable.
+    /// If the new value is perhaps not durable.
     fn raise_counter(&mut self, to: u64) -> Result<(), Self::Error> {
         let _ = to;
         Ok(())
@@ -964,7 +966,7 @@ pub enum SpendError<E> {
     Storage(E),
 }
 
-/// The advice of a refusal after which the amount spent is unknown.
+/// What a refusal advises if the amount spent is unknown.
 const RECREATE: &str =
     "the amount spent is not known: recreate the ledger with this window counted as spent";
 
@@ -981,14 +983,14 @@ pub enum LedgerError {
     Entropy,
     /// The file has the wrong length.
     #[error(
-        "a ledger has {LEDGER_BYTES} bytes, these are {found}; \
+        "a ledger has {LEDGER_BYTES} bytes, but this file has {found}; \
          is it the right file? If it is, {RECREATE}"
     )]
     Length {
         /// Bytes given.
         found: usize,
     },
-    /// Neither record begins like one.
+    /// Neither record begins as a record of a ledger does.
     #[error(
         "not a ledger: no record begins with \"UTLEDG\"; \
          is it the right file? If it is, {RECREATE}"
@@ -1010,7 +1012,7 @@ pub enum LedgerError {
     #[error("no record of the ledger is intact, so {RECREATE}")]
     Damaged,
     /// Two intact records cannot follow each other in one ledger.
-    #[error("the records are not of one ledger, so {RECREATE}")]
+    #[error("the two records belong to different ledgers or to a damaged one, so {RECREATE}")]
     Mixed,
     /// The file is not as this ledger left it.
     #[error(
@@ -1020,8 +1022,9 @@ pub enum LedgerError {
     Changed,
     /// The newest record is of a later window.
     #[error(
-        "the ledger is of window {ledger}, later than {given}: set the clock right; if it is \
-         right, it was ahead before: recreate the ledger with this window counted as spent"
+        "the ledger was used in window {ledger}, which is later than the present window, {given}; \
+         set the clock right; if it is right now, it was ahead then, so recreate the ledger with \
+         this window counted as spent"
     )]
     FromFuture {
         /// The window of the record.

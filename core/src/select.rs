@@ -23,24 +23,24 @@
 //! one-sided steps, factor ρ² ≤ e^ε.
 //!
 //! *Levels at or above the bound* ([`Levels::bound`], a public number) count as the bound less one:
-//! x ↦ min(x, bound − 1) turns a step of either kind into one of that kind.
+//! x ↦ min(x, bound − 1) turns a one-sided step into a one-sided one, and a mixed into a mixed one.
 //!
 //! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then
 //! a rank among *all* n candidates of that level. Given the number of heads of a level, its coins
 //! are exchangeable, so every set of that many candidates is equally likely to have the heads: a
-//! uniformly random head of it is a uniformly random candidate of it. The levels are read twice,
-//! first to count them, then to find the candidate of that level and rank. There is exactly one.
-//! The level's counts in the four parts of the list determine the part that contains the candidate,
-//! and the second pass visits that part.
+//! uniformly random head of the level is a uniformly random candidate of the level. The levels are
+//! read twice, first to count them, then to find the candidate of that level and rank. There is
+//! exactly one. The level's counts in the four parts of the list determine the part that contains
+//! the candidate, and the second pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: a coin compares a random 64-bit word with a weight W, and
 //! exactly W of the 2⁶⁴ words are below it. A share s ≥ 1 of a total t, drawn by [`below`], has
 //! between 2¹²⁸·s/t − 1 and 2¹²⁸·s/t + 1 of 2¹²⁸ draws: a factor within 1 ± t·2⁻¹²⁸. There are two
 //! draws. For the level, t is at most 2⁶⁴ (weights) or 2¹⁶ (heads); for the rank, at most 2¹⁶. So
 //! the ratio of the laws before and after a step is within a factor of (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1
-//! − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ratio. The "+4" in `C` covers this error. It occurs
-//! once for any number of steps between two inputs, because draws are made from the first law and
-//! the last only. The result is pure ε: no δ, the random bits included.
+//! − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ratio. The "+4" in `C` covers this error. It counts
+//! once, however many steps lie between two inputs, because only the first and the last law are
+//! drawn from. The result is pure ε: no δ, the random bits included.
 //!
 //! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the
 //! repository.
@@ -138,7 +138,8 @@ impl Ratio {
     /// probabilities within a factor e^(2⁻⁶⁰) of each other.
     pub fn per_unit(epsilon: Epsilon, exponent: i32) -> Self {
         let micro = u64::from(epsilon.micro());
-        // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
+        // ε has 30 bits, so a shift by more than 32 gives the same result as one by 32. Shifts by
+        // up to 32 do not overflow.
         let scaled = micro << lane_clamp(exponent, 0, 32);
         let scaled = scaled >> lane_clamp(exponent.saturating_neg(), 0, 32);
         let most = u64::from(Epsilon::MAX.micro());
@@ -157,8 +158,8 @@ impl Ratio {
         Self(u64::try_from(rounded_up + 4).unwrap_or(u64::MAX))
     }
 
-    /// The integer `C`, at least 1, and at least 5 if it was computed from an ε: a step of one
-    /// level multiplies a weight by about `C / 2⁶⁴`.
+    /// The integer `C`. A step of one level multiplies a weight by about `C / 2⁶⁴`. `C` is at least
+    /// 1, and at least 5 if it was computed from an ε.
     pub fn constant(self) -> u64 {
         self.0
     }
@@ -168,7 +169,8 @@ impl Ratio {
         Self(constant)
     }
 
-    /// The weight one level below `weight`: `max(1, ⌈weight·C / 2⁶⁴⌉)`. `weight` is at most 2⁶⁴.
+    /// The weight of the next worse level, if this level has `weight`, which is at most 2⁶⁴:
+    /// `max(1, ⌈weight·C / 2⁶⁴⌉)`.
     pub(crate) fn step(self, weight: u128) -> u128 {
         // weight·C ≤ 2^128 − 2^64, so adding 2^64 − 1 does not overflow.
         let stepped = (lane_min(weight, 1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64;
@@ -237,8 +239,8 @@ impl Rule {
 
 /// One level per candidate, in blocks. Every call must give the same levels, in candidate order.
 pub trait Levels {
-    /// Levels at or above this count as this less one. It is public: it must not depend on the
-    /// document. Public: it must not depend on the document.
+    /// The bound. A level at or above it is treated as the bound less one. Public: it must not
+    /// depend on the document.
     fn bound(&self) -> usize;
 
     /// The number of candidates. Public: it must not depend on the document.
@@ -303,7 +305,7 @@ impl Levels for SliceLevels<'_> {
 }
 
 /// The counts of the candidates of one level.
-// Aligned to words, so that a copy takes few instructions if unaligned ones are slow.
+// Aligned, so that a copy takes few instructions on processors with slow unaligned access.
 #[derive(Clone, Copy, Default)]
 #[repr(align(4))]
 struct Bin {
@@ -323,7 +325,7 @@ impl Bin {
 }
 
 /// [`hazmat::select`](crate::hazmat::select) with the kernels of this backend.
-// `inline(never)`: callers with other buffers would need the stack for both.
+// `inline(never)`: inlined, its buffers would be on the stack together with those of the caller.
 #[inline(never)]
 pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     backend: Backend,
@@ -403,8 +405,9 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     }
 }
 
-/// Fills in weights relative to the best occupied level, less one each (a weight may be 2⁶⁴), and
-/// moves the occupied levels to the front. The bins after them have no candidates.
+/// Fills in weights relative to the best occupied level, and moves the occupied levels to the
+/// front. The bins after them have no candidates. A weight may be 2⁶⁴, which does not fit 64 bits,
+/// so one less is stored.
 fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
     let mut occupied: i32 = 0;
@@ -416,7 +419,7 @@ fn weigh(bins: &mut [Bin], weights_minus_one: &mut [u64], rule: Rule, ratio: Rat
         let (parts, level): (u64, u8) = (transmute!(bin.parts), bin.level);
         // −1 if there are candidates, else 0. There are at most 2^16, so the sign is right.
         let here = bin.candidates().cast_signed().wrapping_neg().negative();
-        // At most `index`, so no bin is overwritten before its turn.
+        // `front` is at most `index`, so no bin is overwritten before its turn.
         let front = occupied as usize;
         if let (Some(to), Some(weight)) = (bins.get_mut(front), weights_minus_one.get_mut(front)) {
             to.parts = transmute!(parts);
@@ -495,7 +498,8 @@ fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / MARK
     let mut end: u32 = 0;
     for bin in bins {
         end = end.wrapping_add(bin.candidates());
-        // Levels with candidates come first. Those after them mark the last coin again.
+        // Levels with candidates come first. The empty ones after them mark the last coin again,
+        // which changes nothing.
         let coin = end.wrapping_sub(1).wrapping_sub(start);
         // 1 or 0, without a comparison.
         let inside = (coin / STRETCH as u32).wrapping_sub(1) >> 31;
@@ -555,8 +559,8 @@ const CHUNK: usize = 128;
 fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
     let Drawn { level, rank, parts } = drawn;
     let worst = cmp::min(levels.bound().saturating_sub(1), MAX_LEVELS - 1) as u8;
-    // The last part that starts at or before the candidate, and the number of candidates of the
-    // level before this part.
+    // The last part that starts at or before the candidate, and how many candidates of the drawn
+    // level come before this part.
     let mut part: u32 = 0;
     let mut seen: u32 = 0;
     let mut before: u32 = 0;

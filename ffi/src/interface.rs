@@ -56,7 +56,7 @@ statuses! {
     UNDERTONE_STATUS_MISALIGNED = 2:
         "a pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it";
     UNDERTONE_STATUS_IMPOSSIBLE_LENGTH = 3:
-        "a length is larger than any object in memory; it may be a negative number";
+        "a length is larger than any object in memory; was a negative number passed?";
     UNDERTONE_STATUS_OVERLAP = 4:
         "memory that the call writes overlaps another argument; give each its own memory";
     UNDERTONE_STATUS_MEMORY_TOO_SMALL = 5:
@@ -93,7 +93,7 @@ statuses! {
     UNDERTONE_STATUS_UNKNOWN_UNIT = 27:
         "unknown unit of privacy, or one that this call does not take";
     UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE = 29:
-        "a number of places, slots or appointments is not in 1..=65535, or the slot is not one of them";
+        "a number of places, slots or appointments is not in 1..=65535, or the window has no such slot";
 
     UNDERTONE_STATUS_PACK_TOO_SHORT = 32:
         "too few bytes for a pack; is the file complete?";
@@ -111,7 +111,7 @@ statuses! {
     UNDERTONE_STATUS_NO_CANDIDATES = 48:
         "the pack has no candidates";
     UNDERTONE_STATUS_NO_LEXICON = 49:
-        "the pack cannot read text, as it has no lexicon; push embeddings, or build it with one";
+        "the pack cannot read text, as it has no lexicon; push embeddings, or build a pack with a lexicon";
     UNDERTONE_STATUS_TOO_MANY_DIRECTIONS = 50:
         "the pack has more than 100 projection directions; build it with fewer";
     UNDERTONE_STATUS_WRONG_DIMENSION = 51:
@@ -202,7 +202,7 @@ statuses! {
     UNDERTONE_STATUS_FORM_MALFORMED = 117:
         "the form breaks the rules of its format; build it again";
     UNDERTONE_STATUS_WRONG_ANSWER_COUNT = 118:
-        "the form has another number of attributes; give one answer for each";
+        "the number of answers is not the form's number of attributes; give one answer for each";
     UNDERTONE_STATUS_NO_SUCH_CATEGORY = 119:
         "the form has no attribute or no category with this number";
     UNDERTONE_STATUS_FORM_OTHER_PACK = 120:
@@ -239,7 +239,7 @@ pub const UNDERTONE_MECHANISM_WHOLE_TEXT: i32 = 7;
 /// Projective geometry, for counting among many candidates: protects a whole text, or all lines of
 /// a slot together.
 pub const UNDERTONE_MECHANISM_PROJECTIVE: i32 = 8;
-/// The whole-text rule for one line of a reservoir, with its epsilon raised so far that each line,
+/// The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each line,
 /// such as a sentence of a text, has the promise of the grant.
 pub const UNDERTONE_MECHANISM_DRAWN: i32 = 9;
 

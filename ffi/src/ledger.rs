@@ -58,7 +58,7 @@ fn refusal(error: LedgerError) -> Refusal {
     })
 }
 
-/// The cost of a bag of `word_count` words, or of any other release if that is 1.
+/// The cost of a bag of `word_count` words. For any other release `word_count` is 1.
 fn cost(epsilon_micro: u32, word_count: u32) -> Result<Cost, Refusal> {
     let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
     let words = bag_size(word_count).and_then(NonZero::new);
@@ -121,8 +121,8 @@ pub struct UndertoneLedgerStorage {
 /// A function of the app did not return 0.
 struct Failed;
 
-/// The functions of an app. They keep the promises of [`UndertoneLedgerStorage`] by the contract of
-/// the exported functions.
+/// The functions of an app. The caller of an exported function guarantees that they do what
+/// [`UndertoneLedgerStorage`] documents.
 struct AppStorage(UndertoneLedgerStorage);
 
 impl AppStorage {
@@ -184,14 +184,14 @@ impl Storage for AppStorage {
     fn read(&mut self, image: &mut [u8]) -> Result<usize, Failed> {
         let function = self.0.read.ok_or(Failed)?;
         let (start, len, mut read) = (image.as_mut_ptr(), image.len(), 0);
-        // SAFETY: the function keeps its promises, and gets what they require.
+        // SAFETY: the function does what its type documents, and its arguments are valid.
         done(unsafe { function(self.0.context, start, len, &raw mut read) })?;
         Ok(read)
     }
 
     fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Failed> {
         let function = self.0.write.ok_or(Failed)?;
-        // SAFETY: the function keeps its promises, and gets what they require.
+        // SAFETY: the function does what its type documents, and its arguments are valid.
         done(unsafe { function(self.0.context, offset, record.as_ptr(), record.len()) })
     }
 
@@ -200,14 +200,14 @@ impl Storage for AppStorage {
             return Ok(None);
         };
         let mut counter = 0;
-        // SAFETY: the function keeps its promises, and gets what they require.
+        // SAFETY: the function does what its type documents, and its arguments are valid.
         done(unsafe { function(self.0.context, &raw mut counter) })?;
         Ok(Some(counter))
     }
 
     fn raise_counter(&mut self, to: u64) -> Result<(), Failed> {
         let function = self.0.raise_counter.ok_or(Failed)?;
-        // SAFETY: the function keeps its promises, and gets what they require.
+        // SAFETY: the function does what its type documents, and its arguments are valid.
         done(unsafe { function(self.0.context, to) })
     }
 }
@@ -314,14 +314,15 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
     })
 }
 
-/// Reads the slots of a window in which this device releases: its appointments. They are drawn
-/// without looking at any text, and can be computed by whoever can read the ledger's file.
+/// Reads the appointments of this device: the slots of a window in which it releases. They are
+/// drawn without looking at any text, so an app can show them before anything is typed. Whoever
+/// can read the ledger's file can compute them.
 ///
 /// A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
 /// `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
 /// everything that somebody types in the window has the promise `appointment_count * epsilon`,
-/// which is the budget to give the ledger. So an app can show what will leave and when, before
-/// anything is typed. Restarts, power cuts and other processes find the same slots.
+/// which is the budget to give the ledger. Restarts, power cuts and other processes find the same
+/// slots.
 ///
 /// `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
 /// `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;

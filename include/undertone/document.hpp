@@ -121,8 +121,8 @@ public:
     }
 
     /// Draws a release that protects the whole text, for short texts, and removes all sentences.
-    /// Choose between the two without looking at the text or its length. A failure is as for
-    /// release().
+    /// Choose between this and release() without looking at the text or its length. A failure is as
+    /// for release().
     Result<Release> release_whole_text(Grant grant, Entropy entropy) noexcept
     {
         Release out{};
@@ -133,9 +133,9 @@ public:
         return out;
     }
 
-    /// Draws a release with the promise of release_whole_text(), made for counting: it names a
-    /// *point*, which is a fixed public set of candidates. It removes all sentences. A failure is
-    /// as for release().
+    /// Draws a release for counting, with the promise of release_whole_text(). The release names a
+    /// *point*, which is a fixed public set of candidates. Removes all sentences. A failure is as
+    /// for release().
     Result<Release> release_projective(Grant grant, Entropy entropy) noexcept
     {
         Release out{};

@@ -1,7 +1,7 @@
 //! Sentences on their way into a document: as embeddings, as texts, or as both.
 //!
-//! Each call checks its arguments and fills the state once. Then every sentence takes the same
-//! steps: features, lexicon or embedding, recoder, scores or depth.
+//! Each call checks its arguments, then sets up the state if no earlier call did. Then every
+//! sentence takes the same steps: features, lexicon or embedding, recoder, scores or depth.
 
 use core::slice;
 
@@ -42,8 +42,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Adds several sentences by their embeddings until the document is full, and returns the
     /// number of sentences added.
     ///
-    /// The result is that of one [`push`](Document::push) each. It takes less time because each
-    /// part of the pack is read once for several sentences.
+    /// The result is the same as from one [`push`](Document::push) for each embedding. It takes
+    /// less time because each part of the pack is read once for several sentences.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -54,7 +54,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// depends on a coordinate.
     ///
     /// # Cost
-    /// At most one [`push`](Document::push) each.
+    /// At most that of one [`push`](Document::push) for each embedding.
     pub fn push_all(&mut self, embeddings: &[f32]) -> Result<usize, DocumentError> {
         let dimension = self.dimension.get();
         if !embeddings.len().is_multiple_of(dimension) {
@@ -102,9 +102,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Adds one sentence by its text, through the lexicon and the features of the pack.
     ///
     /// # Shapes
-    /// `sentence`: text or any bytes, taken as one sentence. Bytes that are not UTF-8 separate
-    /// words, because an error would depend on the text. A sentence without a known word counts as
-    /// the zero vector.
+    /// `sentence`: text or any bytes, taken as one sentence. Bytes that are not UTF-8 act as word
+    /// separators. They give no error, because an error would depend on the text. A sentence
+    /// without a known word counts as the zero vector.
     ///
     /// # Errors
     /// [`DocumentError::NoLexicon`] if the pack reads embeddings only, [`DocumentError::Full`] for
@@ -155,8 +155,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// texts](crate::features::Features::takes_whole_texts) gets the text as one sentence.
     ///
     /// The guarantee for a sentence compares lists of sentences, not texts. The module
-    /// [`sentences`](mod@crate::sentences) defines what a sentence is. If a text is one sentence,
-    /// the guarantee is for each call: texts of several calls are several sentences.
+    /// [`sentences`](mod@crate::sentences) defines what a sentence is. If the pack
+    /// takes a text as one sentence, the guarantee protects the text of one call: several calls
+    /// push several sentences.
     ///
     /// # Shapes
     /// `text`: any bytes.
@@ -169,7 +170,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Linear in the text, and one [`push_sentence`](Document::push_sentence) for each sentence.
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
         self.check_reads_text()?;
-        // Even for a text without a sentence, whose release must take the same steps.
+        // Even if the text has no sentence, because its release must take the same steps.
         self.fill();
         let (whole, split) = match features::read(&self.features) {
             Some(features) if features.takes_whole_texts() => (Some(text), &[][..]),
@@ -298,7 +299,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds up to `N` sentences by their embeddings, for a pack with depth and no recoder.
-    // `inline(never)`: callers with other buffers would need the stack for both.
+    // `inline(never)`: inlined, its buffers would be on the stack together with those of the
+    // caller.
     #[inline(never)]
     fn count_group<const N: usize>(&mut self, section: DepthSection<'p>, group: &[f32]) {
         let mut projections = [[0i64; N]; P];

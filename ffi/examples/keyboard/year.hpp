@@ -1,4 +1,4 @@
-// A year of a keyboard with one release, by the topic or the emoji of one line.
+// One release a year from a keyboard: the topic or the emoji of one line.
 
 #ifndef KEYBOARD_YEAR_HPP
 #define KEYBOARD_YEAR_HPP
@@ -28,11 +28,11 @@ namespace keyboard {
 
 /// A window of the ledger: about a year.
 constexpr std::uint32_t WEEKS = 52;
-/// Below the number of lines that most people send in a week.
+/// k, the number of places of a reservoir: less than the lines that most people send in a week.
 constexpr std::uint32_t PLACES = 100;
 
-/// The epsilon of any one line, if `micro` is the epsilon of all lines together, in micro-units:
-/// ln(1 + (e^ε − 1)/k), rounded up to thousandths, and at most ε.
+/// The epsilon of any one line, in micro-units: ln(1 + (e^ε − 1)/k), rounded up to thousandths, and
+/// at most ε. ε is that of all lines together, `micro` in micro-units.
 inline std::uint64_t line_micro(std::uint64_t micro)
 {
     const double line = std::log1p(std::expm1(static_cast<double>(micro) / 1e6) / PLACES);
@@ -53,7 +53,8 @@ inline undertone::Status wipe_file(const std::string &path)
     return wiped ? undertone::Status() : undertone::Status::system(error);
 }
 
-/// The week of a window from which a line is drawn, from 0, and what leaves about that line.
+/// The week in which a line is drawn, counted from 0 in its window, and whether the line's emoji is
+/// released instead of its topic.
 struct Appointment {
     std::uint32_t week;
     bool is_emoji;
@@ -64,9 +65,9 @@ struct Appointment {
 class Year {
 public:
     /// `stored`: the file of what was drawn, which is as private as the lines. `emoji`: NULL, or a
-    /// form with one attribute. Then the appointment also draws, with equal probabilities, whether
-    /// the topic or the emoji leaves. There is one release either way, so a person's epsilon stays
-    /// the same.
+    /// form with one attribute. With a form, the topic or the emoji is released, drawn with equal
+    /// probabilities together with the week. There is one release either way, so a person's epsilon
+    /// stays the same.
     Year(undertone::Document &document, undertone::LedgerFile &ledger, undertone::Epsilon epsilon, std::string stored,
          const undertone::Form *emoji = nullptr)
         : document_(document), ledger_(ledger), epsilon_(epsilon), stored_(std::move(stored)), form_(emoji)
@@ -80,7 +81,7 @@ public:
     {
         auto drawn = read();
         if (!drawn || slot(*drawn) >= week) return {};
-        // The ledger records the cost before anything is drawn, in the year of the lines.
+        // The ledger records the cost before the release is drawn, in the year of the lines.
         auto grant = ledger_.spend(epsilon_, slot(*drawn) / WEEKS);
         if (!grant) {
             const auto wiped = wipe();
@@ -114,7 +115,7 @@ public:
     /// Whether lines are drawn this week.
     bool is_drawing() const { return drawn_.has_value(); }
 
-    /// The week and the kind of release for which the window of `week` is appointed.
+    /// The week, and the kind of release, that are appointed in the window of `week`.
     undertone::Result<Appointment> appointed(std::uint64_t week)
     {
         const auto slots = ledger_.appointment(week / WEEKS, schedule());
@@ -122,7 +123,7 @@ public:
         return Appointment{slots->front() / kinds(), slots->front() % kinds() == 1};
     }
 
-    /// Adds a line that was sent, whatever its content, if this week's lines are drawn from.
+    /// Adds a line that was sent, whatever its content. Does nothing in a week without a release.
     /// `emoji`: the index of the line's emoji in the form.
     undertone::Status push(std::string_view line, std::uint32_t emoji = undertone::no_answer)
     {
@@ -143,7 +144,7 @@ private:
     using Emoji = undertone::AnswerReservoir;
     using Drawn = std::variant<Topic, Emoji>;
 
-    /// A week has a slot for each kind of release that its lines can have.
+    /// The schedule has one slot for each week and kind of release.
     std::uint32_t kinds() const { return form_ == nullptr ? 1 : 2; }
     undertone::Schedule schedule() const { return {WEEKS * kinds(), 1, epsilon_}; }
 
@@ -198,8 +199,9 @@ private:
         return drawn;
     }
 
-    /// Writes in place, so that no older outcome remains elsewhere on storage. A kill cannot divide
-    /// 64 bytes of one page. What a power cut divides costs accuracy, and no privacy.
+    /// Writes in place, so that no older copy of what was drawn remains on storage. If the process
+    /// is killed, the 64 bytes, which are in one page, are written whole or not at all. A power cut
+    /// may leave half of them, which costs accuracy and no privacy.
     undertone::Status store() const
     {
         const int file =

@@ -174,7 +174,7 @@ def test_ledgers(tmp_path: Path) -> None:
         ut.Ledger(path, 10, unit="sentence", window=-1)
     whole = path.read_bytes()
     for name, data, message in [
-        ("short_ledger", whole[:127], "these are 127"),
+        ("short_ledger", whole[:127], "this file has 127"),
         ("foreign_ledger", bytes(128), "not a ledger"),
         ("damaged_ledger", flipped(whole, 30, 100), "no record of the ledger is intact"),
     ]:
@@ -256,7 +256,7 @@ def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
     left("clock_back", 7_000_000)
     ledger.close()
     path.write_bytes(b"")
-    refused("emptied", ut.LedgerError, "these are 0", opened)
+    refused("emptied", ut.LedgerError, "this file has 0", opened)
     ledger = ut.Ledger.recreate_spent(path, 10, unit="sentence", window=20001)
     left("recreated", 0)
     ledger.window = 20002
