@@ -36,19 +36,19 @@
 //!    premises and its leaks.
 //! 3. A [`Ledger`] is the privacy budget: each release takes a [`Grant`] of it.
 //!
-//! A [`Form`] releases answers that the app already has, such as an emoji or a ticked box,
-//! [`words::Bag`] single words, and [`vector::VectorMechanism`] vectors. [`hazmat`] gives auditors
-//! levels, and draws with randomness as an argument.
+//! A [`Form`] releases answers that the app already has (an emoji, a ticked box); [`words::Bag`]
+//! releases single words, [`vector::VectorMechanism`] vectors. For auditors, [`hazmat`] returns the
+//! private levels, and draws from a given source of randomness.
 //!
 //! # How a release is private
 //!
 //! [`scores`] or [`depth`] turn the sentences into one small integer for each candidate, its
 //! *level*. [`select`](mod@select) draws a candidate from the levels, in integers only; its page
-//! has the proof. Releases for the whole text are proved in [`whole_text`](mod@whole_text),
-//! [`projective`] and [`progressions`], noise in [`laplace`].
+//! has the proof. The proofs for whole-text releases are in [`whole_text`](mod@whole_text),
+//! [`projective`] and [`progressions`], that for noise in [`laplace`].
 //!
 //! [`sentences`](mod@sentences) defines sentences. [`lexicon`], [`features`] and [`recode`] turn
-//! each sentence alone into numbers, so a pack cannot weaken a guarantee by them.
+//! each sentence alone into numbers, so nothing in a pack can weaken a guarantee.
 //!
 //! # Errors
 //!
@@ -56,7 +56,7 @@
 //! because such an error would be a leak.
 
 #![no_std]
-// Allowed in `kernels`, for instruction sets that it has found on the processor, and in `barrier`.
+// Unsafe code is in `kernels`, for instruction sets found on the processor, and in `barrier`.
 #![deny(unsafe_code)]
 #![warn(
     clippy::indexing_slicing,
@@ -65,7 +65,7 @@
     clippy::panic,
     clippy::float_arithmetic
 )]
-// The modules below that have constant-work paths warn of them; `integers` has the rule.
+// The modules below with constant-work paths warn of these methods; `integers` has the rule.
 #![allow(clippy::disallowed_methods)]
 #![cfg_attr(
     test,
@@ -133,7 +133,7 @@ pub use unit::Unit;
 #[cfg(test)]
 extern crate std;
 
-/// The Rust on the page of this crate compiles.
+/// The Rust in the README of this crate compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Page;

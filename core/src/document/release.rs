@@ -32,8 +32,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Cost
     /// With m candidates and p directions: one pass over m·p codes (depth) or m sums (scores), and
-    /// one over a quarter of the candidates; 32 bytes of entropy; [`Rule::random_word_count`]`(m)`
-    /// words of ChaCha12.
+    /// a second over a quarter of the candidates; 32 bytes of entropy;
+    /// [`Rule::random_word_count`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         grant: Grant,
@@ -137,8 +137,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         })
     }
 
-    /// Draws with a fresh key, clears the document and returns the release, with its public facts.
-    /// If `draw` fails, the sentences remain.
+    /// Draws with a fresh key, clears the document and returns the release, with ε and the
+    /// pack's identifier. If `draw` fails, the sentences remain.
     fn release_drawn<E: Entropy + ?Sized>(
         &mut self,
         epsilon: Epsilon,
@@ -205,7 +205,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.whole_text_scores().map(|_| ())
     }
 
-    /// The scores of the pack, if its values for the whole text fit the state.
+    /// The scores of the pack, if the state has room for one value for each candidate.
     fn whole_text_scores(&self) -> Result<ScoresSection<'p>, DocumentError> {
         let Candidates::Scores(section) = self.candidates else {
             return Err(DocumentError::NoScores);
@@ -217,8 +217,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(section)
     }
 
-    /// The best outcome for the whole text: the number of a candidate, or the number of candidates
-    /// for "nothing known". Without that outcome it is [`ScoresSection::without_text`].
+    /// The best outcome for the whole text: the index of a candidate, or the candidate count, which
+    /// means "nothing known". If nothing is known and the pack lacks that outcome, it is
+    /// [`ScoresSection::without_text`].
     pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
         let section = self.whole_text_scores()?;
         let candidates = section.candidate_count();
@@ -241,7 +242,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// The best outcome for the whole text. Forgets all sentences.
-    // `inline(always)`: with a call, a reservoir takes more code.
+    // `inline(always)`: otherwise a reservoir takes more code.
     #[inline(always)]
     pub(crate) fn take_best(&mut self) -> Result<OneBest, DocumentError> {
         self.fill();
@@ -250,7 +251,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(best)
     }
 
-    /// The number of outcomes of a line or topic: the candidates, and "nothing known" or no line.
+    /// The number of outcomes of a line or topic: the candidates, and one for "nothing known" and
+    /// for no line.
     pub(crate) fn outcomes_of_lines(&self) -> Result<u32, DocumentError> {
         Ok(self.whole_text_scores()?.candidate_count() + 1)
     }
