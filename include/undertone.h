@@ -99,7 +99,7 @@
  * better rule can split a text itself and push one sentence after another. core/src/sentences.rs
  * has the rule in full.
  *
- * The bytes of a release of a document or of an answer to a form, which undertone_release_read
+ * A release of a document, or of an answer to a form, has this layout, which undertone_release_read
  * reads. Numbers are little-endian:
  *
  *     0   3   "UTR"
@@ -108,7 +108,8 @@
  *             release; 8 projective whole-text release; 9 release of a drawn sentence; 10 answer to
  *             a form
  *     5   1   rule, a UNDERTONE_RULE_ number
- *     6   2   order of the geometry of mechanisms 8 and 10; places of mechanism 9; otherwise 0
+ *     6   2   for mechanisms 8 and 10, order of the geometry; for mechanism 9, number of places of
+ *             the reservoir; otherwise 0
  *     8   4   epsilon in micro-units
  *     12  4   number of the candidate. For mechanism 8, number of a point, which stands for a set
  *             of candidates. For mechanism 10, 2^24 times the index of the question, plus the point
@@ -151,7 +152,7 @@
 /** A pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it. */
 #define UNDERTONE_STATUS_MISALIGNED 2
 
-/** A length is larger than any object in memory; it may be a negative number. */
+/** A length is larger than any object in memory; was a negative number passed? */
 #define UNDERTONE_STATUS_IMPOSSIBLE_LENGTH 3
 
 /** Memory that the call writes overlaps another argument; give each its own memory. */
@@ -206,7 +207,7 @@
 #define UNDERTONE_STATUS_UNKNOWN_UNIT 27
 
 /**
- * A number of places, slots or appointments is not in 1..=65535, or the slot is not one of them.
+ * A number of places, slots or appointments is not in 1..=65535, or the window has no such slot.
  */
 #define UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE 29
 
@@ -231,7 +232,9 @@
 /** The pack has no candidates. */
 #define UNDERTONE_STATUS_NO_CANDIDATES 48
 
-/** The pack cannot read text, as it has no lexicon; push embeddings, or build it with one. */
+/**
+ * The pack cannot read text, as it has no lexicon; push embeddings, or build a pack with a lexicon.
+ */
 #define UNDERTONE_STATUS_NO_LEXICON 49
 
 /** The pack has more than 100 projection directions; build it with fewer. */
@@ -371,7 +374,7 @@
 /** The form breaks the rules of its format; build it again. */
 #define UNDERTONE_STATUS_FORM_MALFORMED 117
 
-/** The form has another number of attributes; give one answer for each. */
+/** The number of answers is not the form's number of attributes; give one answer for each. */
 #define UNDERTONE_STATUS_WRONG_ANSWER_COUNT 118
 
 /** The form has no attribute or no category with this number. */
@@ -449,7 +452,7 @@
 #define UNDERTONE_MECHANISM_PROJECTIVE 8
 
 /**
- * The whole-text rule for one line of a reservoir, with its epsilon raised so far that each line,
+ * The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each line,
  * such as a sentence of a text, has the promise of the grant.
  */
 #define UNDERTONE_MECHANISM_DRAWN 9
@@ -997,14 +1000,15 @@ int32_t undertone_ledger_remaining(int32_t unit,
                                    uint64_t *out_micro);
 
 /**
- * Reads the slots of a window in which this device releases: its appointments. They are drawn
- * without looking at any text, and can be computed by whoever can read the ledger's file.
+ * Reads the appointments of this device: the slots of a window in which it releases. They are
+ * drawn without looking at any text, so an app can show them before anything is typed. Whoever
+ * can read the ledger's file can compute them.
  *
  * A window has `slot_count` slots, from 0 on, such as the weeks of a year. With
  * `appointment_count` releases in a window, each at `epsilon` for all lines of its slot,
  * everything that somebody types in the window has the promise `appointment_count * epsilon`,
- * which is the budget to give the ledger. So an app can show what will leave and when, before
- * anything is typed. Restarts, power cuts and other processes find the same slots.
+ * which is the budget to give the ledger. Restarts, power cuts and other processes find the same
+ * slots.
  *
  * `image`: the `image_len` bytes of the file. `window`: as for `undertone_ledger_spend`.
  * `slot_count`, `appointment_count`: 1 to 65535. `out_slots`: `out_capacity` numbers;

@@ -44,7 +44,7 @@ final class Numbers {
     static final int MECHANISM_PROJECTIVE = 8;
 
     /**
-     * The whole-text rule for one line of a reservoir, with its epsilon raised so far that each
+     * The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each
      * line, such as a sentence of a text, has the promise of the grant.
      */
     static final int MECHANISM_DRAWN = 9;

@@ -13,7 +13,7 @@ public final class Status {
     /** A pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it. */
     public static final int MISALIGNED = 2;
 
-    /** A length is larger than any object in memory; it may be a negative number. */
+    /** A length is larger than any object in memory; was a negative number passed? */
     public static final int IMPOSSIBLE_LENGTH = 3;
 
     /** Memory that the call writes overlaps another argument; give each its own memory. */
@@ -68,8 +68,8 @@ public final class Status {
     public static final int UNKNOWN_UNIT = 27;
 
     /**
-     * A number of places, slots or appointments is not in 1..=65535, or the slot is not one of
-     * them.
+     * A number of places, slots or appointments is not in 1..=65535, or the window has no such
+     * slot.
      */
     public static final int SCHEDULE_OUT_OF_RANGE = 29;
 
@@ -94,7 +94,10 @@ public final class Status {
     /** The pack has no candidates. */
     public static final int NO_CANDIDATES = 48;
 
-    /** The pack cannot read text, as it has no lexicon; push embeddings, or build it with one. */
+    /**
+     * The pack cannot read text, as it has no lexicon; push embeddings, or build a pack with a
+     * lexicon.
+     */
     public static final int NO_LEXICON = 49;
 
     /** The pack has more than 100 projection directions; build it with fewer. */
@@ -235,7 +238,7 @@ public final class Status {
     /** The form breaks the rules of its format; build it again. */
     public static final int FORM_MALFORMED = 117;
 
-    /** The form has another number of attributes; give one answer for each. */
+    /** The number of answers is not the form's number of attributes; give one answer for each. */
     public static final int WRONG_ANSWER_COUNT = 118;
 
     /** The form has no attribute or no category with this number. */

@@ -37,7 +37,7 @@ public enum LineMechanism: Int32, CaseIterable, Sendable {
     /// Projective geometry, for counting among many candidates: protects a whole text, or all lines
     /// of a slot together.
     case projective = 8
-    /// The whole-text rule for one line of a reservoir, with its epsilon raised so far that each
+    /// The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each
     /// line, such as a sentence of a text, has the promise of the grant.
     case drawn = 9
 }
