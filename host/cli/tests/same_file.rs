@@ -7,9 +7,9 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::common::{self, names, refused, succeed, undertone};
+use crate::common::{self, names, refuse, refused, succeed, undertone};
 use tempfile::TempDir;
 
 fn inputs() -> TempDir {
@@ -29,7 +29,7 @@ fn inputs() -> TempDir {
         "vocabulary --vectors v.txt --out w.pack",
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl",
     ] {
-        succeed(path, &line.split(' ').collect::<Vec<_>>());
+        succeed(path, &line);
     }
     fs::copy(
         path.join("public.tsv"),
@@ -156,10 +156,7 @@ fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 fn check(folder: &Path, line: &str, out: &str) {
-    let arguments: Vec<&str> = line
-        .split(' ')
-        .map(|argument| if argument == "OUT" { out } else { argument })
-        .collect();
+    let arguments = line.replace("OUT", out);
     let before = contents(folder);
     let output = undertone(folder, &arguments);
     refused(
@@ -229,7 +226,7 @@ fn two_outputs_are_two_files() {
     ] {
         // The ending of the candidates differs from that of the pack, so this name is no conflict.
         if line.starts_with("demo") {
-            succeed(folder, &line.split(' ').collect::<Vec<_>>());
+            succeed(folder, &line);
             continue;
         }
         check(folder, line, "");
@@ -263,10 +260,7 @@ fn standard_streams_serve_where_they_can() {
             ["--out cannot be `-`", "--ledger"],
         ),
     ] {
-        let arguments: Vec<&str> = line.split(' ').collect();
-        let before = names(folder);
-        refused(&undertone(folder, &arguments), &arguments, &parts);
-        assert_eq!(names(folder), before, "{line}");
+        refuse(folder, line, &parts);
     }
 }
 
@@ -283,8 +277,7 @@ fn a_stream_that_is_a_file_is_that_file() {
         Stdio::from(options.append(true).open(folder.join(name)).unwrap())
     };
     let run = |line: &str, input: Option<&str>, out: Option<&str>| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
-        command.current_dir(folder).args(line.split(' '));
+        let mut command = common::command(folder, line);
         command.stdin(input.map_or(Stdio::null(), |name| open(name).into()));
         command.stdout(out.map_or(Stdio::null(), append));
         command.stderr(Stdio::piped()).output().unwrap()
