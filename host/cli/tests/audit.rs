@@ -119,45 +119,31 @@ fn what_cannot_be_audited_is_refused() {
     fs::create_dir_all(here.join("taken/report.html/inside")).unwrap();
     // Broken packs, outputs and devices: 1. Arguments that clap refuses: 2. Never 3, the status of
     // a failed check.
-    for (status, arguments, parts) in [
-        (1, "absent.pack --out out", &["absent.pack"][..]),
-        (1, "text.pack --out out", &["text.pack", "pack"]),
-        (1, "demo.pack --out file", &["file"]),
-        (1, "demo.pack --out -", &["--out cannot be `-`", "folder"]),
-        (1, "demo.pack --out taken", &["report.html", "folder"]),
-        (
-            1,
-            "demo.pack --device absent --out out",
-            &["absent", "start"],
-        ),
-        (1, "demo.pack --encoder absent --out out", &["absent"]),
-        (
-            1,
-            "demo.pack --mechanism vectors --out out",
-            &["ffi/install.sh"],
-        ),
-        (
-            1,
-            "interests.form --rule exponential --out out",
-            &["form", "--rule"],
-        ),
-        (1, "cut.form --out out", &["form"]),
-        (2, "demo.pack", &["--out"]),
-        (2, "--out out", &["<PACK>"]),
-        (2, "demo.pack --epsilon 0 --out out", &["0"]),
-        (2, "demo.pack --epsilon -1 --out out", &["-1"]),
-        (2, "demo.pack --epsilon 1e9 --out out", &["1000"]),
-        (2, "demo.pack --neighbours many --out out", &["many"]),
-        (
-            2,
-            "demo.pack --mechanism magic --out out",
-            &["magic", "sentences"],
-        ),
-    ] {
+    let table = "
+        1 absent.pack --out out => absent.pack
+        1 text.pack --out out => text.pack | pack
+        1 demo.pack --out file => file
+        1 demo.pack --out - => --out cannot be `-` | folder
+        1 demo.pack --out taken => report.html | folder
+        1 demo.pack --device absent --out out => absent | start
+        1 demo.pack --encoder absent --out out => absent
+        1 demo.pack --mechanism vectors --out out => ffi/install.sh
+        1 interests.form --rule exponential --out out => form | --rule
+        1 cut.form --out out => form
+        2 demo.pack => --out
+        2 --out out => <PACK>
+        2 demo.pack --epsilon 0 --out out => 0
+        2 demo.pack --epsilon -1 --out out => -1
+        2 demo.pack --epsilon 1e9 --out out => 1000
+        2 demo.pack --neighbours many --out out => many
+        2 demo.pack --mechanism magic --out out => magic | sentences";
+    for line in table.trim().lines() {
+        let (command, parts) = line.trim().split_once(" => ").unwrap();
+        let (status, arguments) = command.split_once(' ').unwrap();
         let output = audit(here, arguments);
-        refused(&output, arguments, parts);
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
-        assert!(!here.join("out/report.html").exists(), "{arguments:?}");
+        refused(&output, arguments, &parts.split(" | ").collect::<Vec<_>>());
+        assert_eq!(output.status.code(), status.parse().ok(), "{arguments}");
+        assert!(!here.join("out/report.html").exists(), "{arguments}");
     }
 }
 

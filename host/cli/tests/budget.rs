@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{contains, refuse, succeed};
+use crate::common::{contains, refuse, refuse_all, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -157,42 +157,32 @@ fn words_and_vectors_cost_what_their_distance_makes_them() {
 #[test]
 fn what_is_no_budget_is_refused() {
     let folder = TempDir::new().unwrap();
-    for (daily, parts) in [
-        (
-            "flip:1",
-            &["`flip`", "permute-and-flip", "vector-laplace"][..],
-        ),
-        ("flip=5:1", &["`flip`", "words-exponential=N"]),
-        ("exponential", &["KIND:EPSILON", "exponential:0.5"]),
-        ("exponential:1:2:3", &["KIND:EPSILON"]),
-        (
-            "whole-text:10,5",
-            &["'5'", "commas separate kinds, and decimals take a point"],
-        ),
-        ("exponential:0", &["0.000001..=1000"]),
-        ("exponential:x", &["decimal number"]),
-        ("exponential:1:0", &["1 to 65535"]),
-        ("exponential:1:65536", &["1 to 65535"]),
-        ("words-exponential:1", &["words-exponential=50"]),
-        ("words-laplace=257:1", &["1 to 256", "`257`"]),
-        (
-            "words-laplace=256:1000:65535",
-            &["16776960016", "281474976"],
-        ),
-    ] {
-        refuse(folder.path(), format!("budget --daily {daily}"), parts);
-    }
-    let one = "budget --daily exponential:1";
-    for (more, parts) in [
-        ("--delta 0", ["between 0 and 1"]),
-        ("--delta -1", ["between 0 and 1"]),
-        ("--delta NaN", ["between 0 and 1"]),
-        ("--delta one", ["not a number"]),
-        ("--days 0", ["1..=65535"]),
-        ("--pack no.pack", ["no.pack"]),
-    ] {
-        refuse(folder.path(), format!("{one} {more}"), &parts);
-    }
+    refuse_all(
+        folder.path(),
+        "budget --daily",
+        "flip:1 => `flip` | permute-and-flip | vector-laplace
+        flip=5:1 => `flip` | words-exponential=N
+        exponential => KIND:EPSILON | exponential:0.5
+        exponential:1:2:3 => KIND:EPSILON
+        whole-text:10,5 => '5' | commas separate kinds, and decimals take a point
+        exponential:0 => 0.000001..=1000
+        exponential:x => decimal number
+        exponential:1:0 => 1 to 65535
+        exponential:1:65536 => 1 to 65535
+        words-exponential:1 => words-exponential=50
+        words-laplace=257:1 => 1 to 256 | `257`
+        words-laplace=256:1000:65535 => 16776960016 | 281474976",
+    );
+    refuse_all(
+        folder.path(),
+        "budget --daily exponential:1",
+        "--delta 0 => between 0 and 1
+        --delta -1 => between 0 and 1
+        --delta NaN => between 0 and 1
+        --delta one => not a number
+        --days 0 => 1..=65535
+        --pack no.pack => no.pack",
+    );
     refuse(folder.path(), "budget", &["--daily"]);
     let depth = concat!(
         env!("CARGO_MANIFEST_DIR"),

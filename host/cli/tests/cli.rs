@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{
-    self, Model, contains, fitting_tokenizer, refuse, refused, succeed, undertone, write_encoder,
+    self, Model, contains, fitting_tokenizer, refuse, refuse_all, refused, succeed, undertone,
+    write_encoder,
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -251,27 +252,6 @@ fn candidates_are_labels_clusters_or_documents() {
         }
         succeed(folder, format!("{release} {by_sentence}"));
     }
-    for (how, message) in [
-        ("--directions 5", "--directions is for --selector depth"),
-        (
-            "--depth-candidates 5",
-            "--depth-candidates is for --selector depth",
-        ),
-        (
-            "--min-sentences 5",
-            "--min-sentences is for --selector depth",
-        ),
-        (
-            "--selector depth --clusters 5",
-            "--clusters is for --selector scores",
-        ),
-        ("--clusters 31", "31"),
-        ("--clusters 0", "0"),
-        ("--clusters 1", "1"),
-    ] {
-        let pack = "pack --corpus public.jsonl --out c.pack";
-        refuse(folder, format!("{pack} {how}"), &[message]);
-    }
 }
 
 #[test]
@@ -312,49 +292,117 @@ fn encode_writes_what_other_software_reads() {
 }
 
 #[test]
-fn epsilon_outside_its_range_is_refused() {
-    let folder = prepared();
-    for (epsilon, message) in [
-        ("0", "below 0.000001"),
-        ("-1", "below 0.000001"),
-        ("1e12", "above 1000"),
-        ("abc", "not a decimal number"),
-        ("", "not a decimal number"),
-        ("NaN", "not a decimal number"),
-    ] {
-        let arguments = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
-        refuse(folder.path(), &arguments, &[message]);
-    }
-}
-
-#[test]
 fn corpora_that_give_no_pack_are_refused() {
     let folder = prepared();
     let folder = folder.path();
+    let many: String = (0..=12_800).map(|n| format!("{n}\tSoup.\n")).collect();
     for (name, text) in [
         ("short.tsv", "1\tOne sentence.\n"),
         ("empty.jsonl", ""),
         ("rulers.tsv", "1\t-- ** --\n1\t...\n"),
+        ("many.tsv", &many),
     ] {
         fs::write(folder.join(name), text).unwrap();
     }
-    for (corpus, parts) in [
-        ("short.tsv", &["all 1 documents have the same label"][..]),
-        ("empty.jsonl", &["the corpus has no documents"]),
-        ("rulers.tsv", &["none of the 2 documents has a sentence"]),
-        (
-            "short.tsv --selector depth",
-            &["1 documents", "8 sentences"],
-        ),
-        ("no.jsonl", &["no.jsonl"]),
-        ("a.pack", &["a.pack", ".jsonl"]),
-    ] {
-        refuse(
+    // A device can sum the scores of at most 12,800 candidates, so a larger pack is of no use.
+    refuse_all(
+        folder,
+        "pack --out b.pack --corpus",
+        "short.tsv => all 1 documents have the same label
+        empty.jsonl => the corpus has no documents
+        rulers.tsv => none of the 2 documents has a sentence
+        short.tsv --selector depth => 1 documents | 8 sentences
+        no.jsonl => no.jsonl
+        a.pack => a.pack | .jsonl
+        many.tsv => the labels of the corpus are more than the 12800 candidates | --clusters N
+        many.tsv --clusters 12801 => 12801 clusters are more than the 12800 candidates",
+    );
+}
+
+/// Values outside their range, which includes negative numbers, options without a use, names of
+/// fields that no document has, and files of another kind.
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::create_dir(folder.join("texts")).unwrap();
+    fs::write(folder.join("r.jsonl"), "").unwrap();
+    // A size that leaves nothing for features has the same message as one that is too small.
+    refuse_all(
+        folder,
+        "pack --corpus public.jsonl --out b.pack",
+        "--limit -1 => invalid value '-1' for '--limit | from 0 to 18446744073709551615
+        --seed -1 => invalid value '-1' for '--seed | from 0 to 18446744073709551615
+        --size -1 => invalid value '-1' for '--size | from 0 to 18446744073709551615
+        --first-sentences -1 => invalid value '-1' for '--first-sentences | 1..=65535
+        --label-field Label => --label-field Label | there are id, label, text
+        --id-field number => --id-field number | there are id, label, text
+        --onnxruntime x => --onnxruntime does nothing without a neural encoder
+        --onnxruntime x --encoder a.pack => --onnxruntime does nothing without a neural encoder
+        --directions 5 => --directions is for --selector depth
+        --depth-candidates 5 => --depth-candidates is for --selector depth
+        --min-sentences 5 => --min-sentences is for --selector depth
+        --selector depth --clusters 5 => --clusters is for --selector scores
+        --selector depth --directions 0 => 1 to 100
+        --selector depth --directions 101 => 1 to 100
+        --selector depth --depth-candidates 0 => 1 to 65536
+        --selector depth --depth-candidates 65537 => 1 to 65536
+        --selector depth --min-sentences 0 => 1 to 128
+        --selector depth --min-sentences 129 => 1 to 128
+        --clusters 31 => 31
+        --clusters 0 => 0
+        --clusters 1 => 1
+        --size 1500 => more than the 1500 of --size
+        --size 1500 --heads features => no feature can be in the pack
+        --size 1 --heads features => no feature can be in the pack
+        --size 0 => --size 0 leaves no room for a word of the lexicon; give at least 76
+        --size 75 --heads vectors => give at least 76
+        --size 1 --heads both => give at least 76
+        --size 76 --heads vectors => more than the 76 of --size",
+    );
+    refuse_all(
+        folder,
+        "privatize --out o.jsonl",
+        "--pack a.pack --in private.tsv --epsilon 0 => below 0.000001
+        --pack a.pack --in private.tsv --epsilon -1 => below 0.000001
+        --pack a.pack --in private.tsv --epsilon 1e12 => above 1000
+        --pack a.pack --in private.tsv --epsilon abc => not a decimal number
+        --pack a.pack --in private.tsv --epsilon= => not a decimal number
+        --pack a.pack --in private.tsv --epsilon NaN => not a decimal number
+        --pack a.pack --in private.tsv --epsilon 1 --limit -1 => '-1' for '--limit
+        --pack a.pack --in public.jsonl --epsilon 1 --keep day => --keep day | there are id, label
+        --pack a.pack --in public.jsonl --epsilon 1 --id-field number => no such column or field
+        --pack a.pack --in texts --epsilon 1 => `texts` is a folder
+        --pack a.candidates.safetensors --in private.tsv --epsilon 1 => is a file of candidates",
+    );
+    for command in ["plan --epsilon 1", "estimate --in r.jsonl"] {
+        refuse_all(
             folder,
-            format!("pack --out b.pack --corpus {corpus}"),
-            parts,
+            &format!("{command} --candidates a.candidates.safetensors"),
+            "--messages => not provided | --corpus <FILE>
+            --text-field text => not provided | --corpus <FILE>
+            --label-field x => not provided | --corpus <FILE>
+            --id-field x => not provided | --corpus <FILE>
+            --encoder a.pack => not provided | --corpus <FILE>
+            --onnxruntime x => not provided | --corpus <FILE>",
         );
     }
+    refuse_all(
+        folder,
+        "",
+        "decode --candidates a.pack --in r.jsonl --out d.jsonl => `a.pack` is not a candidates file
+        encode --corpus public.jsonl --out e --onnxruntime x => --onnxruntime does nothing without
+        measure --pack a.pack --corpus public.jsonl --misspelt -1 => '-1' for '--misspelt | 0..=1
+        measure --pack a.pack --corpus public.jsonl --limit -1 => '-1' for '--limit
+        plan --candidates a.candidates.safetensors --epsilon 1 --within -0.1 => 0.000001 to 0.5
+        plan --candidates a.candidates.safetensors --epsilon 1 --devices -1 => '-1' | from 1 to
+        plan --candidates a.candidates.safetensors --epsilon 1 --devices 0 => '0' | from 1 to
+        estimate --candidates a.candidates.safetensors --in r.jsonl --level -0.5 => '-0.5' | from 0.5
+        estimate --candidates a.candidates.safetensors --in r.jsonl --top -1 => '-1' for '--top
+        keywords --corpus public.jsonl --out w.txt --words -1 => '-1' for '--words | from 1 to
+        keywords --corpus public.jsonl --out w.txt --words 0 => '0' for '--words | from 1 to
+        budget --daily whole-text:1 --days -1 => '-1' for '--days | 1..=65535",
+    );
 }
 
 #[test]
@@ -441,31 +489,6 @@ fn labels_that_cannot_be_candidates_are_refused_by_line() {
     }
 }
 
-/// A device can sum the scores of at most 12,800 candidates, so a larger pack is of no use.
-#[test]
-fn packs_that_no_device_can_use_are_refused_before_the_work() {
-    let folder = prepared();
-    let folder = folder.path();
-    let lines: String = (0..=12_800).map(|n| format!("{n}\tSoup.\n")).collect();
-    fs::write(folder.join("many.tsv"), &lines).unwrap();
-    let pack = "pack --corpus many.tsv --out b.pack";
-    // Refused before the corpus is encoded.
-    refuse(
-        folder,
-        &pack,
-        &[
-            "the labels of the corpus are more than the 12800 candidates",
-            "--clusters N",
-        ],
-    );
-    let clusters = format!("{pack} --clusters 12801");
-    refuse(
-        folder,
-        &clusters,
-        &["12801 clusters are more than the 12800 candidates"],
-    );
-}
-
 /// Labels of another pack are not taken for those of this one.
 #[test]
 fn a_pack_is_measured_with_its_own_candidates() {
@@ -492,123 +515,6 @@ fn a_pack_is_measured_with_its_own_candidates() {
             &wanted,
         ],
     );
-}
-
-/// A number below the range is refused with the range, and not as an unknown option.
-#[test]
-fn negative_numbers_are_refused_by_their_range() {
-    let folder = prepared();
-    let folder = folder.path();
-    let whole = "from 0 to 18446744073709551615";
-    let pack = "pack --corpus public.jsonl --out b.pack";
-    let measure = "measure --pack a.pack --corpus public.jsonl";
-    let plan = "plan --candidates a.candidates.safetensors --epsilon 1";
-    let estimate = "estimate --candidates a.candidates.safetensors --in r.jsonl";
-    let keywords = "keywords --corpus public.jsonl --out w.txt";
-    let privatize = "privatize --pack a.pack --in private.tsv --out r.jsonl --epsilon 1";
-    for (command, option, value, part) in [
-        (pack, "--limit", "-1", whole),
-        (pack, "--seed", "-1", whole),
-        (pack, "--size", "-1", whole),
-        (pack, "--first-sentences", "-1", "1..=65535"),
-        (measure, "--misspelt", "-1", "0..=1"),
-        (measure, "--limit", "-1", whole),
-        (plan, "--within", "-0.1", "0.000001 to 0.5"),
-        (plan, "--devices", "-1", "from 1 to "),
-        (plan, "--devices", "0", "from 1 to "),
-        (estimate, "--level", "-0.5", "from 0.5 to below 1"),
-        (estimate, "--top", "-1", whole),
-        (keywords, "--words", "-1", "from 1 to "),
-        (keywords, "--words", "0", "from 1 to "),
-        (privatize, "--limit", "-1", whole),
-        ("budget --daily whole-text:1", "--days", "-1", "1..=65535"),
-    ] {
-        let wrong = format!("invalid value '{value}' for '{option}");
-        refuse(
-            folder,
-            format!("{command} {option} {value}"),
-            &[&wrong, part],
-        );
-    }
-}
-
-/// A mistyped name of a field must not count as a corpus without labels.
-#[test]
-fn fields_that_no_document_has_are_refused() {
-    let folder = prepared();
-    let folder = folder.path();
-    let pack = "pack --corpus public.jsonl --out b.pack";
-    let privatize = "privatize --pack a.pack --epsilon 1 --in public.jsonl --out r.jsonl";
-    for (command, option) in [
-        (pack, "--label-field Label"),
-        (pack, "--id-field number"),
-        (privatize, "--keep day"),
-        (privatize, "--id-field number"),
-    ] {
-        let line = format!("{command} {option}");
-        refuse(
-            folder,
-            &line,
-            &[option, "no such column or field; there are id, label, text"],
-        );
-    }
-    assert!(!folder.join("b.pack").exists() && !folder.join("r.jsonl").exists());
-}
-
-#[test]
-fn files_in_the_wrong_place_are_named_for_what_they_are() {
-    let folder = prepared();
-    let folder = folder.path();
-    fs::create_dir(folder.join("texts")).unwrap();
-    fs::write(folder.join("r.jsonl"), "").unwrap();
-    for (line, problem) in [
-        (
-            "decode --candidates a.pack --in r.jsonl --out d.jsonl",
-            "`a.pack` is not a candidates file: it is a pack",
-        ),
-        (
-            "privatize --pack a.candidates.safetensors --epsilon 1 --in private.tsv --out r.jsonl",
-            "`a.candidates.safetensors` is a file of candidates",
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in texts --out r.jsonl",
-            "`texts` is a folder",
-        ),
-    ] {
-        refuse(folder, &line, &[problem]);
-    }
-}
-
-/// An option without effect is an error, so that nobody relies on it.
-#[test]
-fn options_without_a_use_are_refused() {
-    let folder = prepared();
-    let folder = folder.path();
-    let plan = "plan --candidates a.candidates.safetensors --epsilon 1";
-    let estimate = "estimate --candidates a.candidates.safetensors --in r.jsonl";
-    for command in [plan, estimate] {
-        for option in [
-            "--messages",
-            "--text-field text",
-            "--label-field x",
-            "--id-field x",
-            "--encoder a.pack",
-            "--onnxruntime x",
-        ] {
-            let line = format!("{command} {option}");
-            refuse(folder, &line, &["not provided", "--corpus <FILE>"]);
-        }
-    }
-    let pack = "pack --corpus public.jsonl --out b.pack --onnxruntime x";
-    let encoder = format!("{pack} --encoder a.pack");
-    let encode = "encode --corpus public.jsonl --out e --onnxruntime x";
-    for line in [pack, &encoder, encode] {
-        refuse(
-            folder,
-            &line,
-            &["--onnxruntime does nothing without a neural encoder"],
-        );
-    }
 }
 
 #[test]
@@ -664,67 +570,16 @@ fn heads_and_recoders_come_from_files() {
     let mut others = labels.clone();
     others[0] = "another".to_owned();
     write("others.safetensors", &others);
-    for (more, part) in [
-        ("--heads-from others.safetensors", "another"),
-        ("--heads-from recoder.safetensors", "weights"),
-        ("--heads-from missing", "missing"),
-        (
-            "--heads-from heads.safetensors --heads both",
-            "--heads is for",
-        ),
-        ("--recoder-from recoder.safetensors", "--selector depth"),
-        (
-            "--selector depth --heads-from heads.safetensors",
-            "--selector scores",
-        ),
-    ] {
-        refuse(folder, with(more), &[part]);
-    }
-}
-
-#[test]
-fn sizes_outside_their_range_are_refused() {
-    let folder = prepared();
-    for (option, value, message) in [
-        ("--directions", "0", "1 to 100"),
-        ("--directions", "101", "1 to 100"),
-        ("--depth-candidates", "0", "1 to 65536"),
-        ("--depth-candidates", "65537", "1 to 65536"),
-        ("--min-sentences", "0", "1 to 128"),
-        ("--min-sentences", "129", "1 to 128"),
-    ] {
-        refuse(
-            folder.path(),
-            format!("pack --corpus public.jsonl --out b.pack --selector depth {option} {value}"),
-            &[message],
-        );
-    }
-}
-
-/// A pack is never larger than --size.
-#[test]
-fn packs_keep_to_their_size() {
-    let folder = prepared();
-    for (arguments, message) in [
-        ("--size 1500", "more than the 1500 of --size"),
-        (
-            "--size 1500 --heads features",
-            "no feature can be in the pack",
-        ),
-        // A size that leaves nothing for features is refused with the same message.
-        ("--size 1 --heads features", "no feature can be in the pack"),
-        (
-            "--size 0",
-            "--size 0 leaves no room for a word of the lexicon; give at least 76",
-        ),
-        ("--size 75 --heads vectors", "give at least 76"),
-        ("--size 1 --heads both", "give at least 76"),
-        ("--size 76 --heads vectors", "more than the 76 of --size"),
-    ] {
-        let command = format!("pack --corpus public.jsonl --out small.pack {arguments}");
-        refuse(folder.path(), &command, &[message]);
-        assert!(!folder.path().join("small.pack").exists());
-    }
+    refuse_all(
+        folder,
+        pack,
+        "--heads-from others.safetensors => another
+        --heads-from recoder.safetensors => weights
+        --heads-from missing => missing
+        --heads-from heads.safetensors --heads both => --heads is for
+        --recoder-from recoder.safetensors => --selector depth
+        --selector depth --heads-from heads.safetensors => --selector scores",
+    );
 }
 
 /// Every text is in the corpus twice, and its words do not depend on its label, so only a copy of a

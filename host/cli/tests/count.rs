@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::{self, contains, fed, names, refuse, refused, succeed, undertone};
+use crate::common::{self, contains, fed, names, refuse, refuse_all, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -190,21 +190,16 @@ fn slices_are_fields_and_columns() {
     let twice = count(folder, "both.parquet a.jsonl").0;
     assert!(twice == count(folder, "both.parquet both.parquet").0);
     assert!(twice != both);
-    let refused = |arguments: &str, parts: &[&str]| {
-        refuse(folder, format!("count --out x.csv --in {arguments}"), parts);
-    };
-    refused(
-        "a.jsonl both.parquet",
-        &["both.parquet", "sliced by of.version, day", "--by"],
+    refuse_all(
+        folder,
+        "count --out x.csv --in",
+        "a.jsonl both.parquet => both.parquet | sliced by of.version, day | --by
+        both.parquet --by country => both.parquet | `country`
+        a.raw --by day => a.raw | no fields | by day | leave --by out
+        both.parquet a.raw => a.raw | no fields
+        a.jsonl --by count => `count` | rename
+        a.jsonl --by day --by day => `day` | twice",
     );
-    refused("both.parquet --by country", &["both.parquet", "`country`"]);
-    refused(
-        "a.raw --by day",
-        &["a.raw", "no fields", "by day", "leave --by out"],
-    );
-    refused("both.parquet a.raw", &["a.raw", "no fields"]);
-    refused("a.jsonl --by count", &["`count`", "rename"]);
-    refused("a.jsonl --by day --by day", &["`day`", "twice"]);
 
     // Values other than strings, whole numbers and truth values are rejected.
     let release = hex::encode(records[0]);
@@ -432,36 +427,22 @@ fn files_are_not_mixed_up() {
         refuse(folder, format!("count --in {arguments}"), parts);
     };
     succeed(folder, "count --in a.raw --out c.csv");
-    refused(
-        "a.raw c.csv --out c.csv",
-        &["--out", "--in", "c.csv", "destroy"],
-    );
-    refused(
-        "a.raw --out x.csv --rejected a.raw",
-        &["--rejected", "--in"],
-    );
-    refused(
-        "a.raw --out x.csv --rejected x.csv",
-        &["--rejected", "--out"],
-    );
-    refused("a.raw --out x.txt", &["x.txt", ".parquet or .csv"]);
-    refused("a.raw --out -", &["--out", "name one"]);
-    refused(
-        "a.txt --out x.csv",
-        &["a.txt", "unknown ending", "--format"],
-    );
-    refused("missing.raw --out x.csv", &["missing.raw", "cannot open"]);
-    refused(
-        "a.jsonl --format counts --out x.csv",
-        &["a.jsonl", ".parquet or .csv"],
-    );
-    refused("- - --out x.csv", &["standard input is named twice"]);
-    refused(
-        "- --format parquet --out x.csv",
-        &["standard input", "save them in a file"],
-    );
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
-    refused("no.parquet --out x.csv", &["no.parquet"]);
+    refuse_all(
+        folder,
+        "count --in",
+        "a.raw c.csv --out c.csv => --out | --in | c.csv | destroy
+        a.raw --out x.csv --rejected a.raw => --rejected | --in
+        a.raw --out x.csv --rejected x.csv => --rejected | --out
+        a.raw --out x.txt => x.txt | .parquet or .csv
+        a.raw --out - => --out | name one
+        a.txt --out x.csv => a.txt | unknown ending | --format
+        missing.raw --out x.csv => missing.raw | cannot open
+        a.jsonl --format counts --out x.csv => a.jsonl | .parquet or .csv
+        - - --out x.csv => standard input is named twice
+        - --format parquet --out x.csv => standard input | save them in a file
+        no.parquet --out x.csv => no.parquet",
+    );
     quotes_nothing(folder);
     // Bad counts are an error instead of rejects, because they come from no device.
     let good = fs::read_to_string(folder.join("c.csv")).unwrap();

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::{self, contains, fed, names, refuse, refused, succeed, undertone};
+use crate::common::{self, contains, fed, names, refuse, refuse_all, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -528,38 +528,20 @@ fn fields_that_are_not_there_are_no_options() {
     let mut row = File::open(folder.join("row.jsonl")).unwrap();
     table.settled(&mut row, &parquet).unwrap().commit().unwrap();
     let start = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
-    for (options, parts) in [
-        (
-            "private.jsonl --keep lang --keep lang",
-            ["--keep lang", "named twice"],
-        ),
-        ("p.csv --keep nope", ["--keep nope", "no such column"]),
-        ("private.jsonl --keep nope", ["--keep nope", "; there are "]),
-        ("p.csv --keep app", ["--keep app", "no such column"]),
-        (
-            "p.csv --id-field nope",
-            ["--id-field nope", "no such column"],
-        ),
-        ("p.parquet --keep nope", ["--keep nope", "no such column"]),
-        (
-            "p.parquet --keep app.nope",
-            ["--keep app.nope", "no such column"],
-        ),
-        (
-            "public.tsv --keep nope",
-            ["--keep nope", "nothing to keep but label"],
-        ),
-        (
-            "public.tsv --text-field body",
-            ["--text-field body", "no fields with names"],
-        ),
-        (
-            "public.tsv --id-field user",
-            ["--id-field user", "no fields with names"],
-        ),
-    ] {
-        refuse(folder, format!("{start} {options}"), &parts);
-    }
+    refuse_all(
+        folder,
+        start,
+        "private.jsonl --keep lang --keep lang => --keep lang | named twice
+        private.jsonl --keep nope => --keep nope | ; there are
+        p.csv --keep nope => --keep nope | no such column
+        p.csv --keep app => --keep app | no such column
+        p.csv --id-field nope => --id-field nope | no such column
+        p.parquet --keep nope => --keep nope | no such column
+        p.parquet --keep app.nope => --keep app.nope | no such column
+        public.tsv --keep nope => --keep nope | nothing to keep but label
+        public.tsv --text-field body => --text-field body | no fields with names
+        public.tsv --id-field user => --id-field user | no fields with names",
+    );
     for options in [
         "p.csv --keep app.country",
         "p.parquet --keep app.country",

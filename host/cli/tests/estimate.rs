@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{self, contains, names, refuse, succeed, undertone};
+use crate::common::{self, contains, refuse, refuse_all, succeed, undertone};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use undertone::pack::candidates::Candidates;
@@ -472,29 +472,20 @@ fn what_cannot_be_answered_is_said() {
         );
     }
     // Slices.
-    let with = |more: &str| arguments(&format!("all.csv {more}"));
-    refuse(
-        path,
-        with("--difference day=2026-11-01,2026-12-24"),
-        &["no release has day = 2026-12-24", "2026-11-02"],
-    );
-    refuse(
-        path,
-        with("--difference country=SE,NO"),
-        &["slice by country alone"],
-    );
-    refuse(path, with("--difference day"), &["write FIELD=A,B"]);
     refuse(
         path,
         arguments("one.csv --difference"),
         &["there is one slice only"],
     );
-    refuse(path, with("--level 95"), &["from 0.5 to below 1"]);
-    refuse(path, with("--json all.csv"), &["all.csv"]);
-    refuse(
+    refuse_all(
         path,
-        with("--candidates t.candidates.safetensors"),
-        &["name it once"],
+        &arguments("all.csv"),
+        "--difference day=2026-11-01,2026-12-24 => no release has day = 2026-12-24 | 2026-11-02
+        --difference country=SE,NO => slice by country alone
+        --difference day => write FIELD=A,B
+        --level 95 => from 0.5 to below 1
+        --json all.csv => all.csv
+        --candidates t.candidates.safetensors => name it once",
     );
 }
 
@@ -637,24 +628,16 @@ fn plans_name_devices_and_costs() {
     // The table has the numbers of devices, and marks the best way of each of both epsilons.
     assert!(!page.contains("within 10.0 points take"));
     assert_eq!(page.matches("<tr class=\"marked\">").count(), 4, "{page}");
-    let before = names(path).len();
-    for (more, part) in [
-        ("--shares x=0.1", "no candidate and no label"),
-        ("--shares garden", "write NAME=SHARE"),
-        (
-            "--shares garden=0.5,garden=0.2",
-            "the share of `garden` twice",
-        ),
-        (
-            "--shares garden=0.9,football=0.2",
-            "they add up to 1 at most",
-        ),
-        ("--within 3", "3 percentage points"),
-        ("--devices 0", "0"),
-    ] {
-        refuse(path, format!("{plan} {more}"), &[part]);
-    }
-    assert_eq!(names(path).len(), before);
+    refuse_all(
+        path,
+        plan,
+        "--shares x=0.1 => no candidate and no label
+        --shares garden => write NAME=SHARE
+        --shares garden=0.5,garden=0.2 => the share of `garden` twice
+        --shares garden=0.9,football=0.2 => they add up to 1 at most
+        --within 3 => 3 percentage points
+        --devices 0 => 0",
+    );
     // Texts that were not seen before are not all alike.
     fs::write(path.join("few.jsonl"), corpus(20, 0, LABELS)).unwrap();
     succeed(
@@ -780,15 +763,15 @@ fn plans_compare_lengths_of_texts() {
         );
     }
     succeed(path, "demo --save demo.pack");
-    for (more, part) in [
-        ("--first-sentences 1", "--corpus"),
-        ("--corpus q.jsonl", "--pack"),
-        ("--corpus q.jsonl --pack demo.pack", "has none for it"),
-        ("--corpus q.jsonl --pack t.pack --first-sentences 0", "0"),
-        ("--corpus q.jsonl --pack t.pack --json q.jsonl", "destroy"),
-    ] {
-        refuse(path, format!("{plan} {more}"), &[part]);
-    }
+    refuse_all(
+        path,
+        plan,
+        "--first-sentences 1 => --corpus
+        --corpus q.jsonl => --pack
+        --corpus q.jsonl --pack demo.pack => has none for it
+        --corpus q.jsonl --pack t.pack --first-sentences 0 => 0
+        --corpus q.jsonl --pack t.pack --json q.jsonl => destroy",
+    );
 }
 
 /// Anybody can send any value of a slice, and a label is what a file of texts says: neither steers a terminal or a page.

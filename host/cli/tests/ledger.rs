@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use common::{contains, names, refuse, refused, succeed, undertone, within_a_day};
+use common::{contains, names, refuse, refuse_all, refused, succeed, undertone, within_a_day};
 use undertone::error::ErrorKind;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -433,17 +433,14 @@ fn is_recreated(day: u64) {
     let folder = folder.path();
     let path = folder.join("day.ledger");
     let recreate = "ledger day.ledger --recreate-spent --unit sentence --budget 10";
-    for (line, part) in [
-        ("ledger day.ledger --recreate-spent", "--unit"),
-        (
-            "ledger day.ledger --recreate-spent --unit sentence",
-            "--budget",
-        ),
-        ("ledger day.ledger --recreate-spent --budget 10", "--unit"),
-        ("ledger day.ledger --unit sentence --budget 10", "--unit"),
-    ] {
-        refuse(folder, &line, &[part]);
-    }
+    refuse_all(
+        folder,
+        "ledger day.ledger",
+        "--recreate-spent => --unit
+        --recreate-spent --unit sentence => --budget
+        --recreate-spent --budget 10 => --unit
+        --unit sentence --budget 10 => --unit",
+    );
     let is_spent = || {
         let output = undertone(folder, recreate);
         let notes = String::from_utf8(output.stderr).unwrap();

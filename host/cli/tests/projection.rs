@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use undertone_core::pack::Pack;
 
-use crate::common::{refuse, succeed};
+use crate::common::{refuse_all, succeed};
 
 /// Words on a plane in three dimensions, the longest difference along the first axis.
 const VECTORS: &str =
@@ -73,20 +73,14 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
     write("plane.txt", VECTORS);
     write("nan.txt", "a 1 2\nb nan 1\n");
     write("equal.txt", "a 1 2\nb 1 2\n");
-    for (vectors, dimension, out, part) in [
-        ("none.txt", "1", "a.pack", "cannot open `none.txt`"),
-        ("nan.txt", "1", "a.pack", "`nan.txt`"),
-        (
-            "equal.txt",
-            "1",
-            "a.pack",
-            "no two of 2 word vectors differ",
-        ),
-        ("plane.txt", "0", "a.pack", "allowed are 1 to 3"),
-        ("plane.txt", "4", "a.pack", "allowed are 1 to 3"),
-        ("plane.txt", "2", "no/such/a.pack", "a.pack"),
-    ] {
-        let project = format!("project --vectors {vectors} --dimension {dimension} --out {out}");
-        refuse(folder.path(), &project, &[part]);
-    }
+    refuse_all(
+        folder.path(),
+        "project",
+        "--vectors none.txt --dimension 1 --out a.pack => cannot open `none.txt`
+        --vectors nan.txt --dimension 1 --out a.pack => `nan.txt`
+        --vectors equal.txt --dimension 1 --out a.pack => no two of 2 word vectors differ
+        --vectors plane.txt --dimension 0 --out a.pack => allowed are 1 to 3
+        --vectors plane.txt --dimension 4 --out a.pack => allowed are 1 to 3
+        --vectors plane.txt --dimension 2 --out no/such/a.pack => a.pack",
+    );
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::common::{
-    self, contains, interrupt, names, partial, refuse, succeed, undertone, within_a_day,
+    self, contains, interrupt, names, partial, refuse, refuse_all, succeed, undertone, within_a_day,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -364,40 +364,31 @@ fn bad_rows_of_private_texts_release_nothing() {
         ("twice.csv", "column 2 has the name of one before it"),
         (
             "long.csv",
-            "line 2: cannot read on: 3 fields, and the first line has 2",
+            "line 2: cannot read on: 3 fields, and the first",
         ),
         ("mac.csv", "a carriage return without a line feed"),
         ("body.csv", "names no column `text`"),
-        (
-            "open.csv",
-            "line 3: cannot read on: a quotation mark is not closed; is the file cut off?",
-        ),
+        ("open.csv", "line 3: cannot read on: a quotation mark"),
         ("none.csv", "cannot open"),
         ("c.txt", "unknown ending; known are .jsonl"),
         ("c.parquet.gz", "unknown ending"),
     ] {
         let arguments = format!("privatize --pack t.pack --epsilon 1 --in {input} --out r.csv");
-        let output = undertone(path, &arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            !output.status.success() && said.contains(part),
-            "{input}: {said}"
-        );
+        let said = refuse(path, &arguments, &[part]);
         assert!(!said.contains("secret"), "{said}");
-        assert!(!path.join("r.csv").exists());
     }
     // --keep refuses every path that contains the text, and the names of released fields. An output
     // may not be gzipped.
-    for keep in ["body", "body.text", "body.text.x", "text", "id", "release"] {
-        let arguments =
-            format!("privatize --pack t.pack --epsilon 1 --in c.jsonl --out r.csv --keep {keep}");
-        refuse(path, format!("{arguments} {FIELDS}"), &["--keep"]);
-    }
-    let arguments = "privatize --pack t.pack --epsilon 1 --in c.jsonl --out r.csv.gz";
-    refuse(
+    refuse_all(
         path,
-        format!("{arguments} {FIELDS}"),
-        &["r.csv.gz", ".parquet, which is compressed"],
+        &format!("privatize --pack t.pack --epsilon 1 --in c.jsonl {FIELDS}"),
+        "--out r.csv --keep body => --keep
+        --out r.csv --keep body.text => --keep
+        --out r.csv --keep body.text.x => --keep
+        --out r.csv --keep text => --keep
+        --out r.csv --keep id => --keep
+        --out r.csv --keep release => --keep
+        --out r.csv.gz => r.csv.gz | .parquet, which is compressed",
     );
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{self, contains, names, refuse, succeed, undertone};
+use crate::common::{self, contains, names, refuse, refuse_all, succeed, undertone};
 use tempfile::TempDir;
 use undertone_core::pack::Pack;
 use undertone_core::release::BagRelease;
@@ -248,53 +248,34 @@ fn what_cannot_be_obfuscated_is_refused() {
     write("no.pack", b"UTPK");
     fs::create_dir(folder.join("folder")).unwrap();
     fs::create_dir(folder.join("folder/inside")).unwrap();
-    let change = |from: &str, to: &str| OBFUSCATE.replace(from, to);
-    for (arguments, parts) in [
-        (change("10", "0"), &["epsilon", "0.000001"][..]),
-        (change("10", "-1"), &["epsilon"]),
-        (change("10", "1001"), &["1000"]),
-        (change("10", "nan"), &["epsilon"]),
-        (with(OBFUSCATE, "--bag-size 0"), &["--bag-size", "1..=256"]),
-        (
-            with(OBFUSCATE, "--bag-size 257"),
-            &["--bag-size", "1..=256"],
-        ),
-        (
-            change("w.pack", "no.pack"),
-            &["no.pack", "not a usable pack"],
-        ),
-        (change("w.pack", "absent.pack"), &["absent.pack"]),
-        // A bad line at the end costs no budget, because it is found before the first release.
-        (
-            change("p.jsonl", "bad.jsonl"),
-            &["bad.jsonl", "line 2", "UTF-8"],
-        ),
-        (change("p.jsonl", "absent.jsonl"), &["absent.jsonl"]),
-        (change("p.jsonl", "w.txt"), &["ending"]),
-        (change("r.jsonl", "folder"), &["folder"]),
-        (change("r.jsonl", "none/r.jsonl"), &["none/r.jsonl"]),
-        (
-            with(OBFUSCATE, "--keep empty.txt"),
-            &["empty.txt", "no word"],
-        ),
-        (
-            with(OBFUSCATE, "--keep latin.txt"),
-            &["latin.txt", "line 2", "UTF-8"],
-        ),
-        (
-            with(OBFUSCATE, "--keep foreign.txt"),
-            &["foreign.txt", "none of its 2 words"],
-        ),
-        (with(OBFUSCATE, "--stop-words absent.txt"), &["absent.txt"]),
-        (
-            with(&OBFUSCATE, "--mechanism laplace --rule exponential"),
-            &["--rule is for --mechanism selection"],
-        ),
-    ] {
-        refuse(folder, &arguments, parts);
-    }
-    let laplace = with(&change("10", "0.01"), "--mechanism laplace");
-    refuse(folder, &laplace, &["0.01", "0.1"]);
+    // A bad line at the end costs no budget, because it is found before the first release.
+    refuse_all(
+        folder,
+        "obfuscate",
+        "--pack w.pack --in p.jsonl --out r.jsonl --epsilon 0 => epsilon | 0.000001
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon -1 => epsilon
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon 1001 => 1000
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon nan => epsilon
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon 0.01 --mechanism laplace => 0.01 | 0.1
+        --pack no.pack --in p.jsonl --out r.jsonl --epsilon 10 => no.pack | not a usable pack
+        --pack absent.pack --in p.jsonl --out r.jsonl --epsilon 10 => absent.pack
+        --pack w.pack --in bad.jsonl --out r.jsonl --epsilon 10 => bad.jsonl | line 2 | UTF-8
+        --pack w.pack --in absent.jsonl --out r.jsonl --epsilon 10 => absent.jsonl
+        --pack w.pack --in w.txt --out r.jsonl --epsilon 10 => ending
+        --pack w.pack --in p.jsonl --out folder --epsilon 10 => folder
+        --pack w.pack --in p.jsonl --out none/r.jsonl --epsilon 10 => none/r.jsonl",
+    );
+    refuse_all(
+        folder,
+        OBFUSCATE,
+        "--bag-size 0 => --bag-size | 1..=256
+        --bag-size 257 => --bag-size | 1..=256
+        --keep empty.txt => empty.txt | no word
+        --keep latin.txt => latin.txt | line 2 | UTF-8
+        --keep foreign.txt => foreign.txt | none of its 2 words
+        --stop-words absent.txt => absent.txt
+        --mechanism laplace --rule exponential => --rule is for --mechanism selection",
+    );
     // A pack without a lexicon.
     let model = common::Model::default();
     common::write_encoder(folder, "encoder", &model, &common::fitting_tokenizer());
@@ -304,7 +285,7 @@ fn what_cannot_be_obfuscated_is_refused() {
     succeed(folder, with(pack, encoder));
     refuse(
         folder,
-        &change("w.pack", "g.pack"),
+        OBFUSCATE.replace("w.pack", "g.pack"),
         &["g.pack", "no lexicon", "undertone lexicon import"],
     );
 }

@@ -159,6 +159,19 @@ pub(crate) fn refuse(folder: &Path, line: impl Line, parts: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// Runs the commands of a table, which must fail. A line has the rest of a command after `start`,
+/// `=>` and the parts of its message, with `|` between them.
+pub(crate) fn refuse_all(folder: &Path, start: &str, table: &str) {
+    for line in table.trim().lines() {
+        let (rest, parts) = line
+            .trim()
+            .split_once("=>")
+            .expect("a command and its message");
+        let parts: Vec<&str> = parts.split('|').map(str::trim).collect();
+        refuse(folder, format!("{start} {rest}"), &parts);
+    }
+}
+
 /// Runs a command that the system kills when a file would exceed `bytes`, which is inside a line.
 /// Returns the whole lines of the partial file of `out`.
 pub(crate) fn interrupt(folder: &Path, line: impl Line, out: &str, bytes: usize) -> String {
