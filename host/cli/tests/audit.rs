@@ -35,7 +35,7 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     let folder = prepared();
     let arguments = "demo.pack --mechanism sentences whole-text projective --epsilon 3 0.5 \
                      --neighbours 3000 --out made/here";
-    let output = audit(folder.path(), &arguments);
+    let output = audit(folder.path(), arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}{errors}");

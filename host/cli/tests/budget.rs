@@ -71,7 +71,7 @@ fn no_more_is_counted_than_is_served() {
         let daily = format!("{kind}:1000");
         let page = succeed(
             TempDir::new().unwrap().path(),
-            &format!("budget --daily {daily} --days 1"),
+            format!("budget --daily {daily} --days 1"),
         );
         assert!(page.contains(" at epsilon 1000 (served as "), "{page}");
         let [epsilon, ..] = total(&json(&daily), unit, 1).expect("a row");

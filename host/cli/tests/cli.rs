@@ -82,7 +82,7 @@ fn text_becomes_releases_that_the_server_reads() {
     let private = privatize("a.pack", "40", "private.tsv", "r.jsonl");
     succeed(folder, &private);
     let decode = "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl";
-    succeed(folder, &decode);
+    succeed(folder, decode);
     let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
     let lines: Vec<serde_json::Value> = decoded
         .lines()
@@ -472,7 +472,7 @@ fn labels_that_cannot_be_candidates_are_refused_by_line() {
     let one = "pack --corpus one.tsv --out b.pack";
     refuse(
         folder,
-        &one,
+        one,
         &["all 40 documents have the same label", "--clusters N"],
     );
     let skip = "--unlabelled skip";
@@ -495,9 +495,9 @@ fn a_pack_is_measured_with_its_own_candidates() {
     let folder = prepared();
     let folder = folder.path();
     let line = "pack --corpus public.jsonl --clusters 3 --out other.pack";
-    succeed(folder, &line);
+    succeed(folder, line);
     let measure = "measure --pack a.pack --corpus public.jsonl";
-    succeed(folder, &measure);
+    succeed(folder, measure);
     let own = folder.join("a.candidates.safetensors");
     fs::copy(folder.join("other.candidates.safetensors"), &own).unwrap();
     let id = |pack: &str| {
@@ -507,7 +507,7 @@ fn a_pack_is_measured_with_its_own_candidates() {
     let [wanted, found] = ["a.pack", "other.pack"].map(id);
     refuse(
         folder,
-        &measure,
+        measure,
         &[
             "`a.candidates.safetensors` has the candidates of pack",
             &found,
@@ -563,7 +563,7 @@ fn heads_and_recoders_come_from_files() {
     assert_eq!(scores.largest_score(), 3);
     assert_eq!(scores.candidate_count() as usize, labels.len());
     let depth = "--selector depth --recoder-from recoder.safetensors";
-    succeed(folder, with(&depth));
+    succeed(folder, with(depth));
     let bytes = fs::read(folder.join("from.pack")).unwrap();
     assert!(Pack::parse(&bytes).unwrap().recoder().is_some());
 
@@ -678,7 +678,7 @@ fn of_messages_only_the_author_s_words_count() {
         let release = privatize("a.pack", "1000", "messages.jsonl", "r.jsonl");
         succeed(folder, format!("{release} {more}"));
         let decode = "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl";
-        succeed(folder, &decode);
+        succeed(folder, decode);
         let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
         let line: serde_json::Value = serde_json::from_str(decoded.trim()).unwrap();
         line["label"].clone()

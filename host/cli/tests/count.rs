@@ -239,7 +239,7 @@ fn a_mistyped_slice_is_named_and_loses_nothing() {
     let path = folder.path();
     let input = lines(&records);
     let arguments = "count --in - --by dya --rejected r.jsonl --out c.csv";
-    let output = crate::common::fed(path, &arguments, input.as_bytes());
+    let output = crate::common::fed(path, arguments, input.as_bytes());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     contains(&error, &["no field `dya`, only day, id, of, release;"]);
@@ -289,7 +289,7 @@ fn rejects_are_set_aside_and_never_stop() {
     assert_eq!(aside, wanted);
     // A stream gives the same rejects.
     let stream = "count --in - --format raw --out s.csv --rejected s.jsonl";
-    assert!(fed(folder, &stream, &bytes).status.success());
+    assert!(fed(folder, stream, &bytes).status.success());
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
@@ -302,7 +302,7 @@ fn rejects_are_set_aside_and_never_stop() {
         "none.raw",
     ];
     refuse(folder, "count --in none.raw --out x.csv", &parts);
-    refused(&undertone(folder, &none), &none, &parts);
+    refused(&undertone(folder, none), none, &parts);
     assert!(!folder.join("x.csv").exists());
     let rejected = fs::read_to_string(folder.join("y")).unwrap();
     assert_eq!(rejected.lines().count(), bad.len());
@@ -582,7 +582,7 @@ fn what_is_released_is_counted() {
     .unwrap();
     succeed(folder, "pack --corpus public.tsv --out a.pack");
     let line = "privatize --pack a.pack --epsilon 0.5 --in p.jsonl --out r.jsonl --keep lang";
-    succeed(folder, &line);
+    succeed(folder, line);
     let (counts, said) = count(folder, "r.jsonl --by lang --pack a.pack");
     assert!(said.contains("counted 5 releases"), "{said}");
     let total: u64 = counts

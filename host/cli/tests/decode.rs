@@ -32,7 +32,7 @@ fn prepared() -> TempDir {
         "privatize --pack new.pack --rule exponential --epsilon 0.5 --in private.jsonl --out new.jsonl",
         "privatize --pack old.pack --rule exponential --epsilon 1 --in private.jsonl --out old.jsonl",
     ] {
-        succeed(path, &line);
+        succeed(path, line);
     }
     folder
 }
@@ -190,7 +190,7 @@ fn fields_are_kept_as_they_are_written() {
     // Other fields are copied only on request, and the text never.
     let line =
         "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out more.jsonl --keep lang";
-    succeed(folder, &line);
+    succeed(folder, line);
     let more = fs::read_to_string(folder.join("more.jsonl")).unwrap();
     let starts: Vec<&str> = more
         .lines()
@@ -356,7 +356,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     // The content decides whether a file is gzipped, whatever the ending of its name.
     fs::write(folder.join("zipped.jsonl"), gzip(&private)).unwrap();
     let line = "privatize --pack new.pack --epsilon 9 --in zipped.jsonl --out z.jsonl";
-    succeed(folder, &line);
+    succeed(folder, line);
     let zipped = gzip(&fs::read(folder.join("z.jsonl")).unwrap());
     fs::write(folder.join("z"), &zipped).unwrap();
     let decode = format!("decode --candidates {NEW}");
@@ -461,7 +461,7 @@ fn points_are_set_aside() {
     let folder = folder.path();
     let privatize =
         "privatize --pack new.pack --epsilon 1 --rule projective --in private.jsonl --out p.jsonl";
-    let said = common::notes(folder, &privatize);
+    let said = common::notes(folder, privatize);
     contains(&said, &["rule: projective. Promised: 1 for the whole text"]);
     let points = fs::read_to_string(folder.join("p.jsonl")).unwrap();
     for line in lines(points.as_bytes()) {
@@ -585,13 +585,13 @@ fn a_label_that_is_not_used_is_not_read() {
         id(wrong);
         refuse(
             folder,
-            &line,
+            line,
             &["line 1", "\"id\" is not a string or a number"],
         );
     }
     for (good, written) in [("null", "\"line-1\""), ("1.50", "1.50"), ("\"a\"", "\"a\"")] {
         id(good);
-        succeed(folder, &line);
+        succeed(folder, line);
         let out = fs::read_to_string(folder.join("o.jsonl")).unwrap();
         assert!(out.starts_with(&format!("{{\"id\":{written},")), "{out}");
     }

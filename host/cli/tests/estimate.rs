@@ -79,7 +79,7 @@ impl World {
         let path = folder.path();
         fs::write(path.join("public.jsonl"), corpus(60, start, labels)).unwrap();
         let pack = "pack --corpus public.jsonl --heads features --nothing-known keep --out t.pack";
-        succeed(path, &pack);
+        succeed(path, pack);
         let candidates = Candidates::read(&path.join("t.candidates.safetensors")).unwrap();
         assert!(candidates.calibration.is_some());
         Self { folder, candidates }
@@ -335,7 +335,7 @@ fn all_kinds_together_and_by_day() {
         ],
     );
     let named = "--difference day=2026-11-02,2026-11-01 --at-once --level 0.99";
-    let (_, other) = world.estimate("all.csv", &named);
+    let (_, other) = world.estimate("all.csv", named);
     near(
         &share(&other["differences"][0], "garden")["share"],
         -0.4,
@@ -363,7 +363,7 @@ fn questions_come_later() {
     )
     .unwrap();
     let question = "--corpus q.jsonl --pack t.pack";
-    let (text, json) = world.estimate("all.csv", &question);
+    let (text, json) = world.estimate("all.csv", question);
     assert_eq!(json["question"], true);
     let inside = share(&json["labels"][0], "inside");
     near(&inside["share"], 0.1, 0.12);
@@ -377,11 +377,11 @@ fn questions_come_later() {
     refused("one.jsonl", &["texts of 1 labels"]);
     // Shares of candidates need no texts.
     let few = "--corpus few.jsonl --pack t.pack";
-    let (_, json) = world.estimate("all.csv", &few);
+    let (_, json) = world.estimate("all.csv", few);
     assert_eq!(json["labels"], json!([]));
     let why = json["unanswered"][0].as_str().unwrap();
     contains(
-        &why,
+        why,
         &["has 4 public texts, and an estimate needs at least 5"],
     );
     succeed(path, "demo --save demo.pack");
@@ -585,13 +585,13 @@ fn packs_without_public_texts_say_what_they_take() {
     let bare = |input| format!("estimate --in {input} --candidates bare.safetensors");
     refuse(
         path,
-        &bare("sentences.csv"),
+        bare("sentences.csv"),
         &["nothing can be said", "labelled ones and their pack"],
     );
-    let text = succeed(path, &bare("both.csv"));
+    let text = succeed(path, bare("both.csv"));
     assert!(text.contains("Not answered: shares of labels"), "{text}");
     let plan = "plan --candidates bare.safetensors --epsilon 1";
-    let text = succeed(path, &plan);
+    let text = succeed(path, plan);
     assert!(text.contains("Not planned: shares of labels"), "{text}");
 }
 
@@ -645,7 +645,7 @@ fn plans_name_devices_and_costs() {
         "pack --corpus few.jsonl --heads features --out few.pack",
     );
     let never = "plan --candidates few.candidates.safetensors --epsilon 3 --within 0.001";
-    let never = succeed(path, &never);
+    let never = succeed(path, never);
     assert!(
         never.contains("no number of devices gives shares of labels")
             && never.contains("is the limit"),
@@ -811,7 +811,7 @@ fn names_and_values_are_only_text() {
     };
     let by = "--by of --difference --html page.html";
     for input in ["r.jsonl", "days.jsonl"] {
-        let (text, json) = world.estimate(input, &by);
+        let (text, json) = world.estimate(input, by);
         harmless(&text);
         assert!(!text.contains("\nall: 9") && text.contains("\\u{1b}[31mfootball"));
         let page = fs::read_to_string(path.join("page.html")).unwrap();
@@ -833,7 +833,7 @@ fn names_and_values_are_only_text() {
         assert!(!output.status.success());
         harmless(str::from_utf8(&output.stderr).unwrap());
     }
-    harmless(&succeed(path, &plan));
+    harmless(&succeed(path, plan));
     // Counts give every value back.
     succeed(path, "count --in r.jsonl --by of --out c.csv");
     succeed(path, "count --in c.csv --out c.parquet");
@@ -880,7 +880,7 @@ fn packs_are_not_mixed_up() {
     let question = "same --corpus q.jsonl --pack t.pack";
     let (_, json) = world.estimate("three.csv", question);
     let why = json["unanswered"][0].as_str().unwrap();
-    contains(&why, &["the question is about another pack than"]);
+    contains(why, &["the question is about another pack than"]);
     assert_eq!(json["rejected"][0]["count"].as_u64().unwrap() / 100, 100);
 }
 
@@ -901,8 +901,8 @@ fn intervals_name_the_sources_that_they_allow_for() {
             "pack --corpus years.jsonl --heads features --source-field {field} --out years.pack"
         )
     };
-    refuse(path, &pack("label"), &["of one source"]);
-    succeed(path, &pack("year"));
+    refuse(path, pack("label"), &["of one source"]);
+    succeed(path, pack("year"));
     let file = "years.candidates.safetensors";
     let mut named = Candidates::read(&path.join(file)).unwrap();
     let whole = |candidates: &Candidates| {

@@ -109,7 +109,7 @@ fn answers_are_read_from_lines_and_tables() {
         check(&succeed(path, release(input)), 400);
     }
     let input = documents(400, true);
-    let output = fed(path, &release("-"), input.as_bytes());
+    let output = fed(path, release("-"), input.as_bytes());
     check(&String::from_utf8(output.stdout).unwrap(), 400);
     let errors = String::from_utf8(output.stderr).unwrap();
     contains(&errors, &["Promised: 1000 for all answers"]);
@@ -143,7 +143,7 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
     }
     fs::write(path.join("bad.json"), FORM.replace("fr", "de")).unwrap();
     let arguments = "release answers -f bad.json -e 1 -i a.jsonl";
-    refuse(path, &arguments, &["not a usable form", "\"de\""]);
+    refuse(path, arguments, &["not a usable form", "\"de\""]);
     fs::write(path.join("broken.jsonl"), "{\"language\": zyxwmarker}\n").unwrap();
     let said = refuse(path, release("broken.jsonl"), &["line 1"]);
     assert!(!said.contains("zyxwmarker"));
@@ -332,7 +332,7 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
     assert_eq!((&stars["of"], &stars["first"]), (&json!("answers"), &first));
     assert!(near(&share(stars, "5")["share"], 1.0), "{stars}");
     assert!(near(&share(stars, "3")["share"], -1.0), "{stars}");
-    let text = succeed(path, &estimate);
+    let text = succeed(path, estimate);
     contains(
         &text,
         &[
@@ -380,7 +380,7 @@ fn counts_of_a_form_set_others_aside() {
         "{errors}"
     );
     let estimate = "estimate --form form.json --in c.csv --json";
-    let answer: Value = serde_json::from_str(&succeed(path, &estimate)).unwrap();
+    let answer: Value = serde_json::from_str(&succeed(path, estimate)).unwrap();
     assert_eq!(answer["releases"], 4_000);
     let arguments = format!("{count} --form other.json");
     fs::remove_file(path.join("c.csv")).unwrap();
@@ -398,12 +398,12 @@ fn posteriors_say_by_which_shares() {
     let path = folder.path();
     released(path);
     let decode = "decode --form form.json --in r.jsonl";
-    let output = undertone(path, &decode);
+    let output = undertone(path, decode);
     let errors = String::from_utf8(output.stderr).unwrap();
     contains(&errors, &["no shares are given for 4 of 4 questions"]);
     let equal = String::from_utf8(output.stdout).unwrap();
     let estimate = "estimate --form form.json --in r.jsonl --json";
-    fs::write(path.join("shares.json"), succeed(path, &estimate)).unwrap();
+    fs::write(path.join("shares.json"), succeed(path, estimate)).unwrap();
     let weighed = format!("{decode} --shares shares.json --top 2");
     let weighed = succeed(path, &weighed);
     assert_eq!(weighed.lines().count(), 4_000);
@@ -472,7 +472,7 @@ fn a_form_has_a_law_and_a_cost() {
         refuse(path, &arguments, &["--out does nothing without a form"]);
     }
     let plan = "plan devices -f form.json -e 1,4 --devices 10000,1000000";
-    let text = succeed(path, &plan);
+    let text = succeed(path, plan);
     assert!(text.contains("± with 1,000,000"), "{text}");
     let files = format!("{plan} --json --html plan.html");
     let plan: Value = serde_json::from_str(&succeed(path, &files)).unwrap();

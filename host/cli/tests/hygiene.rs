@@ -144,7 +144,7 @@ fn no_text_in_what_wrong_files_and_encoders_say() {
         "decode --candidates a.candidates.safetensors --in typed.jsonl --out b",
         "decode --candidates private.jsonl --in private.jsonl --out b",
     ] {
-        let output = undertone(folder.path(), &arguments);
+        let output = undertone(folder.path(), arguments);
         assert!(!output.status.success(), "{arguments:?}");
         assert_clean(folder.path(), &format!("{arguments:?}"), &output);
     }
@@ -163,7 +163,7 @@ fn no_sentence_makes_a_message() {
     let known = "a\tred red\nb\tgreen\na\tred\nb\tgreen red\n";
     fs::write(folder.join("known.tsv"), known).unwrap();
     let pack = "pack --encoder neural --corpus known.tsv --out n.pack";
-    assert!(undertone(folder, &pack).status.success());
+    assert!(undertone(folder, pack).status.success());
     // In a public corpus such a sentence is an error.
     fs::write(folder.join("unknown.tsv"), "a\tred\nb\tsoup of marker\n").unwrap();
     let public = pack.replace("known.tsv", "unknown.tsv");

@@ -278,13 +278,9 @@ fn shows_what_is_left(folder: &Path, day: u64) {
         (&0.into(), &(day + 1).into())
     );
     let back = "ledger day.ledger --window 1";
-    refused(&undertone(folder, &back), &back, &["set the clock right"]);
+    refused(&undertone(folder, back), back, &["set the clock right"]);
     let none = "ledger texts.tsv";
-    refused(
-        &undertone(folder, &none),
-        &none,
-        &["texts.tsv", "128 bytes"],
-    );
+    refused(&undertone(folder, none), none, &["texts.tsv", "128 bytes"]);
     assert_eq!(fs::read(folder.join("day.ledger")).unwrap(), before);
 }
 
@@ -479,7 +475,7 @@ fn is_recreated(day: u64) {
                 "recreate the ledger with this window counted as spent",
                 "to recreate it: `undertone release recreate-ledger LEDGER --unit UNIT --budget EPSILON`",
             ];
-            refused(&undertone(folder, &show), &show, &parts);
+            refused(&undertone(folder, show), show, &parts);
         }
         is_spent();
     }
@@ -492,7 +488,7 @@ fn is_recreated(day: u64) {
         fs::write(&path, bytes).unwrap();
         refuse(
             folder,
-            &recreate,
+            recreate,
             &[
                 "cannot write `day.ledger`",
                 "no ledger",
@@ -503,8 +499,8 @@ fn is_recreated(day: u64) {
     }
     let show = "ledger day.ledger";
     refused(
-        &undertone(folder, &show),
-        &show,
+        &undertone(folder, show),
+        show,
         &["128 bytes, these are 5000"],
     );
     let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
@@ -516,9 +512,9 @@ fn is_recreated(day: u64) {
     drop(later);
     let show = "ledger day.ledger";
     let parts = ["set the clock right", "recreate-ledger"];
-    refused(&undertone(folder, &show), &show, &parts);
+    refused(&undertone(folder, show), show, &parts);
     is_spent();
-    let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();
+    let notes = String::from_utf8(undertone(folder, recreate).stderr).unwrap();
     assert!(!notes.contains("was of window"), "{notes}");
     // Windows that are not days, as `release lines` has.
     let year = format!("{recreate} --window 57");
@@ -537,11 +533,11 @@ fn is_recreated(day: u64) {
         fs::remove_file(&path).unwrap();
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
-        refuse(folder, &recreate, &["regular file"]);
+        refuse(folder, recreate, &["regular file"]);
         let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10"));
         let error = opened.unwrap_err();
         assert!(error.to_string().contains("regular file"), "{error}");
-        refused(&undertone(folder, &show), &show, &["regular file"]);
+        refused(&undertone(folder, show), show, &["regular file"]);
     }
 }
 
@@ -563,7 +559,7 @@ fn bags_of_a_budget(day: u64) {
     .unwrap();
     fs::write(folder.join("v.txt"), "soup 1 0\nsalt 0 1\nteam 1 1\n").unwrap();
     let pack = "vocabulary --vectors v.txt --out a.pack";
-    succeed(folder, &pack);
+    succeed(folder, pack);
     let bags = |budget, words| {
         let line = format!(
             "obfuscate --pack a.pack --epsilon 0.5 --words {words} --in texts.tsv --out b.jsonl \

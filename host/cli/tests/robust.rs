@@ -94,7 +94,7 @@ fn inputs() -> TempDir {
     let model = common::Model::default();
     common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
     let words = "vocabulary --vectors vectors.txt --out words.pack";
-    succeed(path, &words);
+    succeed(path, words);
     succeed(path, "pack --corpus public.jsonl --out a.pack");
     succeed(path, private_run("releases.jsonl"));
     folder
@@ -959,7 +959,7 @@ fn a_report_is_replaced_as_a_whole() {
         let output = mounted_read_only(folder, &format!("{audit} disk/o"));
         refused(
             &output,
-            &audit,
+            audit,
             &["disk/o", "Read-only", "name a place that can be written"],
         );
     }
@@ -1052,7 +1052,7 @@ fn nobody_listens() {
         .unwrap();
     refused(
         &output,
-        &["candidates"],
+        ["candidates"],
         &["standard output", "No space left"],
     );
 

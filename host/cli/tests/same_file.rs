@@ -29,7 +29,7 @@ fn inputs() -> TempDir {
         "vocabulary --vectors v.txt --out w.pack",
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl",
     ] {
-        succeed(path, &line);
+        succeed(path, line);
     }
     fs::copy(
         path.join("public.tsv"),
@@ -155,7 +155,7 @@ fn two_outputs_are_two_files() {
     ] {
         // The ending of the candidates differs from that of the pack, so this name is no conflict.
         if line.starts_with("demo") {
-            succeed(folder, &line);
+            succeed(folder, line);
             continue;
         }
         check(folder, line, "");
@@ -202,52 +202,28 @@ fn a_stream_that_is_a_file_is_that_file() {
     };
     symlink("p.jsonl", folder.join("soft")).unwrap();
     fs::hard_link(folder.join("p.jsonl"), folder.join("hard")).unwrap();
-    for (line, input, out) in [
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out soft",
-            Some("hard"),
-            None,
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in p.jsonl --out -",
-            None,
-            Some("p.jsonl"),
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out -",
-            Some("hard"),
-            Some("soft"),
-        ),
-        (
-            "obfuscate --pack w.pack --epsilon 1 --in - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "keywords --words 3 --corpus - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl",
-            Some("r.jsonl"),
-            None,
-        ),
-        (
-            "decode --candidates a.candidates.safetensors --in r.jsonl --out -",
-            None,
-            Some("r.jsonl"),
-        ),
-    ] {
+    let table = "
+        privatize --pack a.pack --epsilon 1 --in - --out p.jsonl < p.jsonl
+        privatize --pack a.pack --epsilon 1 --in - --out soft < hard
+        privatize --pack a.pack --epsilon 1 --in p.jsonl --out - >> p.jsonl
+        privatize --pack a.pack --epsilon 1 --in - --out - < hard >> soft
+        obfuscate --pack w.pack --epsilon 1 --in - --out p.jsonl < p.jsonl
+        keywords --words 3 --corpus - --out p.jsonl < p.jsonl
+        decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl < r.jsonl
+        decode --candidates a.candidates.safetensors --in r.jsonl --out - >> r.jsonl";
+    for redirected in table.trim().lines() {
+        let (rest, out) = match redirected.trim().split_once(" >> ") {
+            Some((rest, out)) => (rest, Some(out)),
+            None => (redirected.trim(), None),
+        };
+        let (line, input) = match rest.split_once(" < ") {
+            Some((line, input)) => (line, Some(input)),
+            None => (rest, None),
+        };
         let before = contents(folder);
         let output = run(line, input, out);
-        refused(&output, &[line], &["would destroy it", "name another file"]);
-        assert!(contents(folder) == before, "{line} changed something");
+        refused(&output, line, &["would destroy it", "name another file"]);
+        assert!(contents(folder) == before, "{redirected} changed something");
     }
     // Two different files are accepted.
     fs::write(folder.join("o"), "").unwrap();

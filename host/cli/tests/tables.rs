@@ -202,7 +202,7 @@ fn releases_go_in_and_out_in_every_form() {
     assert!(counted.iter().all(|own| *own == counted[0]), "{counted:?}");
     // `estimate` accepts outputs of `privatize` in several forms at once.
     let line = "estimate --candidates t.candidates.safetensors --by app.country --json e.json --in jsonl.r.csv jsonl.r.parquet csv.r.jsonl";
-    succeed(path, &line);
+    succeed(path, line);
     let answer: Value = serde_json::from_slice(&fs::read(path.join("e.json")).unwrap()).unwrap();
     assert_eq!(answer["releases"], 90);
 }
@@ -347,7 +347,7 @@ fn bad_rows_of_private_texts_release_nothing() {
             part.to_owned()
         };
         let arguments = "privatize --pack t.pack --epsilon 1 --in p.parquet --out r.parquet";
-        refuse(path, &arguments, &["p.parquet", &part]);
+        refuse(path, arguments, &["p.parquet", &part]);
     }
     let whole = fs::read(path.join("c.parquet")).unwrap();
     fs::write(path.join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();

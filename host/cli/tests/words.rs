@@ -325,7 +325,7 @@ fn vocabularies_leave_out_what_has_no_use() {
         &["other.txt", "none of its 2 words is among the 7 of `v`"],
     );
     let nowhere = "vocabulary --vectors v.txt --out none/v.pack";
-    refuse(folder, &nowhere, &["none/v.pack"]);
+    refuse(folder, nowhere, &["none/v.pack"]);
 }
 
 /// Both apostrophes are the same character in vectors, lists and texts.
@@ -364,7 +364,7 @@ fn apostrophes_are_read_alike() {
         contains(&lines, &["\"words\":[\"don't\",\"don't\",\"don't\"]"]);
         fs::write(folder.join("stop.txt"), listed).unwrap();
         let keywords = "keywords --corpus c.tsv --words 9 --out k.txt --stop-words stop.txt";
-        succeed(folder, &keywords);
+        succeed(folder, keywords);
         let found = fs::read_to_string(folder.join("k.txt")).unwrap();
         assert!(!found.contains("don") && found.contains("soup"), "{found}");
         fs::remove_file(folder.join("stop.txt")).unwrap();
@@ -383,7 +383,7 @@ fn keywords_tell_labels_apart() {
         .collect();
     fs::write(folder.join("c.tsv"), &corpus).unwrap();
     let keywords = "keywords --corpus c.tsv --words 4 --out k.txt";
-    succeed(folder, &keywords);
+    succeed(folder, keywords);
     assert_eq!(
         fs::read_to_string(folder.join("k.txt")).unwrap(),
         "goal\nsalt\nsoup\nteam\n"
@@ -400,7 +400,7 @@ fn keywords_tell_labels_apart() {
     fs::write(folder.join("one.tsv"), "a\tsoup\na\tsalt\n").unwrap();
     refuse(
         folder,
-        &change("one.tsv"),
+        change("one.tsv"),
         &["one.tsv", "2 documents with 1 labels"],
     );
     fs::write(
@@ -410,7 +410,7 @@ fn keywords_tell_labels_apart() {
     .unwrap();
     refuse(
         folder,
-        &change("none.jsonl"),
+        change("none.jsonl"),
         &[
             "1 of 1 documents have no label, the first on line 1",
             "--label",
