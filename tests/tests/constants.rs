@@ -181,44 +181,6 @@ fn constants_are_upper_bounds_for_decimal_values() {
     }
 }
 
-/// Table 1 of Meehan, Mrini and Chaudhuri 2022: with b of m = 5000 candidates at depth j* and all
-/// others at depth 0, one of the b is drawn with probability at least 0.95.
-#[test]
-fn published_table() {
-    const M: u32 = 5_000;
-    for (epsilon, deep, depth, exponential, flip) in [
-        (3, 55, 5, 0.9526, 0.9534),
-        (6, 25, 3, 0.9760, 0.9769),
-        (10, 5, 2, 0.9566, 0.9634),
-        (23, 1, 1, 0.9518, 0.9751),
-    ] {
-        let ratio = ratio(epsilon * MICRO as u32);
-        let weights = |rule| -> Vec<f64> {
-            let relative = ratio.weights(rule).take(depth + 1);
-            relative.map(|w| w as f64).collect()
-        };
-        let (b, others) = (f64::from(deep), f64::from(M - deep));
-
-        let w = weights(Rule::Exponential);
-        let p = b * w[0] / (b * w[0] + others * w[depth]);
-        assert!((p - exponential).abs() < 5e-5, "ε = {epsilon}: {p}");
-
-        // Permute-and-flip: all b show heads, H ~ Bin(m − b, q) of the others do, and a head is
-        // drawn: the expectation of b/(b + H), summed over H.
-        let w = weights(Rule::PermuteAndFlip);
-        let q = w[depth] / w[0];
-        let mut mass = (others * (-q).ln_1p()).exp();
-        let mut p = 0.0;
-        for heads in 0..200 {
-            let h = f64::from(heads);
-            p += mass * b / (b + h);
-            mass *= (others - h) / (h + 1.0) * q / (1.0 - q);
-        }
-        assert!((p - flip).abs() < 5e-5, "ε = {epsilon}: {p}");
-        assert!(p >= 0.95);
-    }
-}
-
 /// Decimal text is ε rounded down to millionths, computed here with integers of any size.
 #[test]
 fn parsing_is_exact() {

@@ -69,51 +69,6 @@ fn expected_units(rows: &[Vec<i16>], exponent: i32) -> BigUint {
     up.max(BigUint::from(1u32 << 20))
 }
 
-/// Returns whether Δ²·‖v‖² ≥ ‖Φv‖² for the vector that power iteration finds, rounded to integers:
-/// no tolerance.
-fn covers_power_iteration(rows: &[Vec<i16>], exponent: i32, units: u64, seed: u64) -> (bool, f64) {
-    let d = rows[0].len();
-    let mut rng = PublicRng::new(seed);
-    let mut v: Vec<f64> = (0..d).map(|_| normal(&mut rng)).collect();
-    for _ in 0..30 {
-        let image: Vec<f64> = rows
-            .iter()
-            .map(|row| row.iter().zip(&v).map(|(a, v)| f64::from(*a) * v).sum())
-            .collect();
-        for (j, v) in v.iter_mut().enumerate() {
-            *v = rows
-                .iter()
-                .zip(&image)
-                .map(|(row, y)| f64::from(row[j]) * y)
-                .sum();
-        }
-        let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-        v.iter_mut().for_each(|v| *v /= norm.max(f64::MIN_POSITIVE));
-    }
-    let whole: Vec<i64> = v.iter().map(|v| (v * 2f64.powi(30)) as i64).collect();
-    let square = |sum: i128| BigUint::from(sum.unsigned_abs()).pow(2);
-    let image: BigUint = rows
-        .iter()
-        .map(|row| {
-            square(
-                row.iter()
-                    .zip(&whole)
-                    .map(|(a, v)| i128::from(*a) * i128::from(*v))
-                    .sum(),
-            )
-        })
-        .sum();
-    let source: BigUint = whole.iter().map(|v| square((*v).into())).sum();
-    let bound = BigUint::from(units).pow(2) * &source;
-    let ratio = |n: &BigUint| {
-        let shift = n.bits().saturating_sub(64);
-        (n >> shift).iter_u64_digits().next().unwrap_or(0) as f64 * 2f64.powi(shift as i32)
-    };
-    let image = image << (2 * (32 + exponent));
-    let tightness = (ratio(&image) / ratio(&bound)).sqrt();
-    (image <= bound, tightness)
-}
-
 /// Rows with orthonormal directions from Gaussians, times `scale`.
 fn orthonormal(m: usize, d: usize, scale: f64, rng: &mut PublicRng) -> Vec<Vec<i16>> {
     let mut rows: Vec<Vec<f64>> = Vec::new();
@@ -189,7 +144,7 @@ fn matrix(kind: usize, rng: &mut PublicRng) -> Vec<Vec<i16>> {
 #[test]
 fn sensitivities_are_upper_bounds() {
     let mut rng = PublicRng::new(0x7e57_9001);
-    let (mut refused, mut tight) = (0, 0.0f64);
+    let mut refused = 0;
     for round in 0..1_000 {
         let rows = matrix(round, &mut rng);
         let exponent = -(below(&mut rng, 25) as i32);
@@ -201,22 +156,10 @@ fn sensitivities_are_upper_bounds() {
             }
             Some(units) => {
                 assert_eq!(BigUint::from(units), expected, "{round}");
-                let (covered, tightness) =
-                    covers_power_iteration(&rows, exponent, units, round as u64);
-                assert!(covered, "{round}: {rows:?}");
-                tight = tight.max(tightness);
-                // The check can fail: half the row sum of a rank-one matrix is too small.
-                if round % 9 == 2 && units > 1 << 24 {
-                    assert!(
-                        !covers_power_iteration(&rows, exponent, units / 3, round as u64).0
-                            || tightness < 0.34
-                    );
-                }
             }
         }
     }
-    println!("1000 matrices, {refused} refused; the largest ‖Φv‖/(Δ‖v‖) seen: {tight:.6}");
-    assert!(refused > 50 && refused < 600 && tight > 0.999);
+    assert!(refused > 50 && refused < 600, "{refused} refused");
 }
 
 /// ‖Φ‖₂ ≤ Δ exactly: Δ²·I − ΦΦᵀ is positive semidefinite, by all its principal minors.

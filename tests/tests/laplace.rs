@@ -433,37 +433,6 @@ fn parameters_are_refused_exactly_outside_their_limits() {
     }
 }
 
-/// The actual and the expected value.
-#[test]
-fn errors_name_the_value_and_its_limits() {
-    let bound = LaplaceError::Bound {
-        found: 18,
-        least: -45,
-        most: 16,
-    };
-    let length = LaplaceError::Length {
-        expected: 384,
-        found: 383,
-    };
-    for (error, parts) in [
-        (
-            LaplaceError::Dimension { found: 1025 },
-            &["1025", "1 to 1024"][..],
-        ),
-        (
-            LaplaceError::Epsilon {
-                found: epsilon(99_999),
-            },
-            &["0.099999", "0.1..=1000"],
-        ),
-        (bound, &["2^18", "2^-45..=2^16"]),
-        (length, &["383", "384"]),
-    ] {
-        let text = error.to_string();
-        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
-    }
-}
-
 // --- The constants of the proof
 
 /// ⌈√n·2⁶⁴⌉.

@@ -29,7 +29,7 @@ use undertone_audit::sampled::device::{self, Contents, Device, Program, Sentence
 use undertone_audit::sampled::selection::{self, Change, Neighbours, WordAudit};
 use undertone_audit::sampled::stated::Stated;
 use undertone_audit::sampled::vectors;
-use undertone_audit::{Check, Mechanism, Method, Options, levels};
+use undertone_audit::{Check, Mechanism, Method, Options, Report, levels};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::form::Form;
@@ -562,6 +562,30 @@ impl Device for Planted<'_> {
     }
 }
 
+/// The extent of an audit at one ε by both rules.
+fn options(mechanisms: &[Mechanism], neighbours: u64, releases: u64) -> Options {
+    Options {
+        mechanisms: mechanisms.to_vec(),
+        epsilons: vec![two()],
+        rules: RULES.to_vec(),
+        neighbours,
+        releases,
+        seed: 1,
+    }
+}
+
+/// The mechanisms of packs with features.
+const OF_TEXTS: [Mechanism; 3] = [
+    Mechanism::Sentences,
+    Mechanism::WholeText,
+    Mechanism::Projective,
+];
+
+fn report(device: &mut dyn Device, pack: &Pack<'_>, options: &Options) -> Report {
+    let report = undertone_audit::run(pack, None, Some(device), &[], options, &mut |_| ());
+    report.expect("a device")
+}
+
 /// The names of the checks that failed.
 fn failed(checks: &[Check]) -> Vec<&str> {
     for check in checks {
@@ -582,44 +606,6 @@ fn audit_sentences(
         .expect("a device")
 }
 
-#[test]
-fn spending_epsilon_for_half_of_it_is_noticed() {
-    let bytes = scores_pack();
-    for rule in RULES {
-        let mut device = Planted::new(Bug::WholeEpsilon, &bytes);
-        let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
-        let failed = failed(&checks);
-        assert!(
-            failed.contains(&"loss of a replaced sentence"),
-            "{rule:?}: {failed:?}"
-        );
-        assert!(
-            failed.contains(&"frequencies of candidates"),
-            "{rule:?}: {failed:?}"
-        );
-    }
-}
-
-#[test]
-fn levels_off_are_noticed() {
-    let bytes = scores_pack();
-    for rule in RULES {
-        for off in [1, 2] {
-            let mut device = Planted::new(Bug::LevelOffBy(off), &bytes);
-            let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
-            let failed = failed(&checks);
-            assert!(
-                failed.contains(&"loss of a replaced sentence"),
-                "{rule:?} {off}: {failed:?}"
-            );
-            assert!(
-                failed.contains(&"frequencies of candidates"),
-                "{rule:?} {off}: {failed:?}"
-            );
-        }
-    }
-}
-
 /// No text of the lexicon is a sentence on which this device fails; the search finds some.
 #[test]
 fn the_device_is_asked_for_searched_neighbours() {
@@ -633,20 +619,11 @@ fn the_device_is_asked_for_searched_neighbours() {
             let checks = audit_sentences(&mut device, &bytes, rule, &designed);
             assert_eq!(failed(&checks), [""; 0], "{rule:?}");
         }
-        let options = Options {
-            mechanisms: vec![Mechanism::Sentences],
-            epsilons: vec![two()],
-            rules: RULES.to_vec(),
-            neighbours: 600,
-            // With 8,000, the tests of fit are too weak: -log10 of p was 16 on average with a
-            // deviation of 4, and the threshold is 12. All three grow with the number of releases
-            // or with its root.
-            releases: 4 * draws() as u64,
-            seed: 1,
-        };
-        let report =
-            undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
-        let checks = report.expect("a device").checks;
+        // With 8,000, the tests of fit are too weak: -log10 of p was 16 on average with a
+        // deviation of 4, and the threshold is 12. All three grow with the number of releases
+        // or with its root.
+        let options = options(&[Mechanism::Sentences], 600, 4 * draws() as u64);
+        let checks = report(&mut device, &pack, &options).checks;
         for name in names {
             let checks = checks.iter().filter(|check| check.name == name);
             let passed: Vec<bool> = checks.map(|check| check.passed).collect();
@@ -678,46 +655,8 @@ fn audit_points(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
 }
 
-#[test]
-fn wrong_releases_of_points_are_noticed() {
-    let bytes = scores_pack();
-    for (bug, names) in [
-        (Bug::None, &[][..]),
-        (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
-        (Bug::OtherSet, &[FREQUENCIES]),
-        (Bug::Silent, &["texts refused"]),
-        (Bug::NoiseReused, &["independence of releases"]),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let checks = audit_points(&mut device, &bytes);
-        assert_eq!(failed(&checks), names, "{bug:?}");
-    }
-}
-
 const FREQUENCIES: &str = "frequencies of outcomes";
 const EXCHANGED: &str = "loss of an exchanged text";
-
-#[test]
-fn wrong_releases_of_whole_texts_are_noticed() {
-    let bytes = scores_pack();
-    for (bug, names) in [
-        (Bug::None, &[][..]),
-        (Bug::Flipped, &[FREQUENCIES]),
-        (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
-        (Bug::TiesByText, &[FREQUENCIES]),
-        (Bug::Silent, &["texts refused"]),
-        (Bug::NoiseReused, &["independence of releases"]),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let checks = audit_whole_texts(&mut device, &bytes);
-        let mut failed = failed(&checks);
-        if bug == Bug::Flipped {
-            // Its loss is 2.36, so chance decides whether a bound on it exceeds 2.
-            failed.retain(|name| *name != EXCHANGED);
-        }
-        assert_eq!(failed, names, "{bug:?}");
-    }
-}
 
 fn audit_answers(device: &mut dyn Device, form: &Form<'_>) -> Vec<Check> {
     let options = Options {
@@ -829,23 +768,10 @@ fn packs_with_features_are_audited_by_texts() {
     let golden = fs::read(root().join("tests/golden/golden-features.pack"));
     for bytes in [features_pack(), golden.expect("a golden pack")] {
         let pack = Pack::parse(&bytes).expect("a pack");
-        let options = Options {
-            mechanisms: vec![
-                Mechanism::Sentences,
-                Mechanism::WholeText,
-                Mechanism::Projective,
-            ],
-            epsilons: vec![two()],
-            rules: RULES.to_vec(),
-            neighbours: 3000,
-            releases: 2000,
-            seed: 1,
-        };
+        let options = options(&OF_TEXTS, 3000, 2000);
         for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"; 2])] {
             let mut device = Planted::new(bug, &bytes);
-            let report =
-                undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
-            let report = report.expect("a device");
+            let report = report(&mut device, &pack, &options);
             assert_eq!(report.left_out, [""; 0]);
             for check in &report.checks {
                 let whole = ["whole text", "projective"].contains(&&*check.mechanism);
@@ -866,12 +792,8 @@ fn too_few_releases_are_refused() {
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut device = Planted::new(Bug::None, &bytes);
     let mut options = Options {
-        mechanisms: Mechanism::ALL.to_vec(),
         epsilons: vec![epsilon("0.5"), epsilon("10")],
-        rules: RULES.to_vec(),
-        neighbours: 600,
-        releases: undertone_audit::LEAST_RELEASES - 1,
-        seed: 1,
+        ..options(&Mechanism::ALL, 600, undertone_audit::LEAST_RELEASES - 1)
     };
     let refused = undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let text = refused.expect_err("too few").to_string();
@@ -880,65 +802,9 @@ fn too_few_releases_are_refused() {
         "{text}"
     );
     options.releases += 1;
-    let report = undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
-    let report = report.expect("a device");
+    let report = report(&mut device, &pack, &options);
     assert_eq!(failed(&report.checks), [""; 0]);
     assert_eq!(report.left_out, [""; 0]);
-}
-
-/// The README's claim about 20,000 releases.
-#[test]
-fn releases_that_tell_now_and_then_are_noticed() {
-    let bytes = scores_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    for rule in RULES {
-        let mut device = Planted::new(Bug::TellsOneIn(50), &bytes);
-        let neighbours = worst_neighbours();
-        let one = epsilon("1");
-        let checks = selection::sentences(&mut device, &pack, "", rule, one, &neighbours, 20_000);
-        assert!(failed(&checks.expect("a device")).contains(&"frequencies of candidates"));
-    }
-}
-
-#[test]
-fn missing_noise_is_noticed() {
-    let bytes = scores_pack();
-    let mut device = Planted::new(Bug::NoNoise, &bytes);
-    let checks = audit_sentences(
-        &mut device,
-        &bytes,
-        Rule::PermuteAndFlip,
-        &worst_neighbours(),
-    );
-    assert!(failed(&checks).contains(&"loss of a replaced sentence"));
-    let checks =
-        vectors::check(&mut device, Noise::Laplace, epsilon("1"), 2_000).expect("a device");
-    let failed = failed(&checks);
-    for name in ["loss between two vectors", "law of the noise"] {
-        assert!(failed.contains(&name), "{failed:?}");
-    }
-}
-
-#[test]
-fn reused_noise_is_noticed() {
-    let bytes = scores_pack();
-    let mut device = Planted::new(Bug::NoiseReused, &bytes);
-    let checks = audit_sentences(
-        &mut device,
-        &bytes,
-        Rule::PermuteAndFlip,
-        &worst_neighbours(),
-    );
-    // No single document reveals the bug.
-    assert_eq!(failed(&checks), ["independence of releases"]);
-    let checks =
-        vectors::check(&mut device, Noise::Laplace, epsilon("1"), 5_000).expect("a device");
-    assert!(failed(&checks).contains(&"independence of releases"));
-    let checks = audit_words(&mut device, &bytes, Rule::PermuteAndFlip);
-    assert!(failed(&checks).contains(&"independence of words"));
-    let mut device = Planted::new(Bug::OneDrawForABag, &bytes);
-    let checks = audit_words(&mut device, &bytes, Rule::PermuteAndFlip);
-    assert!(failed(&checks).contains(&"independence of words"));
 }
 
 #[test]
@@ -1009,21 +875,6 @@ fn audit_words(device: &mut dyn Device, bytes: &[u8], rule: Rule) -> Vec<Check> 
     audit.run(device, &pairs).expect("a device")
 }
 
-#[test]
-fn wrong_words_are_noticed() {
-    let bytes = scores_pack();
-    for (bug, name) in [
-        (Bug::WholeEpsilon, "frequencies of words"),
-        (Bug::PassedThrough, "words for unknown ones exist"),
-        (Bug::WrongFallback, "unknown words"),
-    ] {
-        let mut device = Planted::new(bug, &bytes);
-        let checks = audit_words(&mut device, &bytes, Rule::Exponential);
-        let failed = failed(&checks);
-        assert!(failed.contains(&name), "{bug:?}: {failed:?}");
-    }
-}
-
 /// Too little noise, a wrong radius of it, wrong rounding before it, a wrong key.
 #[test]
 fn wrong_noise_is_noticed() {
@@ -1053,15 +904,94 @@ fn wrong_noise_is_noticed() {
     }
 }
 
-/// State that remains after a release, and sentences late in a long document.
+/// Checks of a device with [`scores_pack`].
+type Audit = fn(&mut dyn Device, &[u8]) -> Vec<Check>;
+
+/// The bugs that a single audit finds, and the checks that find them. Without a bug all pass.
 #[test]
-fn sentences_that_stay_or_are_lost_are_noticed() {
+fn bugs_are_noticed() {
+    let flips: Audit =
+        |device, bytes| audit_sentences(device, bytes, Rule::PermuteAndFlip, &worst_neighbours());
+    let draws: Audit =
+        |device, bytes| audit_sentences(device, bytes, Rule::Exponential, &worst_neighbours());
+    let words: Audit = |device, bytes| audit_words(device, bytes, Rule::Exponential);
+    let noise: Audit = |device, _| {
+        let checks = vectors::check(device, Noise::Laplace, epsilon("1"), 5_000);
+        checks.expect("a device")
+    };
+    // The README's claim about 20,000 releases.
+    let now_and_then: Audit = |device, bytes| {
+        let pack = Pack::parse(bytes).expect("a pack");
+        let check = |rule| {
+            let neighbours = worst_neighbours();
+            let one = epsilon("1");
+            selection::sentences(device, &pack, "", rule, one, &neighbours, 20_000)
+        };
+        RULES
+            .map(check)
+            .map(|checks| checks.expect("a device"))
+            .concat()
+    };
+    let (loss, frequencies) = ("loss of a replaced sentence", "frequencies of candidates");
+    let apart = "independence of releases";
     let bytes = scores_pack();
-    for rule in RULES {
-        let mut device = Planted::new(Bug::NotCleared, &bytes);
-        let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
-        assert!(failed(&checks).contains(&"frequencies of candidates"));
+    for (audit, bug, names) in [
+        (flips, Bug::None, &[][..]),
+        (flips, Bug::WholeEpsilon, &[loss, frequencies]),
+        (flips, Bug::LevelOffBy(1), &[loss, frequencies]),
+        (flips, Bug::LevelOffBy(2), &[loss, frequencies]),
+        (flips, Bug::NoNoise, &[loss]),
+        (flips, Bug::NoiseReused, &[apart]),
+        (flips, Bug::NotCleared, &[frequencies]),
+        (draws, Bug::None, &[]),
+        (draws, Bug::WholeEpsilon, &[loss, frequencies]),
+        (draws, Bug::LevelOffBy(1), &[loss, frequencies]),
+        (draws, Bug::LevelOffBy(2), &[loss, frequencies]),
+        (draws, Bug::NotCleared, &[frequencies]),
+        (now_and_then, Bug::TellsOneIn(50), &[frequencies; 2]),
+        (words, Bug::None, &[]),
+        (words, Bug::WholeEpsilon, &["frequencies of words"]),
+        (words, Bug::PassedThrough, &["words for unknown ones exist"]),
+        (words, Bug::WrongFallback, &["unknown words"]),
+        (words, Bug::NoiseReused, &["independence of words"]),
+        (words, Bug::OneDrawForABag, &["independence of words"]),
+        (noise, Bug::None, &[]),
+        (
+            noise,
+            Bug::NoNoise,
+            &["loss between two vectors", "law of the noise"],
+        ),
+        (noise, Bug::NoiseReused, &[apart]),
+        (audit_whole_texts, Bug::None, &[]),
+        (audit_whole_texts, Bug::Flipped, &[FREQUENCIES]),
+        (
+            audit_whole_texts,
+            Bug::WholeEpsilon,
+            &[EXCHANGED, FREQUENCIES],
+        ),
+        (audit_whole_texts, Bug::TiesByText, &[FREQUENCIES]),
+        (audit_whole_texts, Bug::Silent, &["texts refused"]),
+        (audit_whole_texts, Bug::NoiseReused, &[apart]),
+        (audit_points, Bug::None, &[]),
+        (audit_points, Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (audit_points, Bug::OtherSet, &[FREQUENCIES]),
+        (audit_points, Bug::Silent, &["texts refused"]),
+        (audit_points, Bug::NoiseReused, &[apart]),
+    ] {
+        let checks = audit(&mut Planted::new(bug, &bytes), &bytes);
+        let failed = failed(&checks);
+        assert_eq!(failed.is_empty(), names.is_empty(), "{bug:?}: {failed:?}");
+        for name in names {
+            let times = |names: &[&str]| names.iter().filter(|other| *other == name).count();
+            assert!(times(&failed) >= times(names), "{bug:?}: {failed:?}");
+        }
     }
+}
+
+/// Sentences late in a long document.
+#[test]
+fn sentences_that_are_lost_are_noticed() {
+    let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     for (bug, passes) in [(Bug::None, true), (Bug::LateLost, false)] {
         let mut device = Planted::new(bug, &bytes);
@@ -1088,18 +1018,6 @@ fn releases_of_words_are_counted_once() {
         };
         assert_eq!(check.tried, releases * draws, "{check}");
     }
-}
-
-/// The devices above fail because of their bugs.
-#[test]
-fn devices_without_bugs_pass() {
-    let bytes = scores_pack();
-    let mut device = Planted::new(Bug::None, &bytes);
-    let rule = Rule::PermuteAndFlip;
-    let mut checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
-    checks.extend(audit_words(&mut device, &bytes, rule));
-    checks.extend(vectors::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
-    assert_eq!(failed(&checks), [""; 0]);
 }
 
 /// All checks, on a device with [`scores_pack`].
@@ -1284,27 +1202,12 @@ fn the_device_passes_an_audit_of_features() {
         return;
     }
     let program = build_device("device-features", &["-O2"]);
-    let options = Options {
-        mechanisms: vec![
-            Mechanism::Sentences,
-            Mechanism::WholeText,
-            Mechanism::Projective,
-        ],
-        epsilons: vec![two()],
-        rules: RULES.to_vec(),
-        neighbours: 300,
-        releases: 1000,
-        seed: 1,
-    };
+    let options = options(&OF_TEXTS, 300, 1000);
     let ready = fs::read(root().join("host/packs/assistant.en.pack")).expect("a pack");
     for bytes in [features_pack(), ready] {
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
-        let failed = failed_thrice(|| {
-            let report =
-                undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
-            report.expect("a device").checks
-        });
+        let failed = failed_thrice(|| report(&mut device, &pack, &options).checks);
         assert_eq!(failed, [""; 0]);
     }
 }
@@ -1422,20 +1325,16 @@ fn releases_that_lie_are_noticed() {
         };
         let mut device = start(&program, &bytes);
         let options = Options {
-            mechanisms: vec![Mechanism::Sentences],
             epsilons: vec![epsilon("1.25")],
-            rules: RULES.to_vec(),
-            neighbours: 600,
-            releases: undertone_audit::LEAST_RELEASES,
-            seed: 1,
+            ..options(
+                &[Mechanism::Sentences],
+                600,
+                undertone_audit::LEAST_RELEASES,
+            )
         };
-        let report =
-            undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
-        let report = report.expect("a device");
-        let check = report
-            .checks
-            .iter()
-            .find(|check| check.mechanism == "all releases");
+        let checks = report(&mut device, &pack, &options).checks;
+        let mut checks = checks.iter();
+        let check = checks.find(|check| check.mechanism == "all releases");
         let check = check.expect("releases were read");
         assert!(
             check.tried > 1000 && check.passed == field.is_none(),
@@ -1465,75 +1364,28 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let id = parsed.id().map(|byte| format!("{byte:02x}")).concat();
     let hello = format!("echo ok undertone-device 4 0.1.0 portable {id}");
     let release = format!("555452010102000040420f0000000000{id}");
-    for (name, text, expected) in [
-        (
-            "dies",
-            "exit 3",
-            "it ended without an answer: exit status: 3",
-        ),
-        (
-            "dies-later",
-            &format!("{hello}; read line; exit 4"),
-            "it ended without an answer: exit status: 4",
-        ),
-        ("hangs", "sleep 60", "no answer within 0.2 s"),
-        (
-            "hangs-later",
-            &format!("{hello}; exec sleep 60"),
-            "no answer within 0.2 s",
-        ),
-        (
-            "nonsense",
-            "echo hello",
-            "its answer makes no sense: \"hello\"",
-        ),
-        (
-            "binary",
-            "printf '\\377\\376\\n'",
-            "its answer cannot be read",
-        ),
-        (
-            "half",
-            "printf 'ok undertone-dev'",
-            "its answer cannot be read: a line without an end",
-        ),
-        (
-            "other",
-            "echo ok something else",
-            "does not say that it is an undertone-device",
-        ),
-        (
-            "newer",
-            "echo ok undertone-device 7 9.9.9 portable 0000000000000000",
-            "speaks version 7",
-        ),
-        (
-            "wrong-pack",
-            "echo ok undertone-device 4 0.1.0 portable 0123456789abcdef",
-            "read pack 0123456789abcdef",
-        ),
-        (
-            "refuses",
-            &format!("{hello}; read line; echo error no mood"),
-            "it refused: no mood",
-        ),
-        (
-            "words",
-            &format!("{hello}; read line; echo ok 1 two"),
-            "\"1\" is no release",
-        ),
-        (
-            "few",
-            &format!("{hello}; read line; echo ok {release} {release}"),
-            "2 releases where 3 were asked for",
-        ),
-        (
-            "short",
-            &format!("{hello}; read line; echo ok {release}00"),
-            "00\" is no release",
-        ),
-    ] {
-        let path = script(name, text);
+    // The name of a device, its script, and the error.
+    let table = r#"
+        dies | exit 3 | it ended without an answer: exit status: 3
+        dies-later | HELLO; read line; exit 4 | it ended without an answer: exit status: 4
+        hangs | sleep 60 | no answer within 0.2 s
+        hangs-later | HELLO; exec sleep 60 | no answer within 0.2 s
+        nonsense | echo hello | its answer makes no sense: "hello"
+        binary | printf '\377\376\n' | its answer cannot be read
+        half | printf 'ok undertone-dev' | its answer cannot be read: a line without an end
+        other | echo ok something else | does not say that it is an undertone-device
+        newer | echo ok undertone-device 7 9.9.9 portable 0000000000000000 | speaks version 7
+        wrong-pack | echo ok undertone-device 4 0.1.0 portable 0123456789abcdef | read pack 0123456789abcdef
+        refuses | HELLO; read line; echo error no mood | it refused: no mood
+        words | HELLO; read line; echo ok 1 two | "1" is no release
+        few | HELLO; read line; echo ok RELEASE RELEASE | 2 releases where 3 were asked for
+        short | HELLO; read line; echo ok RELEASE00 | 00" is no release"#;
+    for line in table.trim().lines() {
+        let [name, text, expected] = line.trim().split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let text = text.replace("HELLO", &hello).replace("RELEASE", &release);
+        let path = script(name, &text);
         let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 600_000 });
         let device = Program::start_within(&path, &pack, &parsed, |_| (), patience);
         let outcome =

@@ -690,39 +690,6 @@ fn the_bounds_are_nearly_attained_by_documents() {
     }
 }
 
-proptest! {
-    #![proptest_config(config(25))]
-
-    /// End to end for packs of arbitrary numbers, with and without a recoder.
-    #[test]
-    fn neighbouring_documents_release_alike(
-        (parts, document, pool) in documents(1usize..=5, 0..=4),
-        micro in prop_oneof![
-            Just(1u32),
-            2u32..=1_000,
-            1_000u32..=2_000_000,
-            2_000_000u32..=30_000_000,
-            Just(1_000_000_000u32),
-        ],
-    ) {
-        let bytes = parts.to_pack();
-        let pack = Pack::parse(&bytes).expect("a pack");
-        let claim = Claim::new(micro);
-        for rule in RULES {
-            let mut laws = Laws::new(rule, per_step(micro, parts.largest_score()));
-            let before = laws.of(&levels(&pack, &document));
-            for changed in replacements(&document, &pool) {
-                let after = laws.of(&levels(&pack, &changed));
-                prop_assert!(after.within_factor(&before, &claim.whole));
-            }
-            for other in insertions_and_removals(&document, &pool) {
-                let after = laws.of(&levels(&pack, &other));
-                prop_assert!(after.within_factor(&before, &claim.half));
-            }
-        }
-    }
-}
-
 /// ε/steps is rounded down to micro-units; below one, all levels except the best weigh the same.
 #[test]
 fn a_step_gets_its_share_of_epsilon() {
@@ -782,59 +749,6 @@ fn shares_below_a_micro_unit_cost_next_to_nothing() {
     }
     // The smallest ε still favours the best candidate.
     assert_ne!(law(&[0, 1], RULES[0], ratio), law(&[1, 0], RULES[0], ratio));
-}
-
-/// A cluster, then a candidate in it, from the same sentences: the two costs add up.
-#[test]
-fn two_stages_cost_the_sum() {
-    let mut rng = PublicRng::new(0x7e57_3005);
-    const CLUSTERS: usize = 2;
-    for (first, second) in [(1u8, 1u8), (2, 5), (16, 8), (1, 255)] {
-        // One section for the clusters, one for the candidates of each cluster.
-        let outer = ScoreParts::of_table(&table(&mut rng, CLUSTERS, first), first);
-        let inner: Vec<ScoreParts> = (0..CLUSTERS)
-            .map(|_| ScoreParts::of_table(&table(&mut rng, 3, second), second))
-            .collect();
-        let outer = documents_over(&outer);
-        let inner: Vec<_> = inner.iter().map(documents_over).collect();
-        for (micro, micro_inside) in [(1, 1), (200_000, 1_000_000), (3_000_000, 7_000_000)] {
-            let claim = Claim::new(micro + micro_inside);
-            for rule in RULES {
-                // Pr[cluster, candidate], by the chain rule.
-                let joint = |kinds: &[usize]| {
-                    let clusters = law(&outer(kinds), rule, per_step(micro, first));
-                    let mut numerators = Vec::new();
-                    let mut bits = clusters.bits;
-                    for (p, levels) in clusters.numerators.iter().zip(&inner) {
-                        let inside = law(&levels(kinds), rule, per_step(micro_inside, second));
-                        bits = clusters.bits + inside.bits;
-                        numerators.extend(inside.numerators.iter().map(|q| p * q));
-                    }
-                    let whole: BigUint = numerators.iter().sum();
-                    assert_eq!(whole, BigUint::from(1u32) << bits);
-                    Law { numerators, bits }
-                };
-                let mut largest: f64 = 0.0;
-                for document in [vec![4, 4, 4], vec![0, 1], vec![5, 3, 2, 1]] {
-                    let base = joint(&document);
-                    for changed in replacements(&document, &[0, 1, 2, 3, 4, 5]) {
-                        let other = joint(&changed);
-                        assert!(other.within_factor(&base, &claim.whole), "{document:?}");
-                        largest = largest.max(other.loss(&base));
-                    }
-                    for changed in insertions_and_removals(&document, &[0, 1, 2, 3, 4, 5]) {
-                        assert!(joint(&changed).within_factor(&base, &claim.half));
-                    }
-                }
-                // The cost is the sum, not the larger of the two.
-                if (micro, first, second) == (200_000, 1, 1) {
-                    let alone = f64::from(micro_inside) * 1e-6;
-                    println!("{rule:?}: {largest} of 1.2");
-                    assert!(largest > 0.8 * alone);
-                }
-            }
-        }
-    }
 }
 
 /// 255 sentences of 255 each: the sums are at their maximum, and levels are capped.

@@ -167,27 +167,6 @@ fn a_wrong_table_is_caught() {
     }
 }
 
-/// ε·q rounded down to micro-units.
-#[test]
-fn the_table_is_that_of_a_unit_rounded_down() {
-    for (micro, exponent, expected) in [
-        (1_000_000, 0, 1_000_000),
-        (1_000_000, -3, 125_000),
-        (999_999, -1, 499_999),
-        (3, 20, 3 << 20),
-        (1_000_000, 20, 1_000_000_000),
-        (1_000_000_000, 32, 1_000_000_000),
-        (1_000_000_000, i32::MAX, 1_000_000_000),
-    ] {
-        let whole = Ratio::new(epsilon(expected));
-        assert_eq!(Ratio::per_unit(epsilon(micro), exponent), whole);
-    }
-    for (micro, exponent) in [(1, -1), (1_000_000_000, -30), (7, i32::MIN)] {
-        let ratio = Ratio::per_unit(epsilon(micro), exponent);
-        assert_eq!(ratio.constant(), u64::MAX);
-    }
-}
-
 /// Extremes and duplicates with a higher frequency.
 fn vector(dimension: usize) -> impl Strategy<Value = Vec<i8>> {
     prop_oneof![

@@ -10,64 +10,48 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{self, names, refused, succeed};
+use crate::common::{self, contains, names, refused, succeed};
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
-    command
-        .current_dir(folder)
-        // No device is on this path.
-        .env("PATH", folder)
-        .args(arguments);
+/// `undertone audit`, with no device on its path.
+fn command(folder: &Path, line: &str) -> Command {
+    let mut command = common::command(folder, format!("audit {line}"));
+    command.env("PATH", folder);
     command
 }
 
-fn audit(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, &[&["audit"], arguments].concat())
-        .output()
-        .unwrap()
+fn audit(folder: &Path, line: &str) -> Output {
+    command(folder, line).output().unwrap()
 }
 
 /// The demo's pack in a folder of its own.
 fn prepared() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    succeed(folder.path(), &["demo", "--save", "demo.pack"]);
+    succeed(folder.path(), "demo --save demo.pack");
     folder
 }
 
 #[test]
 fn the_demo_pack_passes_and_the_report_stands_alone() {
     let folder = prepared();
-    let arguments = [
-        "demo.pack",
-        "--mechanism",
-        "sentences",
-        "whole-text",
-        "projective",
-        "--epsilon",
-        "3",
-        "0.5",
-        "--neighbours",
-        "3000",
-        "--out",
-        "made/here",
-    ];
-    let output = audit(folder.path(), &arguments);
+    let arguments = "demo.pack --mechanism sentences whole-text projective --epsilon 3 0.5 \
+                     --neighbours 3000 --out made/here";
+    let output = audit(folder.path(), arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}{errors}");
-    for part in [
-        "scores, permute-and-flip",
-        "scores, exponential",
-        "levels of replaced sentences",
-        "loss of replaced sentences",
-        "loss of an exchanged text",
-        "texts refused",
-        "ffi/install.sh",
-        "checks passed",
-    ] {
-        assert!(text.contains(part), "no {part} in {text}");
-    }
+    contains(
+        &text,
+        &[
+            "scores, permute-and-flip",
+            "scores, exponential",
+            "levels of replaced sentences",
+            "loss of replaced sentences",
+            "loss of an exchanged text",
+            "texts refused",
+            "ffi/install.sh",
+            "checks passed",
+        ],
+    );
     assert!(!text.contains("FAILED"), "{text}");
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("no audit covers: the ledger"), "{last}");
@@ -89,7 +73,7 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     common::check_page(&page);
 
     // A second run repeats all checks exactly, because the seed determines every draw.
-    let again = audit(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let again = audit(folder.path(), &format!("{arguments} --json"));
     assert_eq!(again.status.code(), Some(0));
     let report: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(report["passed"], true);
@@ -110,8 +94,8 @@ fn with_form(folder: &Path) {
 fn a_form_passes() {
     let folder = tempfile::tempdir().unwrap();
     with_form(folder.path());
-    let arguments = ["interests.form", "-e", "0.5", "1000", "--out", "out"];
-    let output = audit(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let arguments = "interests.form -e 0.5 1000 --out out";
+    let output = audit(folder.path(), &format!("{arguments} --json"));
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{errors}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -135,80 +119,38 @@ fn what_cannot_be_audited_is_refused() {
     fs::create_dir_all(here.join("taken/report.html/inside")).unwrap();
     // Broken packs, outputs and devices: 1. Arguments that clap refuses: 2. Never 3, the status of
     // a failed check.
-    for (status, arguments, parts) in [
-        (
-            1,
-            &["absent.pack", "--out", "out"][..],
-            &["absent.pack"][..],
-        ),
-        (1, &["text.pack", "--out", "out"], &["text.pack", "pack"]),
-        (1, &["demo.pack", "--out", "file"], &["file"]),
-        (
-            1,
-            &["demo.pack", "--out", "-"],
-            &["--out cannot be `-`", "folder"],
-        ),
-        (
-            1,
-            &["demo.pack", "--out", "taken"],
-            &["report.html", "folder"],
-        ),
-        (
-            1,
-            &["demo.pack", "--device", "absent", "--out", "out"],
-            &["absent", "start"],
-        ),
-        (
-            1,
-            &["demo.pack", "--encoder", "absent", "--out", "out"],
-            &["absent"],
-        ),
-        (
-            1,
-            &["demo.pack", "--mechanism", "vectors", "--out", "out"],
-            &["ffi/install.sh"],
-        ),
-        (
-            1,
-            &["interests.form", "--rule", "exponential", "--out", "out"],
-            &["form", "--rule"],
-        ),
-        (1, &["cut.form", "--out", "out"], &["form"]),
-        (2, &["demo.pack"], &["--out"]),
-        (2, &["--out", "out"], &["<PACK>"]),
-        (2, &["demo.pack", "--epsilon", "0", "--out", "out"], &["0"]),
-        (
-            2,
-            &["demo.pack", "--epsilon", "-1", "--out", "out"],
-            &["-1"],
-        ),
-        (
-            2,
-            &["demo.pack", "--epsilon", "1e9", "--out", "out"],
-            &["1000"],
-        ),
-        (
-            2,
-            &["demo.pack", "--neighbours", "many", "--out", "out"],
-            &["many"],
-        ),
-        (
-            2,
-            &["demo.pack", "--mechanism", "magic", "--out", "out"],
-            &["magic", "sentences"],
-        ),
-    ] {
+    let table = "
+        1 absent.pack --out out => absent.pack
+        1 text.pack --out out => text.pack | pack
+        1 demo.pack --out file => file
+        1 demo.pack --out - => --out cannot be `-` | folder
+        1 demo.pack --out taken => report.html | folder
+        1 demo.pack --device absent --out out => absent | start
+        1 demo.pack --encoder absent --out out => absent
+        1 demo.pack --mechanism vectors --out out => ffi/install.sh
+        1 interests.form --rule exponential --out out => form | --rule
+        1 cut.form --out out => form
+        2 demo.pack => --out
+        2 --out out => <PACK>
+        2 demo.pack --epsilon 0 --out out => 0
+        2 demo.pack --epsilon -1 --out out => -1
+        2 demo.pack --epsilon 1e9 --out out => 1000
+        2 demo.pack --neighbours many --out out => many
+        2 demo.pack --mechanism magic --out out => magic | sentences";
+    for line in table.trim().lines() {
+        let (command, parts) = line.trim().split_once(" => ").unwrap();
+        let (status, arguments) = command.split_once(' ').unwrap();
         let output = audit(here, arguments);
-        refused(&output, arguments, parts);
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
-        assert!(!here.join("out/report.html").exists(), "{arguments:?}");
+        refused(&output, arguments, &parts.split(" | ").collect::<Vec<_>>());
+        assert_eq!(output.status.code(), status.parse().ok(), "{arguments}");
+        assert!(!here.join("out/report.html").exists(), "{arguments}");
     }
 }
 
 /// A shell script as the device. Another process writes it: if this process had it open, a child of
 /// another test would inherit the file, and no file that is open for writing can be executed.
 fn device(folder: &Path, text: &str) {
-    let candidates = succeed(folder, &["candidates", "demo.candidates.safetensors"]);
+    let candidates = succeed(folder, "candidates demo.candidates.safetensors");
     let id = candidates
         .lines()
         .next()
@@ -236,12 +178,11 @@ fn device(folder: &Path, text: &str) {
 fn the_exit_status_tells_the_outcome() {
     let folder = prepared();
     let here = folder.path();
-    let whole_text = ["demo.pack", "--mechanism", "whole-text", "--epsilon", "1"];
-    let honest = [&whole_text[..], &["--out", "out"]].concat();
+    let whole_text = "demo.pack --mechanism whole-text --epsilon 1";
+    let honest = format!("{whole_text} --out out");
     assert_eq!(audit(here, &honest).status.code(), Some(0));
-    let absent = ["absent.pack", "--out", "out"];
-    assert_eq!(audit(here, &absent).status.code(), Some(1));
-    assert_eq!(audit(here, &["demo.pack"]).status.code(), Some(2));
+    assert_eq!(audit(here, "absent.pack --out out").status.code(), Some(1));
+    assert_eq!(audit(here, "demo.pack").status.code(), Some(2));
 
     // Every release of a whole text names candidate 0, so there is no noise.
     device(
@@ -260,15 +201,12 @@ while read -r what epsilon count documents; do
     echo "ok$made"
 done"#,
     );
-    let asked = ["--device", "./device", "--releases", "1000", "--out", "out"];
-    let output = audit(here, &[&whole_text[..], &asked].concat());
+    let asked = "--device ./device --releases 1000 --out out";
+    let output = audit(here, &format!("{whole_text} {asked}"));
     let text = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}{errors}");
-    assert!(
-        text.contains("FAILED  whole text") && text.contains("\nFAILED: "),
-        "{text}"
-    );
+    contains(&text, &["FAILED  whole text", "\nFAILED: "]);
     let csv = fs::read_to_string(here.join("out/checks.csv")).unwrap();
     assert!(csv.contains(",false,"), "{csv}");
 }
@@ -278,16 +216,8 @@ fn people_are_told_that_a_silent_device_is_waited_for() {
     let folder = prepared();
     // The device ends at the end of its input.
     device(folder.path(), "HELLO\nwhile read -r line; do :; done");
-    let arguments = [
-        "audit",
-        "demo.pack",
-        "--mechanism",
-        "vectors",
-        "--epsilon",
-        "1",
-    ];
-    let mut child = command(folder.path(), &arguments)
-        .args(["--device", "./device", "--out", "out"])
+    let vectors = "demo.pack --mechanism vectors --epsilon 1 --device ./device --out out";
+    let mut child = command(folder.path(), vectors)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -306,21 +236,11 @@ fn people_are_told_that_a_silent_device_is_waited_for() {
 #[test]
 fn an_interrupted_audit_leaves_nothing_behind() {
     let folder = prepared();
-    let mut child = command(
-        folder.path(),
-        &[
-            "audit",
-            "demo.pack",
-            "--neighbours",
-            "1000000000",
-            "--out",
-            "out",
-        ],
-    )
-    .stdout(Stdio::null())
-    .stderr(Stdio::null())
-    .spawn()
-    .unwrap();
+    let mut child = command(folder.path(), "demo.pack --neighbours 1000000000 --out out")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let out = folder.path().join("out");
     while !out.exists() {
         let ended = child.try_wait().unwrap();

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::common::{refuse, succeed};
+use crate::common::{contains, refuse, refuse_all, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn json(arguments: &[&str]) -> Value {
+fn json(arguments: &str) -> Value {
     let folder = TempDir::new().unwrap();
-    let all = [&["budget", "--json", "-", "--daily"], arguments].concat();
+    let all = format!("budget --json - --daily {arguments}");
     serde_json::from_str(&succeed(folder.path(), &all)).expect("JSON and nothing else")
 }
 
@@ -24,26 +24,24 @@ fn total(answer: &Value, unit: &str, days: u64) -> Option<[Option<f64>; 3]> {
 #[test]
 fn a_year_of_daily_releases() {
     let folder = TempDir::new().unwrap();
-    let page = succeed(
-        folder.path(),
-        &["budget", "--daily", "permute-and-flip:0.5"],
-    );
+    let page = succeed(folder.path(), "budget --daily permute-and-flip:0.5");
     // The sum, what holds with delta, and what the other rule would cost.
-    for part in [
-        "182.5",
-        "95.84",
-        "36.52",
-        "permute-and-flip is the wrong rule",
-        "--rule exponential",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    contains(
+        &page,
+        &[
+            "182.5",
+            "95.84",
+            "36.52",
+            "permute-and-flip is the wrong rule",
+            "--rule exponential",
+        ],
+    );
     let exact = |days| [Some(0.5 * days), Some(0.0)];
     for (rule, month, year) in [
         ("permute-and-flip", 15.0, 95.837_855),
         ("exponential", 8.135_29, 36.512_678),
     ] {
-        let answer = json(&[&format!("{rule}:0.5")]);
+        let answer = json(&format!("{rule}:0.5"));
         let of = |days| total(&answer, "sentence", days).expect("a row");
         assert_eq!(of(1), [Some(0.5), Some(0.0), Some(0.5)]);
         assert_eq!(of(30)[..2], exact(30.0));
@@ -57,10 +55,7 @@ fn a_year_of_daily_releases() {
         // Without the pack nobody knows.
         assert_eq!(total(&answer, "whole-text", 365), None);
     }
-    let page = succeed(
-        folder.path(),
-        &["budget", "--daily", "exponential:0.5", "--days", "1"],
-    );
+    let page = succeed(folder.path(), "budget --daily exponential:0.5 --days 1");
     assert!(page.contains("delta buys nothing"), "{page}");
     assert!(!page.contains("wrong rule"), "{page}");
 }
@@ -76,10 +71,10 @@ fn no_more_is_counted_than_is_served() {
         let daily = format!("{kind}:1000");
         let page = succeed(
             TempDir::new().unwrap().path(),
-            &["budget", "--daily", &daily, "--days", "1"],
+            format!("budget --daily {daily} --days 1"),
         );
         assert!(page.contains(" at epsilon 1000 (served as "), "{page}");
-        let [epsilon, ..] = total(&json(&[&daily]), unit, 1).expect("a row");
+        let [epsilon, ..] = total(&json(&daily), unit, 1).expect("a row");
         assert!(
             (epsilon.unwrap() - served).abs() < 1e-5,
             "{kind}: {epsilon:?}"
@@ -89,14 +84,9 @@ fn no_more_is_counted_than_is_served() {
 
 #[test]
 fn units_stand_apart_and_packs_say_more() {
-    let daily = [
-        "whole-text:1:2,exponential:0.5",
-        "words-exponential=50:0.1",
-        "vector-laplace:30",
-        "--days",
-        "10",
-    ];
-    let answer = json(&daily);
+    let daily =
+        "whole-text:1:2,exponential:0.5 words-exponential=50:0.1 vector-laplace:30 --days 10";
+    let answer = json(daily);
     let of = |answer: &Value, unit| total(answer, unit, 10);
     assert_eq!(of(&answer, "sentence").unwrap()[0], Some(25.0));
     assert_eq!(of(&answer, "whole-text"), None);
@@ -110,9 +100,9 @@ fn units_stand_apart_and_packs_say_more() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/golden/golden-scores.pack"
     );
-    let known = json(&[&daily[..], &["--pack", pack, "--delta", "1e-3"]].concat());
+    let known = json(&format!("{daily} --pack {pack} --delta 1e-3"));
     let text = of(&known, "whole-text").expect("the pack says it")[0].unwrap();
-    let page = succeed(folder.path(), &["inspect", pack]);
+    let page = succeed(folder.path(), format!("inspect {pack}"));
     // At ε = 1 and by the other rule, which loses a little more: each sentence release costs less than that.
     let loss = page
         .split("the whole text exchanged: ")
@@ -121,14 +111,8 @@ fn units_stand_apart_and_packs_say_more() {
     let loss: f64 = loss.lines().next().unwrap().parse().unwrap();
     assert!(text > 20.0 && text < 20.0 + 10.0 * loss, "{text} {loss}");
 
-    let (out, arguments) = (
-        folder.path().join("b.json"),
-        ["budget", "--daily", "projective:1"],
-    );
-    let page = succeed(
-        folder.path(),
-        &[&arguments[..], &["--json", "b.json"]].concat(),
-    );
+    let out = folder.path().join("b.json");
+    let page = succeed(folder.path(), "budget --daily projective:1 --json b.json");
     assert!(page.contains("name the pack with --pack"), "{page}");
     let written: Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
     assert_eq!(total(&written, "whole-text", 365).unwrap()[0], Some(365.0));
@@ -138,7 +122,7 @@ fn units_stand_apart_and_packs_say_more() {
 fn words_and_vectors_cost_what_their_distance_makes_them() {
     // At distance 0.1 a year of ε = 5 is a year of ε = 0.5.
     let year = |daily: &str, distance: &str| {
-        let answer = json(&[daily, "--distance", distance, "--days", "365"]);
+        let answer = json(&format!("{daily} --distance {distance} --days 365"));
         assert_eq!(
             answer["distance"].to_string().parse(),
             distance.parse::<f64>()
@@ -155,22 +139,17 @@ fn words_and_vectors_cost_what_their_distance_makes_them() {
         assert_eq!(year(daily, distance), [Some(182.5), Some(0.0), Some(with)]);
     }
     let folder = TempDir::new().unwrap();
-    let daily = ["budget", "--daily", "vector-laplace:3"];
-    let page = succeed(
-        folder.path(),
-        &[&daily[..], &["--distance", "2.5"]].concat(),
-    );
-    for part in ["a vector, distance 2.5", "--distance W"] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    let daily = "budget --daily vector-laplace:3";
+    let page = succeed(folder.path(), format!("{daily} --distance 2.5"));
+    contains(&page, &["a vector, distance 2.5", "--distance W"]);
     assert!(!page.contains("W^2"), "{page}");
     for distance in ["0", "-1", "1001", "far"] {
-        let all = [&daily[..], &["--distance", distance]].concat();
+        let all = format!("{daily} --distance {distance}");
         refuse(folder.path(), &all, &["0.000001 to 1000"]);
     }
     refuse(
         folder.path(),
-        &["budget", "--daily", "vector-laplace:0.09"],
+        "budget --daily vector-laplace:0.09",
         &["0.1..=1000"],
     );
 }
@@ -178,50 +157,40 @@ fn words_and_vectors_cost_what_their_distance_makes_them() {
 #[test]
 fn what_is_no_budget_is_refused() {
     let folder = TempDir::new().unwrap();
-    for (daily, parts) in [
-        (
-            "flip:1",
-            &["`flip`", "permute-and-flip", "vector-laplace"][..],
-        ),
-        ("flip=5:1", &["`flip`", "words-exponential=N"]),
-        ("exponential", &["KIND:EPSILON", "exponential:0.5"]),
-        ("exponential:1:2:3", &["KIND:EPSILON"]),
-        (
-            "whole-text:10,5",
-            &["'5'", "commas separate kinds, and decimals take a point"],
-        ),
-        ("exponential:0", &["0.000001..=1000"]),
-        ("exponential:x", &["decimal number"]),
-        ("exponential:1:0", &["1 to 65535"]),
-        ("exponential:1:65536", &["1 to 65535"]),
-        ("words-exponential:1", &["words-exponential=50"]),
-        ("words-laplace=257:1", &["1 to 256", "`257`"]),
-        (
-            "words-laplace=256:1000:65535",
-            &["16776960016", "281474976"],
-        ),
-    ] {
-        refuse(folder.path(), &["budget", "--daily", daily], parts);
-    }
-    let one = ["budget", "--daily", "exponential:1"];
-    for (more, parts) in [
-        (["--delta", "0"], ["between 0 and 1"]),
-        (["--delta", "-1"], ["between 0 and 1"]),
-        (["--delta", "NaN"], ["between 0 and 1"]),
-        (["--delta", "one"], ["not a number"]),
-        (["--days", "0"], ["1..=65535"]),
-        (["--pack", "no.pack"], ["no.pack"]),
-    ] {
-        refuse(folder.path(), &[&one[..], &more].concat(), &parts);
-    }
-    refuse(folder.path(), &["budget"], &["--daily"]);
+    refuse_all(
+        folder.path(),
+        "budget --daily",
+        "flip:1 => `flip` | permute-and-flip | vector-laplace
+        flip=5:1 => `flip` | words-exponential=N
+        exponential => KIND:EPSILON | exponential:0.5
+        exponential:1:2:3 => KIND:EPSILON
+        whole-text:10,5 => '5' | commas separate kinds, and decimals take a point
+        exponential:0 => 0.000001..=1000
+        exponential:x => decimal number
+        exponential:1:0 => 1 to 65535
+        exponential:1:65536 => 1 to 65535
+        words-exponential:1 => words-exponential=50
+        words-laplace=257:1 => 1 to 256 | `257`
+        words-laplace=256:1000:65535 => 16776960016 | 281474976",
+    );
+    refuse_all(
+        folder.path(),
+        "budget --daily exponential:1",
+        "--delta 0 => between 0 and 1
+        --delta -1 => between 0 and 1
+        --delta NaN => between 0 and 1
+        --delta one => not a number
+        --days 0 => 1..=65535
+        --pack no.pack => no.pack",
+    );
+    refuse(folder.path(), "budget", &["--daily"]);
     let depth = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/golden/golden.pack"
     );
     refuse(
         folder.path(),
-        &["budget", "--pack", depth, "--daily", "whole-text:1"],
+        format!("budget --pack {depth} --daily whole-text:1"),
         &["needs a pack with scores"],
     );
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::{fed, names, refuse, refused, succeed, undertone};
+use crate::common::{self, contains, fed, names, refuse, refuse_all, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -67,13 +67,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Counts these inputs. Returns the counts as CSV, and the messages.
-fn count(folder: &Path, arguments: &[&str]) -> (String, String) {
-    let output = undertone(
-        folder,
-        &[&["count", "--out", "counts.csv", "--in"], arguments].concat(),
-    );
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{arguments:?}: {said}");
+fn count(folder: &Path, arguments: &str) -> (String, String) {
+    let said = common::notes(folder, format!("count --out counts.csv --in {arguments}"));
     let counts = fs::read_to_string(folder.join("counts.csv")).unwrap();
     fs::remove_file(folder.join("counts.csv")).unwrap();
     (counts, said)
@@ -121,13 +116,10 @@ fn every_form_gives_the_same_counts() {
     let folder = folder.path();
     let all = expected(&records, "", |_| String::new());
     for input in ["a.raw", "a.raw.gz", "a.jsonl", "a.jsonl.gz", "zipped.bin"] {
-        let (counts, said) = count(folder, &[input]);
+        let (counts, said) = count(folder, input);
         assert!(counts == all, "{input}");
         assert!(said.contains("counted 5000 releases"), "{said}");
-        assert!(
-            said.contains("depth, exponential, epsilon 1.000001"),
-            "{said}"
-        );
+        contains(&said, &["depth, exponential, epsilon 1.000001"]);
         assert!(said.contains("  and 4 other kinds"), "{said}");
         assert!(!said.contains("rejected"), "{said}");
     }
@@ -137,7 +129,7 @@ fn every_form_gives_the_same_counts() {
         ("jsonl", lines(&records).into_bytes()),
         ("jsonl", gzip(lines(&records).as_bytes())),
     ] {
-        let stream = ["count", "--in", "-", "--format", format, "--out", "s.csv"];
+        let stream = format!("count --in - --format {format} --out s.csv");
         let output = fed(folder, &stream, &input);
         assert!(
             output.status.success(),
@@ -151,23 +143,20 @@ fn every_form_gives_the_same_counts() {
     }
     let output = fed(
         folder,
-        &["count", "--in", "-", "--out", "s.csv"],
+        "count --in - --out s.csv",
         lines(&records).as_bytes(),
     );
     assert!(output.status.success(), "JSON lines by default");
     // Counts can be counted again, in either form.
-    succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
-    let printed = succeed(
-        folder,
-        &["count", "--json", "--in", "c.parquet", "--out", "c.csv"],
-    );
+    succeed(folder, "count --in a.raw --out c.parquet");
+    let printed = succeed(folder, "count --json --in c.parquet --out c.csv");
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
     let kinds = printed["kinds"].as_array().unwrap();
     let totals = kinds.iter().map(|kind| kind["releases"].as_u64().unwrap());
     assert_eq!(printed["releases"], totals.sum::<u64>());
     assert_eq!(printed["rejected"], 0);
     assert!(fs::read_to_string(folder.join("c.csv")).unwrap() == all);
-    succeed(folder, &["count", "--in", "c.csv", "--out", "d.parquet"]);
+    succeed(folder, "count --in c.csv --out d.parquet");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(
         read("c.parquet") == read("d.parquet"),
@@ -176,8 +165,8 @@ fn every_form_gives_the_same_counts() {
     // Releases and counts together.
     let twice = [&records[..], &records].concat();
     let all = expected(&twice, "", |_| String::new());
-    assert!(count(folder, &["a.jsonl", "c.parquet"]).0 == all);
-    assert!(count(folder, &["c.csv", "a.raw.gz"]).0 == all);
+    assert!(count(folder, "a.jsonl c.parquet").0 == all);
+    assert!(count(folder, "c.csv a.raw.gz").0 == all);
 }
 
 #[test]
@@ -185,46 +174,31 @@ fn slices_are_fields_and_columns() {
     let (folder, records) = prepared();
     let folder = folder.path();
     let by_day = expected(&records, "day,", |i| format!("{},", day(i)));
-    assert!(count(folder, &["a.jsonl", "--by", "day"]).0 == by_day);
+    assert!(count(folder, "a.jsonl --by day").0 == by_day);
     let both = expected(&records, "of.version,day,", |i| {
         format!("{},{},", i % 3, day(i))
     });
-    let sliced = ["a.jsonl", "--by", "of.version", "--by", "day"];
-    assert!(count(folder, &sliced).0 == both);
+    let sliced = "a.jsonl --by of.version --by day";
+    assert!(count(folder, sliced).0 == both);
 
     // Counts keep their slices, can be counted by fewer of them, and other inputs get the same
     // slices.
-    let write = [&["count", "--out", "both.parquet", "--in"], &sliced[..]].concat();
+    let write = format!("count --out both.parquet --in {sliced}");
     succeed(folder, &write);
-    assert!(count(folder, &["both.parquet"]).0 == both);
-    assert!(count(folder, &["both.parquet", "--by", "day"]).0 == by_day);
-    let twice = count(folder, &["both.parquet", "a.jsonl"]).0;
-    assert!(twice == count(folder, &["both.parquet", "both.parquet"]).0);
+    assert!(count(folder, "both.parquet").0 == both);
+    assert!(count(folder, "both.parquet --by day").0 == by_day);
+    let twice = count(folder, "both.parquet a.jsonl").0;
+    assert!(twice == count(folder, "both.parquet both.parquet").0);
     assert!(twice != both);
-    let refused = |arguments: &[&str], parts: &[&str]| {
-        refuse(
-            folder,
-            &[&["count", "--out", "x.csv", "--in"], arguments].concat(),
-            parts,
-        );
-    };
-    refused(
-        &["a.jsonl", "both.parquet"],
-        &["both.parquet", "sliced by of.version, day", "--by"],
-    );
-    refused(
-        &["both.parquet", "--by", "country"],
-        &["both.parquet", "`country`"],
-    );
-    refused(
-        &["a.raw", "--by", "day"],
-        &["a.raw", "no fields", "by day", "leave --by out"],
-    );
-    refused(&["both.parquet", "a.raw"], &["a.raw", "no fields"]);
-    refused(&["a.jsonl", "--by", "count"], &["`count`", "rename"]);
-    refused(
-        &["a.jsonl", "--by", "day", "--by", "day"],
-        &["`day`", "twice"],
+    refuse_all(
+        folder,
+        "count --out x.csv --in",
+        "a.jsonl both.parquet => both.parquet | sliced by of.version, day | --by
+        both.parquet --by country => both.parquet | `country`
+        a.raw --by day => a.raw | no fields | by day | leave --by out
+        both.parquet a.raw => a.raw | no fields
+        a.jsonl --by count => `count` | rename
+        a.jsonl --by day --by day => `day` | twice",
     );
 
     // Values other than strings, whole numbers and truth values are rejected.
@@ -241,7 +215,7 @@ fn slices_are_fields_and_columns() {
     );
     text += &format!("{{\"release\":\"{release}\"}}\n");
     fs::write(folder.join("v.jsonl"), text).unwrap();
-    let (counts, said) = count(folder, &["v.jsonl", "--by", "v"]);
+    let (counts, said) = count(folder, "v.jsonl --by v");
     let values: Vec<&str> = counts
         .lines()
         .skip(1)
@@ -264,24 +238,11 @@ fn a_mistyped_slice_is_named_and_loses_nothing() {
     let (folder, records) = prepared();
     let path = folder.path();
     let input = lines(&records);
-    let arguments = [
-        "count",
-        "--in",
-        "-",
-        "--by",
-        "dya",
-        "--rejected",
-        "r.jsonl",
-        "--out",
-        "c.csv",
-    ];
-    let output = crate::common::fed(path, &arguments, input.as_bytes());
+    let arguments = "count --in - --by dya --rejected r.jsonl --out c.csv";
+    let output = crate::common::fed(path, arguments, input.as_bytes());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(
-        error.contains("no field `dya`, only day, id, of, release;"),
-        "{error}"
-    );
+    contains(&error, &["no field `dya`, only day, id, of, release;"]);
     assert_eq!(fs::read_to_string(path.join("r.jsonl")).unwrap(), input);
     assert!(!path.join("c.csv").exists());
 }
@@ -306,7 +267,7 @@ fn rejects_are_set_aside_and_never_stop() {
     fs::write(folder.join("bad.bin"), &bytes).unwrap();
     let junk = format!("junk\n{}{{\"release\":\"zz\"}}\n", lines(&records[..2]));
     fs::write(folder.join("bad.jsonl"), &junk).unwrap();
-    let (counts, said) = count(folder, &["bad.bin", "bad.jsonl", "--rejected", "r.jsonl"]);
+    let (counts, said) = count(folder, "bad.bin bad.jsonl --rejected r.jsonl");
     let mut good = records[..10].to_vec();
     good.extend([records[10]; 6]);
     good.extend_from_slice(&records[..2]);
@@ -327,52 +288,31 @@ fn rejects_are_set_aside_and_never_stop() {
     wanted += "junk\n{\"release\":\"zz\"}\n";
     assert_eq!(aside, wanted);
     // A stream gives the same rejects.
-    let stream = [
-        "count",
-        "--in",
-        "-",
-        "--format",
-        "raw",
-        "--out",
-        "s.csv",
-        "--rejected",
-        "s.jsonl",
-    ];
-    assert!(fed(folder, &stream, &bytes).status.success());
+    let stream = "count --in - --format raw --out s.csv --rejected s.jsonl";
+    assert!(fed(folder, stream, &bytes).status.success());
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
     // An input without a valid release is an error, and only the rejects are written.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
-    let none = [
-        "count",
-        "--in",
-        "none.raw",
-        "--out",
-        "x.csv",
-        "--rejected",
-        "y",
-    ];
+    let none = "count --in none.raw --out x.csv --rejected y";
     let parts = [
         "nothing could be counted",
         "6: not the bytes of a release",
         "none.raw",
     ];
-    refuse(folder, &none[..5], &parts);
-    refused(&undertone(folder, &none), &none, &parts);
+    refuse(folder, "count --in none.raw --out x.csv", &parts);
+    refused(&undertone(folder, none), none, &parts);
     assert!(!folder.join("x.csv").exists());
     let rejected = fs::read_to_string(folder.join("y")).unwrap();
     assert_eq!(rejected.lines().count(), bad.len());
     // An empty input is no error.
     for name in ["empty.raw", "empty.jsonl"] {
         fs::write(folder.join(name), "").unwrap();
-        assert_eq!(count(folder, &[name]).0.lines().count(), 1);
+        assert_eq!(count(folder, name).0.lines().count(), 1);
     }
-    succeed(
-        folder,
-        &["count", "--in", "empty.raw", "--out", "empty.parquet"],
-    );
-    assert_eq!(count(folder, &["empty.parquet"]).0.lines().count(), 1);
+    succeed(folder, "count --in empty.raw --out empty.parquet");
+    assert_eq!(count(folder, "empty.parquet").0.lines().count(), 1);
 }
 
 /// Several threads reject in many chunks, but the rejects are in the order of the input.
@@ -389,17 +329,14 @@ fn threads_keep_the_order_of_rejects() {
         }
     }
     fs::write(folder.join("a.raw"), raw(&all)).unwrap();
-    let (counts, said) = count(folder, &["a.raw", "--rejected", "r.jsonl"]);
+    let (counts, said) = count(folder, "a.raw --rejected r.jsonl");
     let of = |rest: usize| move |i: &usize| i % 3 == rest;
     let good: Vec<Record> = (0..all.len())
         .filter(|i| i % 3 != 1)
         .map(|i| all[i])
         .collect();
     assert!(counts == expected(&good, "", |_| String::new()));
-    assert!(
-        said.contains("66667 rejected") && said.contains("number 2 of"),
-        "{said}"
-    );
+    contains(&said, &["66667 rejected", "number 2 of"]);
     let aside = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     let bad = (0..all.len()).filter(of(1));
     let wanted: String = bad
@@ -416,13 +353,15 @@ fn threads_keep_the_order_of_rejects() {
     let lines: Vec<String> = all.iter().enumerate().map(line).collect();
     let whole = lines.concat();
     fs::write(folder.join("a.jsonl"), whole.trim_end()).unwrap();
-    let (counts, said) = count(folder, &["a.jsonl", "--rejected", "l.jsonl"]);
+    let (counts, said) = count(folder, "a.jsonl --rejected l.jsonl");
     assert!(counts == expected(&good, "", |_| String::new()));
-    assert!(
-        said.contains("66667 rejected")
-            && said.contains("1: longer than 1048576 bytes; the first is number 100001 of")
-            && said.contains("number 2 of"),
-        "{said}"
+    contains(
+        &said,
+        &[
+            "66667 rejected",
+            "1: longer than 1048576 bytes; the first is number 100001 of",
+            "number 2 of",
+        ],
     );
     let aside = fs::read_to_string(folder.join("l.jsonl")).unwrap();
     let bad = (0..all.len()).filter(of(1));
@@ -435,11 +374,8 @@ fn only_releases_of_named_packs_and_epsilons() {
     let folder = folder.path();
     let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
     fs::write(folder.join("public.tsv"), public).unwrap();
-    succeed(
-        folder,
-        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
-    );
-    let shown = succeed(folder, &["candidates", "a.candidates.safetensors"]);
+    succeed(folder, "pack --corpus public.tsv --out a.pack");
+    let shown = succeed(folder, "candidates a.candidates.safetensors");
     let id = shown.lines().next().unwrap().strip_prefix("# pack ");
     let id = hex::decode(id.unwrap()).unwrap();
     let of_pack = |mechanism: u8, micro: u32, outcome: u32| {
@@ -464,11 +400,8 @@ fn only_releases_of_named_packs_and_epsilons() {
     ]
     .concat();
     fs::write(folder.join("a.raw"), raw(&all)).unwrap();
-    for named in [
-        ["--pack", "a.pack"],
-        ["--candidates", "a.candidates.safetensors"],
-    ] {
-        let (counts, said) = count(folder, &["a.raw", named[0], named[1], "--epsilon", "0.5"]);
+    for named in ["--pack a.pack", "--candidates a.candidates.safetensors"] {
+        let (counts, said) = count(folder, &format!("a.raw {named} --epsilon 0.5"));
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         for part in [
             "5 rejected",
@@ -479,11 +412,8 @@ fn only_releases_of_named_packs_and_epsilons() {
             assert!(said.contains(part), "no {part:?} in {said}");
         }
         // Counts that were made without the candidates.
-        succeed(folder, &["count", "--in", "a.raw", "--out", "all.parquet"]);
-        let (counts, said) = count(
-            folder,
-            &["all.parquet", named[0], named[1], "--epsilon", "0.5"],
-        );
+        succeed(folder, "count --in a.raw --out all.parquet");
+        let (counts, said) = count(folder, &format!("all.parquet {named} --epsilon 0.5"));
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         assert!(said.contains("5 rejected"), "{said}");
     }
@@ -493,46 +423,26 @@ fn only_releases_of_named_packs_and_epsilons() {
 fn files_are_not_mixed_up() {
     let (folder, _) = prepared();
     let folder = folder.path();
-    let refused = |arguments: &[&str], parts: &[&str]| {
-        refuse(folder, &[&["count", "--in"], arguments].concat(), parts);
+    let refused = |arguments: &str, parts: &[&str]| {
+        refuse(folder, format!("count --in {arguments}"), parts);
     };
-    succeed(folder, &["count", "--in", "a.raw", "--out", "c.csv"]);
-    refused(
-        &["a.raw", "c.csv", "--out", "c.csv"],
-        &["--out", "--in", "c.csv", "destroy"],
-    );
-    refused(
-        &["a.raw", "--out", "x.csv", "--rejected", "a.raw"],
-        &["--rejected", "--in"],
-    );
-    refused(
-        &["a.raw", "--out", "x.csv", "--rejected", "x.csv"],
-        &["--rejected", "--out"],
-    );
-    refused(&["a.raw", "--out", "x.txt"], &["x.txt", ".parquet or .csv"]);
-    refused(&["a.raw", "--out", "-"], &["--out", "name one"]);
-    refused(
-        &["a.txt", "--out", "x.csv"],
-        &["a.txt", "unknown ending", "--format"],
-    );
-    refused(
-        &["missing.raw", "--out", "x.csv"],
-        &["missing.raw", "cannot open"],
-    );
-    refused(
-        &["a.jsonl", "--format", "counts", "--out", "x.csv"],
-        &["a.jsonl", ".parquet or .csv"],
-    );
-    refused(
-        &["-", "-", "--out", "x.csv"],
-        &["standard input is named twice"],
-    );
-    refused(
-        &["-", "--format", "parquet", "--out", "x.csv"],
-        &["standard input", "save them in a file"],
-    );
+    succeed(folder, "count --in a.raw --out c.csv");
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
-    refused(&["no.parquet", "--out", "x.csv"], &["no.parquet"]);
+    refuse_all(
+        folder,
+        "count --in",
+        "a.raw c.csv --out c.csv => --out | --in | c.csv | destroy
+        a.raw --out x.csv --rejected a.raw => --rejected | --in
+        a.raw --out x.csv --rejected x.csv => --rejected | --out
+        a.raw --out x.txt => x.txt | .parquet or .csv
+        a.raw --out - => --out | name one
+        a.txt --out x.csv => a.txt | unknown ending | --format
+        missing.raw --out x.csv => missing.raw | cannot open
+        a.jsonl --format counts --out x.csv => a.jsonl | .parquet or .csv
+        - - --out x.csv => standard input is named twice
+        - --format parquet --out x.csv => standard input | save them in a file
+        no.parquet --out x.csv => no.parquet",
+    );
     quotes_nothing(folder);
     // Bad counts are an error instead of rejects, because they come from no device.
     let good = fs::read_to_string(folder.join("c.csv")).unwrap();
@@ -552,18 +462,14 @@ fn files_are_not_mixed_up() {
         ),
     ] {
         fs::write(folder.join("w.csv"), good.replacen(from, to, 1)).unwrap();
-        refused(&["w.csv", "--out", "x.csv"], &[&["w.csv"], parts].concat());
+        refused("w.csv --out x.csv", &[&["w.csv"], parts].concat());
     }
     let huge = good.lines().next().unwrap().to_owned()
         + "\n617061636b000000,1,2,0.5,0,3,9223372036854775807\n";
     fs::write(folder.join("h.csv"), huge).unwrap();
-    assert!(
-        count(folder, &["h.csv"])
-            .0
-            .ends_with(",9223372036854775807\n")
-    );
+    assert!(count(folder, "h.csv").0.ends_with(",9223372036854775807\n"));
     refused(
-        &["h.csv", "h.csv", "--out", "x.csv"],
+        "h.csv h.csv --out x.csv",
         &["more than 9223372036854775807 releases"],
     );
     assert!(!names(folder).iter().any(|path| path.ends_with("x.csv")));
@@ -582,9 +488,9 @@ fn quotes_nothing(folder: &Path) {
     let files = [(letters, "first line has 2 fields")];
     for (text, wanted) in files.into_iter().chain(rows) {
         fs::write(folder.join("letters.csv"), text).unwrap();
-        for more in [&[][..], &["--format", "counts"]] {
-            let command = ["count", "--in", "letters.csv", "--out", "x.csv"];
-            let output = undertone(folder, &[&command[..], more].concat());
+        for more in ["", "--format counts"] {
+            let command = "count --in letters.csv --out x.csv";
+            let output = undertone(folder, format!("{command} {more}"));
             assert!(!output.status.success());
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(
@@ -601,13 +507,13 @@ fn made_up_kinds_and_slices_have_limits() {
     let folder = folder.path();
     let kinds: Vec<Record> = (1..=10_001).map(|micro| record(7, micro, 0, 0)).collect();
     fs::write(folder.join("k.raw"), raw(&kinds)).unwrap();
-    let count_of = |input: &'static str| ["count", "--out", "x.csv", "--in", input];
+    let count_of = |input: &str| format!("count --out x.csv --in {input}");
     refuse(
         folder,
-        &count_of("k.raw"),
+        count_of("k.raw"),
         &["more than 10000 kinds of releases", "--epsilon", "--pack"],
     );
-    let (counts, said) = count(folder, &["k.raw", "--epsilon", "0.000007"]);
+    let (counts, said) = count(folder, "k.raw --epsilon 0.000007");
     assert_eq!(counts.lines().count(), 2);
     assert!(said.contains("10000 rejected"), "{said}");
     let release = hex::encode(kinds[0]);
@@ -615,10 +521,9 @@ fn made_up_kinds_and_slices_have_limits() {
         .map(|i| format!("{{\"t\":{i},\"release\":\"{release}\"}}\n"))
         .collect();
     fs::write(folder.join("s.jsonl"), text).unwrap();
-    let sliced = [&count_of("s.jsonl")[..], &["--by", "t"]].concat();
     refuse(
         folder,
-        &sliced,
+        count_of("s.jsonl --by t"),
         &["more than 100000 slices", "fewer values"],
     );
 }
@@ -635,8 +540,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let mut all = Vec::new();
-        let mut merged = vec!["--by", "day"];
-        let names: Vec<String> = (0..parts.len()).map(|i| format!("{i}")).collect();
+                let names: Vec<String> = (0..parts.len()).map(|i| format!("{i}")).collect();
         let mut inputs = Vec::new();
         for (i, (part, form)) in parts.iter().enumerate() {
             let text: String = part.iter().map(|(kind, outcome)| {
@@ -649,17 +553,17 @@ proptest! {
             let ending = ["jsonl", "csv", "parquet", "csv"][*form];
             let name = format!("{}.{ending}", names[i]);
             if *form > 0 {
-                succeed(folder, &["count", "--in", &lines, "--by", "day", "--out", &name]);
+                succeed(folder, format!("count --in {lines} --by day --out {name}"));
             }
             inputs.push(name);
         }
         // The whole is in another order.
         all.sort_by_key(|line| line.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)));
         fs::write(folder.join("all.jsonl"), all.join("\n")).unwrap();
-        let whole = count(folder, &["all.jsonl", "--by", "day"]).0;
+        let whole = count(folder, "all.jsonl --by day").0;
         let len = inputs.len();
         inputs.rotate_left((seed % len as u64) as usize);
-        merged.splice(0..0, inputs.iter().map(String::as_str));
+        let merged = inputs.join(" ") + " --by day";
         prop_assert_eq!(count(folder, &merged).0, whole);
     }
 }
@@ -676,13 +580,10 @@ fn what_is_released_is_counted() {
         "{\"text\":\"The soup needs salt.\",\"lang\":\"en\"}\n".repeat(5),
     )
     .unwrap();
-    succeed(
-        folder,
-        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
-    );
+    succeed(folder, "pack --corpus public.tsv --out a.pack");
     let line = "privatize --pack a.pack --epsilon 0.5 --in p.jsonl --out r.jsonl --keep lang";
-    succeed(folder, &line.split(' ').collect::<Vec<_>>());
-    let (counts, said) = count(folder, &["r.jsonl", "--by", "lang", "--pack", "a.pack"]);
+    succeed(folder, line);
+    let (counts, said) = count(folder, "r.jsonl --by lang --pack a.pack");
     assert!(said.contains("counted 5 releases"), "{said}");
     let total: u64 = counts
         .lines()

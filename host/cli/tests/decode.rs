@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::{fed, names, refuse, refused, succeed, undertone};
+use crate::common::{self, contains, fed, names, refuse, refuse_all, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn prepared() -> TempDir {
         "privatize --pack new.pack --rule exponential --epsilon 0.5 --in private.jsonl --out new.jsonl",
         "privatize --pack old.pack --rule exponential --epsilon 1 --in private.jsonl --out old.jsonl",
     ] {
-        succeed(path, &line.split(' ').collect::<Vec<_>>());
+        succeed(path, line);
     }
     folder
 }
@@ -40,20 +40,10 @@ fn prepared() -> TempDir {
 const NEW: &str = "new.candidates.safetensors";
 
 /// Releases texts from standard input to standard output.
-const RELEASE: [&str; 9] = [
-    "privatize",
-    "--pack",
-    "new.pack",
-    "--epsilon",
-    "9",
-    "--in",
-    "-",
-    "--out",
-    "-",
-];
+const RELEASE: &str = "privatize --pack new.pack --epsilon 9 --in - --out -";
 
 /// Decodes releases of the same pack from standard input to standard output.
-const DECODE: [&str; 7] = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
+const DECODE: &str = "decode --candidates new.candidates.safetensors --in - --out -";
 const OLD: &str = "old.candidates.safetensors";
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -112,19 +102,9 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
         aside.push(b'\n');
     }
     fs::write(folder.join("in.jsonl"), &input).unwrap();
-    let decode = [
-        "decode",
-        "--candidates",
-        NEW,
-        "--in",
-        "in.jsonl",
-        "--out",
-        "d.jsonl",
-    ];
-    let output = undertone(folder, &decode);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    assert_eq!(lines(&fs::read(folder.join("d.jsonl")).unwrap()).len(), 9);
+    let decode = format!("decode --candidates {NEW} --in in.jsonl --out d.jsonl");
+    let said = common::notes(folder, &decode);
+    assert_eq!(lines_of(folder, "d.jsonl"), 9);
     for part in [
         "decoded 9 ",
         "9 lines rejected; name a file with --rejected to keep them",
@@ -141,9 +121,7 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
     }
     assert!(!said.contains("secret"), "{said}");
 
-    let keep = [&decode[..], &["--rejected", "bad.jsonl"]].concat();
-    let output = undertone(folder, &keep);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = common::notes(folder, format!("{decode} --rejected bad.jsonl"));
     assert!(said.contains("they are in `bad.jsonl`"), "{said}");
     assert!(
         fs::read(folder.join("bad.jsonl")).unwrap() == aside,
@@ -151,36 +129,15 @@ fn bad_lines_are_set_aside_and_the_others_decoded() {
     );
 
     // The candidates of the old pack decode the lines that were set aside.
-    let again = [
-        "decode",
-        "--candidates",
-        OLD,
-        "--in",
-        "bad.jsonl",
-        "--out",
-        "again.jsonl",
-    ];
+    let again = format!("decode --candidates {OLD} --in bad.jsonl --out again.jsonl");
     succeed(folder, &again);
-    assert_eq!(
-        lines(&fs::read(folder.join("again.jsonl")).unwrap()).len(),
-        1
-    );
+    assert_eq!(lines_of(folder, "again.jsonl"), 1);
 
     // If no line can be decoded, the candidates are probably the wrong ones: only the rejects are
     // written.
     fs::write(folder.join("forged.jsonl"), format!("{forged}\n")).unwrap();
     for input in ["old.jsonl", "forged.jsonl"] {
-        let none = [
-            "decode",
-            "--candidates",
-            NEW,
-            "--in",
-            input,
-            "--rejected",
-            "x",
-            "--out",
-            "y",
-        ];
+        let none = format!("decode --candidates {NEW} --in {input} --rejected x --out y");
         let parts = [input, "no line of", "could be decoded"];
         refused(&undertone(folder, &none), &none, &parts);
         assert!(!folder.join("y").exists());
@@ -198,19 +155,8 @@ fn several_packs_are_decoded_together() {
         fs::read(folder.join("old.jsonl")).unwrap(),
     ];
     fs::write(folder.join("both.jsonl"), both.concat()).unwrap();
-    succeed(
-        folder,
-        &[
-            "decode",
-            "--candidates",
-            NEW,
-            OLD,
-            "--in",
-            "both.jsonl",
-            "--out",
-            "d.jsonl",
-        ],
-    );
+    let decode = format!("decode --candidates {NEW} {OLD} --in both.jsonl --out d.jsonl");
+    succeed(folder, &decode);
     let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
     assert_eq!(decoded.len(), 6);
     let packs: Vec<&str> = decoded
@@ -224,21 +170,8 @@ fn several_packs_are_decoded_together() {
             .all(|pack| *pack == packs[5] && *pack != packs[0])
     );
     fs::copy(folder.join(OLD), folder.join("copy")).unwrap();
-    refuse(
-        folder,
-        &[
-            "decode",
-            "--candidates",
-            OLD,
-            "--candidates",
-            "copy",
-            "--in",
-            "both.jsonl",
-            "--out",
-            "x",
-        ],
-        &[OLD, "`copy`", "the same pack"],
-    );
+    let twice = format!("decode --candidates {OLD} --candidates copy --in both.jsonl --out x");
+    refuse(folder, &twice, &[OLD, "`copy`", "the same pack"]);
 }
 
 #[test]
@@ -257,7 +190,7 @@ fn fields_are_kept_as_they_are_written() {
     // Other fields are copied only on request, and the text never.
     let line =
         "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out more.jsonl --keep lang";
-    succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    succeed(folder, line);
     let more = fs::read_to_string(folder.join("more.jsonl")).unwrap();
     let starts: Vec<&str> = more
         .lines()
@@ -278,8 +211,7 @@ fn fields_are_kept_as_they_are_written() {
         ("id", "anyway"),
     ] {
         let line = "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out x --keep";
-        let arguments: Vec<&str> = line.split(' ').chain([field]).collect();
-        refuse(folder, &arguments, &["--keep", field, part]);
+        refuse(folder, format!("{line} {field}"), &["--keep", field, part]);
     }
 
     let release = text
@@ -294,15 +226,7 @@ fn fields_are_kept_as_they_are_written() {
          \"release\": {release}\n"
     );
     fs::write(folder.join("in.jsonl"), input).unwrap();
-    let decode = [
-        "decode",
-        "--candidates",
-        NEW,
-        "--in",
-        "in.jsonl",
-        "--out",
-        "d.jsonl",
-    ];
+    let decode = format!("decode --candidates {NEW} --in in.jsonl --out d.jsonl");
     succeed(folder, &decode);
     let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
     let all: Vec<&str> = decoded.lines().collect();
@@ -322,7 +246,7 @@ fn fields_are_kept_as_they_are_written() {
     assert_eq!(decoded[0]["epsilon"], 0.5);
     assert_eq!(decoded[0]["label"], decoded[0]["name"]);
     assert!(decoded[0].get("id").is_none() && decoded[0].get("embedding").is_none());
-    succeed(folder, &[&decode[..], &["--embedding"]].concat());
+    succeed(folder, format!("{decode} --embedding"));
     let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
     assert_eq!(decoded[1]["embedding"].as_array().unwrap().len(), 128);
 }
@@ -344,7 +268,7 @@ fn names_of_fields_stay_apart() {
     fs::write(folder.join("in.jsonl"), input).unwrap();
     for out in ["d.jsonl", "d.parquet", "d.csv"] {
         let line = format!("decode --candidates {NEW} --in in.jsonl --out {out}");
-        succeed(folder, &line.split(' ').collect::<Vec<_>>());
+        succeed(folder, &line);
     }
     let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
     let starts = [
@@ -363,29 +287,11 @@ fn rejects_of_a_pipe_are_kept_though_all_are_rejected() {
     let folder = prepared();
     let folder = folder.path();
     let bad = b"{\"id\":1}\nsecret\n";
-    let decode = [
-        "decode",
-        "--candidates",
-        NEW,
-        "--in",
-        "-",
-        "--out",
-        "d.jsonl",
-        "--rejected",
-        "bad.jsonl",
-    ];
-    let count = [
-        "count",
-        "--in",
-        "-",
-        "--out",
-        "c.csv",
-        "--rejected",
-        "bad.jsonl",
-    ];
+    let decode = format!("decode --candidates {NEW} --in - --out d.jsonl --rejected bad.jsonl");
+    let count = "count --in - --out c.csv --rejected bad.jsonl";
     for (arguments, out, part) in [
-        (&decode[..], "d.jsonl", "could be decoded"),
-        (&count[..], "c.csv", "nothing could be counted"),
+        (&*decode, "d.jsonl", "could be decoded"),
+        (count, "c.csv", "nothing could be counted"),
     ] {
         let output = fed(folder, arguments, bad);
         refused(&output, arguments, &[part, "they are in `bad.jsonl`"]);
@@ -402,9 +308,9 @@ fn names_with_half_a_surrogate_pair_are_copied() {
     let folder = prepared();
     let folder = folder.path();
     let text = br#"{"text":"My doctor called.","id":1,"\ud83d":"\ud83d"}"#;
-    let released = String::from_utf8(fed(folder, &RELEASE, text).stdout).unwrap();
+    let released = String::from_utf8(fed(folder, RELEASE, text).stdout).unwrap();
     let given = released.replacen('{', r#"{"\ud800":NaN,"a\udc00":1,"a\u0062":2,"#, 1);
-    let decoded = String::from_utf8(fed(folder, &DECODE, given.as_bytes()).stdout).unwrap();
+    let decoded = String::from_utf8(fed(folder, DECODE, given.as_bytes()).stdout).unwrap();
     let start = r#"{"\ud800":null,"a\udc00":1,"a\u0062":2,"id":1,"#;
     assert!(decoded.starts_with(start), "{decoded}");
 }
@@ -416,7 +322,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     let private = fs::read(folder.join("private.jsonl")).unwrap();
     let before = names(folder);
     for input in [&private[..], &gzip(&private)] {
-        let released = fed(folder, &RELEASE, input);
+        let released = fed(folder, RELEASE, input);
         assert!(
             released.status.success(),
             "{}",
@@ -424,7 +330,7 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
         );
         assert_eq!(lines(&released.stdout).len(), 3);
         for releases in [released.stdout.clone(), gzip(&released.stdout)] {
-            let decoded = fed(folder, &DECODE, &releases);
+            let decoded = fed(folder, DECODE, &releases);
             assert!(decoded.status.success());
             let decoded = lines(&decoded.stdout);
             assert_eq!(decoded[0]["id"], 17);
@@ -432,20 +338,17 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
         }
     }
     // The output is a file.
-    let into = [&RELEASE[..8], &["into.jsonl"]].concat();
+    let into = RELEASE.replace("--out -", "--out into.jsonl");
     assert!(fed(folder, &into, &private).status.success());
-    assert_eq!(
-        lines(&fs::read(folder.join("into.jsonl")).unwrap()).len(),
-        3
-    );
+    assert_eq!(lines_of(folder, "into.jsonl"), 3);
     fs::remove_file(folder.join("into.jsonl")).unwrap();
     assert_eq!(names(folder), before);
     // A broken line at the end prevents all releases.
     let broken = [&private[..], b"{\"text\": secret"].concat();
-    let output = fed(folder, &RELEASE, &broken);
+    let output = fed(folder, RELEASE, &broken);
     refused(
         &output,
-        &RELEASE,
+        RELEASE,
         &["`standard input` line 4", "not one JSON object"],
     );
     assert!(output.stdout.is_empty());
@@ -453,37 +356,38 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     // The content decides whether a file is gzipped, whatever the ending of its name.
     fs::write(folder.join("zipped.jsonl"), gzip(&private)).unwrap();
     let line = "privatize --pack new.pack --epsilon 9 --in zipped.jsonl --out z.jsonl";
-    succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    succeed(folder, line);
     let zipped = gzip(&fs::read(folder.join("z.jsonl")).unwrap());
     fs::write(folder.join("z"), &zipped).unwrap();
-    let file = ["decode", "--candidates", NEW, "--in", "z", "--out", "-"];
-    assert_eq!(succeed(folder, &file).lines().count(), 3);
+    let decode = format!("decode --candidates {NEW}");
+    assert_eq!(
+        succeed(folder, format!("{decode} --in z --out -"))
+            .lines()
+            .count(),
+        3
+    );
     // A compressed file that is cut off is an error of the file and not of a line.
     fs::write(folder.join("z"), &zipped[..zipped.len() - 9]).unwrap();
     refuse(
         folder,
-        &["decode", "--candidates", NEW, "--in", "z", "--out", "x"],
+        format!("{decode} --in z --out x"),
         &["cannot read `z`"],
     );
 
     let pack = fs::read(folder.join("new.pack")).unwrap();
-    let shown = fed(folder, &["inspect", "-"], &pack);
+    let shown = fed(folder, "inspect -", &pack);
     assert_eq!(
         String::from_utf8(shown.stdout).unwrap(),
-        succeed(folder, &["inspect", "new.pack"])
+        succeed(folder, "inspect new.pack")
     );
     let candidates = fs::read(folder.join(NEW)).unwrap();
-    let shown = fed(folder, &["candidates", "-"], &candidates);
+    let shown = fed(folder, "candidates -", &candidates);
     assert_eq!(
         String::from_utf8(shown.stdout).unwrap(),
-        succeed(folder, &["candidates", NEW])
+        succeed(folder, format!("candidates {NEW}"))
     );
     let labelled = b"{\"label\":\"a\",\"text\":\"soup\"}\n{\"label\":\"b\",\"text\":\"moon\"}\n";
-    let keywords = fed(
-        folder,
-        &["keywords", "--corpus", "-", "--words", "9", "--out", "-"],
-        labelled,
-    );
+    let keywords = fed(folder, "keywords --corpus - --words 9 --out -", labelled);
     assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
 }
 
@@ -518,11 +422,10 @@ fn lines_of_many_batches_stay_in_order() {
         }
     }
     fs::write(folder.join("in.jsonl"), &input).unwrap();
-    let decode = ["decode", "--candidates", NEW, "--rejected", "bad.jsonl"];
-    let file = [&decode[..], &["--in", "in.jsonl", "--out", "d.jsonl"]].concat();
-    let output = undertone(folder, &file);
+    let decode = format!("decode --candidates {NEW} --rejected bad.jsonl");
+    let file = format!("{decode} --in in.jsonl --out d.jsonl");
     let pack = lines(old.as_bytes())[0]["release"].as_str().unwrap()[32..].to_owned();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = common::notes(folder, &file);
     for part in [
         "121 lines rejected".to_owned(),
         "1: longer than 1048576 bytes; the first on line 3001".to_owned(),
@@ -544,7 +447,7 @@ fn lines_of_many_batches_stay_in_order() {
     for name in ["bad.jsonl", "d.jsonl"] {
         fs::remove_file(folder.join(name)).unwrap();
     }
-    let stream = [&decode[..], &["--in", "-", "--out", "d.jsonl"]].concat();
+    let stream = format!("{decode} --in - --out d.jsonl");
     assert!(fed(folder, &stream, &input).status.success());
     assert!(fs::read(folder.join("d.jsonl")).unwrap() == decoded);
     assert!(fs::read(folder.join("bad.jsonl")).unwrap() == aside);
@@ -558,29 +461,22 @@ fn points_are_set_aside() {
     let folder = folder.path();
     let privatize =
         "privatize --pack new.pack --epsilon 1 --rule projective --in private.jsonl --out p.jsonl";
-    let output = undertone(folder, &privatize.split(' ').collect::<Vec<_>>());
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    assert!(
-        said.contains("rule: projective. Promised: 1 for the whole text"),
-        "{said}"
-    );
+    let said = common::notes(folder, privatize);
+    contains(&said, &["rule: projective. Promised: 1 for the whole text"]);
     let points = fs::read_to_string(folder.join("p.jsonl")).unwrap();
     for line in lines(points.as_bytes()) {
         assert_eq!(line["release"].as_str().unwrap()[8..12], *"0802");
     }
-    let decode = ["decode", "--candidates", NEW, "--out", "d.jsonl", "--in"];
+    let decode = format!("decode --candidates {NEW} --out d.jsonl --in");
     let reason = "names a point that many candidates prefer, and no candidate; count such releases with `undertone count`";
-    let alone = [&decode[..], &["p.jsonl"]].concat();
+    let alone = format!("{decode} p.jsonl");
     refuse(folder, &alone, &["no line of", "could be decoded", reason]);
     let good = fs::read_to_string(folder.join("new.jsonl")).unwrap();
     fs::write(folder.join("both.jsonl"), format!("{points}{good}")).unwrap();
-    let both = [&decode[..], &["both.jsonl", "--rejected", "r.jsonl"]].concat();
-    let output = undertone(folder, &both);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
+    let both = format!("{decode} both.jsonl --rejected r.jsonl");
+    let said = common::notes(folder, &both);
     assert!(said.contains(&format!("3: {reason}")), "{said}");
-    assert_eq!(lines(&fs::read(folder.join("d.jsonl")).unwrap()).len(), 3);
+    assert_eq!(lines_of(folder, "d.jsonl"), 3);
     assert_eq!(
         fs::read_to_string(folder.join("r.jsonl")).unwrap(),
         points,
@@ -607,7 +503,6 @@ fn no_option_publishes_the_text() {
                 let line = format!(
                     "{command} --pack new.pack --epsilon 3 --in n.jsonl --out {out} {options}"
                 );
-                let line: Vec<&str> = line.split(' ').collect();
                 let parts = [&format!("--id-field {id}"), "the text is what is private"];
                 refuse(folder, &line, &parts);
                 assert_eq!(undertone(folder, &line).stdout, b"");
@@ -632,54 +527,33 @@ fn fields_that_are_not_there_are_no_options() {
     let table = Table::of(&parquet, &[]).unwrap().expect("a table");
     let mut row = File::open(folder.join("row.jsonl")).unwrap();
     table.settled(&mut row, &parquet).unwrap().commit().unwrap();
-    let line = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
-    let start: Vec<&str> = line.split(' ').collect();
-    for (options, parts) in [
-        (
-            "private.jsonl --keep lang --keep lang",
-            ["--keep lang", "named twice"],
-        ),
-        ("p.csv --keep nope", ["--keep nope", "no such column"]),
-        ("private.jsonl --keep nope", ["--keep nope", "; there are "]),
-        ("p.csv --keep app", ["--keep app", "no such column"]),
-        (
-            "p.csv --id-field nope",
-            ["--id-field nope", "no such column"],
-        ),
-        ("p.parquet --keep nope", ["--keep nope", "no such column"]),
-        (
-            "p.parquet --keep app.nope",
-            ["--keep app.nope", "no such column"],
-        ),
-        (
-            "public.tsv --keep nope",
-            ["--keep nope", "nothing to keep but label"],
-        ),
-        (
-            "public.tsv --text-field body",
-            ["--text-field body", "no fields with names"],
-        ),
-        (
-            "public.tsv --id-field user",
-            ["--id-field user", "no fields with names"],
-        ),
-    ] {
-        let options: Vec<&str> = options.split(' ').collect();
-        refuse(folder, &[&start[..], &options].concat(), &parts);
-    }
+    let start = "privatize --pack new.pack --epsilon 1 --out o.jsonl --in";
+    refuse_all(
+        folder,
+        start,
+        "private.jsonl --keep lang --keep lang => --keep lang | named twice
+        private.jsonl --keep nope => --keep nope | ; there are
+        p.csv --keep nope => --keep nope | no such column
+        p.csv --keep app => --keep app | no such column
+        p.csv --id-field nope => --id-field nope | no such column
+        p.parquet --keep nope => --keep nope | no such column
+        p.parquet --keep app.nope => --keep app.nope | no such column
+        public.tsv --keep nope => --keep nope | nothing to keep but label
+        public.tsv --text-field body => --text-field body | no fields with names
+        public.tsv --id-field user => --id-field user | no fields with names",
+    );
     for options in [
         "p.csv --keep app.country",
         "p.parquet --keep app.country",
         "public.tsv --keep label",
     ] {
-        let options: Vec<&str> = options.split(' ').collect();
-        succeed(folder, &[&start[..], &options].concat());
+        succeed(folder, format!("{start} {options}"));
     }
     // A JSON line lists no fields in advance, so a field is accepted if only the last line has it.
-    let options = ["private.jsonl", "--keep", "lang"];
-    succeed(folder, &[&start[..], &options].concat());
+    let options = "private.jsonl --keep lang";
+    succeed(folder, format!("{start} {options}"));
     for (option, field) in [("--keep", "nope"), ("--id-field", "nom")] {
-        let arguments = [&start[..], &options, &[option, field]].concat();
+        let arguments = format!("{start} {options} {option} {field}");
         let parts = [option, field, "no such column or field", "lang"];
         refuse(folder, &arguments, &parts);
     }
@@ -698,7 +572,7 @@ fn a_label_that_is_not_used_is_not_read() {
     fs::write(folder.join("l.jsonl"), lines).unwrap();
     for command in ["privatize", "obfuscate"] {
         let line = format!("{command} --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl");
-        succeed(folder, &line.split(' ').collect::<Vec<_>>());
+        succeed(folder, &line);
         assert_eq!(lines_of(folder, "o.jsonl"), 3);
     }
     // An id is copied, so it must be a string or a number; null counts as missing.
@@ -707,18 +581,17 @@ fn a_label_that_is_not_used_is_not_read() {
         fs::write(folder.join("l.jsonl"), line).unwrap();
     };
     let line = "privatize --pack new.pack --epsilon 1 --in l.jsonl --out o.jsonl";
-    let line: Vec<&str> = line.split(' ').collect();
     for wrong in ["true", "{}", "[1]"] {
         id(wrong);
         refuse(
             folder,
-            &line,
+            line,
             &["line 1", "\"id\" is not a string or a number"],
         );
     }
     for (good, written) in [("null", "\"line-1\""), ("1.50", "1.50"), ("\"a\"", "\"a\"")] {
         id(good);
-        succeed(folder, &line);
+        succeed(folder, line);
         let out = fs::read_to_string(folder.join("o.jsonl")).unwrap();
         assert!(out.starts_with(&format!("{{\"id\":{written},")), "{out}");
     }

@@ -6,7 +6,7 @@
 //! error names it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use undertone::encoder::{
@@ -27,6 +27,11 @@ fn runtimes() -> Vec<Runtime> {
         other => runtimes.push(other),
     }
     runtimes
+}
+
+/// The usual small encoder.
+fn tiny(folder: &Path) -> PathBuf {
+    write_encoder(folder, "tiny", &Model::default(), &fitting_tokenizer())
 }
 
 fn encode(encoder: &dyn Encoder, sentence: &str) -> Vec<f32> {
@@ -86,12 +91,7 @@ fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str])
 #[test]
 fn is_the_mean_of_the_token_vectors() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    let path = tiny(folder.path());
     for runtime in runtimes() {
         let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
         assert_eq!(encoder.dimension(), DIMENSION);
@@ -248,10 +248,7 @@ fn pools_as_the_files_beside_the_model_say() {
     ] {
         beside(&path, name, content);
         if !parts[0].is_empty() {
-            let error = open_error(&path, &Runtime::Rten).to_string();
-            for part in parts {
-                assert!(error.contains(part), "no \"{part}\" in: {error}");
-            }
+            refuse_built_in(&path, &parts);
         }
     }
 }
@@ -275,11 +272,7 @@ fn finds_the_files_of_sentence_transformers() {
         assert_eq!(encoder.identity().name, "tiny");
     }
     fs::remove_file(path.join("tokenizer.json")).unwrap();
-    let error = open_error(&path, &Runtime::Rten);
-    assert!(
-        error.to_string().contains("tokenizer.json` does not exist"),
-        "{error}"
-    );
+    refuse_built_in(&path, &["tokenizer.json` does not exist"]);
 }
 
 #[test]
@@ -294,10 +287,7 @@ fn refuses_inputs_of_one_size() {
             ..Model::default()
         };
         let path = write_encoder(folder.path(), "fixed", &model, &fitting_tokenizer());
-        for runtime in runtimes() {
-            let error = open_error(&path, &runtime).to_string();
-            assert!(error.contains(part) && error.contains("dynamic"), "{error}");
-        }
+        refuse(&path, &runtimes(), &[part, "dynamic"]);
     }
 }
 
@@ -305,22 +295,13 @@ fn refuses_inputs_of_one_size() {
 fn names_files_that_are_none_of_an_encoder() {
     let folder = tempfile::tempdir().unwrap();
     for file in ["model.onnx", "tokenizer.json"] {
-        let path = write_encoder(
-            folder.path(),
-            "tiny",
-            &Model::default(),
-            &fitting_tokenizer(),
-        );
+        let path = tiny(folder.path());
         beside(
             &path,
             file,
             "version https://git-lfs.github.com/spec/v1\noid sha256:4d\n",
         );
-        let error = open_error(&path, &Runtime::Rten).to_string();
-        assert!(
-            error.contains(file) && error.contains("git lfs pull"),
-            "{error}"
-        );
+        refuse_built_in(&path, &[file, "git lfs pull"]);
     }
 }
 
@@ -336,12 +317,7 @@ fn sums_tokens_in_their_order() {
         sum.map(|sum| sum / ids.len() as f32)
     };
     let folder = tempfile::tempdir().unwrap();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    let path = tiny(folder.path());
     for runtime in runtimes() {
         let encoder = OnnxEncoder::open_with(&path, &runtime).unwrap();
         for sentence in ["green red red", "green red red blue", "green pink red red"] {
@@ -379,19 +355,34 @@ fn cuts_where_the_tokenizer_says_or_at_512() {
         &Model::default(),
         &tokenizer_json(&["red"], &cut),
     );
-    let error = open_error(&path, &Runtime::Rten);
-    assert!(
-        error.to_string().contains("cannot use the tokenizer"),
-        "{error}"
-    );
-    assert!(error.to_string().contains("2 tokens"), "{error}");
+    refuse_built_in(&path, &["cannot use the tokenizer", "2 tokens"]);
 }
 
-fn open_error(path: &Path, runtime: &Runtime) -> Error {
-    match OnnxEncoder::open_with(path, runtime) {
-        Ok(_) => panic!("{} opened with {runtime:?}", path.display()),
-        Err(error) => error,
+/// Checks that the runtime refuses the encoder with a message that contains all `parts`.
+fn refuse_with(runtime: &Runtime, path: &Path, parts: &[&str]) -> Error {
+    let Err(error) = OnnxEncoder::open_with(path, runtime) else {
+        panic!("{} opened with {runtime:?}", path.display());
+    };
+    for part in parts {
+        assert!(
+            error.to_string().contains(part),
+            "no \"{part}\" in: {error}"
+        );
     }
+    error
+}
+
+/// Checks that each runtime refuses the encoder.
+fn refuse(path: &Path, runtimes: &[Runtime], parts: &[&str]) {
+    for runtime in runtimes {
+        let error = refuse_with(runtime, path, parts);
+        assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
+    }
+}
+
+/// Checks that the built-in engine refuses the encoder.
+fn refuse_built_in(path: &Path, parts: &[&str]) {
+    refuse_with(&Runtime::Rten, path, parts);
 }
 
 #[test]
@@ -458,13 +449,9 @@ fn refuses_models_that_give_no_token_vectors() {
             "Undertow",
         ),
     ];
-    for runtime in runtimes() {
-        for (model, named) in &cases {
-            let path = write_encoder(folder.path(), "tiny", model, &fitting_tokenizer());
-            let error = open_error(&path, &runtime);
-            assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
-            assert!(error.to_string().contains(named), "{named}: {error}");
-        }
+    for (model, named) in &cases {
+        let path = write_encoder(folder.path(), "tiny", model, &fitting_tokenizer());
+        refuse(&path, &runtimes(), &[named]);
     }
 }
 
@@ -472,42 +459,24 @@ fn refuses_models_that_give_no_token_vectors() {
 fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
     let folder = tempfile::tempdir().unwrap();
     let whole = Model::default().bytes();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
-    for runtime in runtimes() {
-        // Wrong from the start, cut off, and endless numbers at the start and further on.
-        for bytes in [
-            &b""[..],
-            b"not a model",
-            &whole[..whole.len() / 2],
-            &[0xff; 99],
-            &[&whole[..], &[0xff; 99]].concat(),
-            &[&whole[..], &[0x2a, 0xff, 0xff]].concat(),
-            // Field 7 of the model, the graph, and in it a tag that never ends.
-            &[&[0x3a, 12][..], &[0xff; 12]].concat(),
-        ] {
-            fs::write(path.join("model.onnx"), bytes).unwrap();
-            let error = open_error(&path, &runtime);
-            assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
-            assert!(error.to_string().contains("model.onnx"), "{error}");
-        }
+    let path = tiny(folder.path());
+    // Wrong from the start, cut off, and endless numbers at the start and further on.
+    for bytes in [
+        &b""[..],
+        b"not a model",
+        &whole[..whole.len() / 2],
+        &[0xff; 99],
+        &[&whole[..], &[0xff; 99]].concat(),
+        &[&whole[..], &[0x2a, 0xff, 0xff]].concat(),
+        // Field 7 of the model, the graph, and in it a tag that never ends.
+        &[&[0x3a, 12][..], &[0xff; 12]].concat(),
+    ] {
+        fs::write(path.join("model.onnx"), bytes).unwrap();
+        refuse(&path, &runtimes(), &["model.onnx"]);
     }
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
-    fs::write(path.join("model.onnx"), pointer).unwrap();
-    let error = open_error(&path, &Runtime::Rten).to_string();
-    assert!(
-        error.contains("model.onnx") && error.contains("Git LFS pointer"),
-        "{error}"
-    );
     fs::write(path.join("model.onnx"), whole).unwrap();
     fs::write(path.join("tokenizer.json"), "{").unwrap();
-    let error = open_error(&path, &Runtime::Rten);
-    assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
-    assert!(error.to_string().contains("tokenizer.json"), "{error}");
+    refuse_built_in(&path, &["tokenizer.json"]);
 }
 
 /// An engine would allocate the length that a string claims, and would follow nested types until
@@ -533,20 +502,12 @@ fn refuses_what_claims_more_than_the_file_has_and_endless_types() {
     sequences.reverse();
 
     let folder = tempfile::tempdir().unwrap();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    let path = tiny(folder.path());
     for of_type in [claims, sequences] {
         // The type is that of an input of the graph.
         let model = field(7, &field(11, &field(2, &of_type)));
         fs::write(path.join("model.onnx"), model).unwrap();
-        for runtime in runtimes() {
-            let error = open_error(&path, &runtime).to_string();
-            assert!(error.contains("not a whole ONNX file"), "{error}");
-        }
+        refuse(&path, &runtimes(), &["not a whole ONNX file"]);
     }
 }
 
@@ -570,11 +531,7 @@ fn refuses_weights_that_the_digest_does_not_cover() {
     };
     let path = write_encoder(folder.path(), "tiny", &model, &fitting_tokenizer());
     fs::write(path.join("weights.bin"), table_bytes()).unwrap();
-    for runtime in runtimes() {
-        let error = open_error(&path, &runtime);
-        assert_eq!(error.kind(), ErrorKind::Encoder, "{error}");
-        assert!(error.to_string().contains("second file"), "{error}");
-    }
+    refuse(&path, &runtimes(), &["second file"]);
 }
 
 #[test]
@@ -583,56 +540,28 @@ fn refuses_a_tokenizer_with_more_tokens_than_the_model() {
     let words = ["red", "green", "blue", "one-too-many"];
     let tokenizer = tokenizer_json(&words, "null");
     let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
-    for runtime in runtimes() {
-        let error = open_error(&path, &runtime);
-        let text = error.to_string();
-        assert!(text.contains("token number 6"), "{text}");
-        assert!(
-            text.contains("model.onnx") && text.contains("tokenizer.json"),
-            "{text}"
-        );
-    }
+    let parts = ["token number 6", "model.onnx", "tokenizer.json"];
+    refuse(&path, &runtimes(), &parts);
 }
 
 #[test]
 fn names_the_file_that_is_missing() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    let path = tiny(folder.path());
     let cases = [
         (folder.path().join("absent"), "absent"),
         (path.join("model.int8.onnx"), "model.int8.onnx"),
         (folder.path().to_owned(), "model.onnx"),
     ];
     for (given, looked_for) in cases {
-        let error = open_error(&given, &Runtime::Rten).to_string();
-        assert!(
-            error.contains(&format!("{looked_for}` does not exist")),
-            "{error}"
-        );
+        refuse_built_in(&given, &[&format!("{looked_for}` does not exist")]);
     }
-    fs::remove_file(path.join("tokenizer.json")).unwrap();
-    let error = open_error(&path, &Runtime::Rten).to_string();
-    let missing = path.join("tokenizer.json");
-    assert!(
-        error.contains(&format!("`{}` does not exist", missing.display())),
-        "{error}"
-    );
 }
 
 #[test]
 fn refuses_a_place_of_the_wrong_length() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write_encoder(
-        folder.path(),
-        "tiny",
-        &Model::default(),
-        &fitting_tokenizer(),
-    );
+    let path = tiny(folder.path());
     let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
     for length in [0, 2, 4] {
         let error = encoder.encode("red", &mut vec![0.0; length]).unwrap_err();

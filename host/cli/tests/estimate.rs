@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{names, refuse, succeed, undertone};
+use crate::common::{self, contains, refuse, refuse_all, succeed, undertone};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use undertone::pack::candidates::Candidates;
@@ -78,18 +78,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         fs::write(path.join("public.jsonl"), corpus(60, start, labels)).unwrap();
-        let pack = [
-            "pack",
-            "--corpus",
-            "public.jsonl",
-            "--heads",
-            "features",
-            "--nothing-known",
-            "keep",
-            "--out",
-            "t.pack",
-        ];
-        succeed(path, &pack);
+        let pack = "pack --corpus public.jsonl --heads features --nothing-known keep --out t.pack";
+        succeed(path, pack);
         let candidates = Candidates::read(&path.join("t.candidates.safetensors")).unwrap();
         assert!(candidates.calibration.is_some());
         Self { folder, candidates }
@@ -200,23 +190,17 @@ impl World {
         self.count("all.csv", &groups);
     }
 
-    fn estimate<'a>(&self, input: &'a str, more: &[&'a str]) -> (String, Value) {
+    fn estimate(&self, input: &str, more: &str) -> (String, Value) {
         // More names come first: of candidates.
-        let arguments = [&arguments(input)[..], more, &["--json", "out.json"]].concat();
-        let text = succeed(self.path(), &arguments);
+        let estimate = format!("estimate --in {input} --candidates t.candidates.safetensors");
+        let text = succeed(self.path(), format!("{estimate} {more} --json out.json"));
         let json = fs::read(self.path().join("out.json")).unwrap();
         (text, serde_json::from_slice(&json).unwrap())
     }
 }
 
-fn arguments(input: &str) -> [&str; 5] {
-    [
-        "estimate",
-        "--in",
-        input,
-        "--candidates",
-        "t.candidates.safetensors",
-    ]
+fn arguments(input: &str) -> String {
+    format!("estimate --candidates t.candidates.safetensors --in {input}")
 }
 
 /// The name of SVG is no link.
@@ -243,10 +227,7 @@ fn near(value: &Value, wanted: f64, by: f64) {
 fn all_kinds_together_and_by_day() {
     let world = World::new();
     world.all_kinds();
-    let (text, json) = world.estimate(
-        "all.csv",
-        &["--difference", "--html", "page.html", "--author", "Ada"],
-    );
+    let (text, json) = world.estimate("all.csv", "--difference --html page.html --author Ada");
     assert_eq!(json["version"], 2);
     assert_eq!(json["slices"], json!(["day"]));
     assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
@@ -309,19 +290,20 @@ fn all_kinds_together_and_by_day() {
         // Wider, because each day allows for sources of its own.
         assert!(share(table, "football")["high"].as_f64() < Some(0.0));
     }
-    for part in [
-        "SHARES OF CANDIDATES",
-        "SHARES OF LABELS",
-        "DIFFERENCES",
-        "day 2026-11-02, less day 2026-11-01",
-        "A test finds nothing against what this assumes",
-        "PUBLISHED COUNTS",
-        "releases in the smallest slice: epsilon 0.0",
-        "One forged release moves an unbiased guess",
-        "nothing known",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    contains(
+        &text,
+        &[
+            "SHARES OF CANDIDATES",
+            "SHARES OF LABELS",
+            "DIFFERENCES",
+            "day 2026-11-02, less day 2026-11-01",
+            "A test finds nothing against what this assumes",
+            "PUBLISHED COUNTS",
+            "releases in the smallest slice: epsilon 0.0",
+            "One forged release moves an unbiased guess",
+            "nothing known",
+        ],
+    );
     let page = fs::read_to_string(world.path().join("page.html")).unwrap();
     stands_alone(&page);
     let mut tables = json["labels"].as_array().unwrap().iter();
@@ -335,30 +317,25 @@ fn all_kinds_together_and_by_day() {
     let (_, body) = page.split_once("</style>").unwrap();
     let pack = json["kinds"][0]["pack"].as_str().unwrap();
     assert!(!body.contains(pack) && !body.contains("--") && !body.contains('`'));
-    for part in [
-        "What would make this wrong",
-        "days since 2026-11-01",
-        "<p class=\"title\">What the texts are about</p>",
-        &format!(
-            "<h1>No subject of the texts is clearly the most frequent: the intervals of {}, ",
-            first["name"].as_str().unwrap()
-        ),
-        " · t · Ada</p>",
-        "a release may make one of two whole texts that were equally likely before up to",
-        "a release may make one of two sentences that were equally likely before up to",
-        "<svg",
-        "nothing known",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
-    let named = [
-        "--difference",
-        "day=2026-11-02,2026-11-01",
-        "--at-once",
-        "--level",
-        "0.99",
-    ];
-    let (_, other) = world.estimate("all.csv", &named);
+    contains(
+        &page,
+        &[
+            "What would make this wrong",
+            "days since 2026-11-01",
+            "<p class=\"title\">What the texts are about</p>",
+            &format!(
+                "<h1>No subject of the texts is clearly the most frequent: the intervals of {}, ",
+                first["name"].as_str().unwrap()
+            ),
+            " · t · Ada</p>",
+            "a release may make one of two whole texts that were equally likely before up to",
+            "a release may make one of two sentences that were equally likely before up to",
+            "<svg",
+            "nothing known",
+        ],
+    );
+    let named = "--difference day=2026-11-02,2026-11-01 --at-once --level 0.99";
+    let (_, other) = world.estimate("all.csv", named);
     near(
         &share(&other["differences"][0], "garden")["share"],
         -0.4,
@@ -369,7 +346,7 @@ fn all_kinds_together_and_by_day() {
         row["high"].as_f64().unwrap() - row["low"].as_f64().unwrap()
     };
     assert!(width(&other) > 1.3 * width(&json));
-    let (_, whole) = world.estimate("all.csv", &["--epsilon", "3"]);
+    let (_, whole) = world.estimate("all.csv", "--epsilon 3");
     assert_eq!(whole["kinds"].as_array().unwrap().len(), 1);
     assert!(whole["rejected"][0]["count"].as_u64().unwrap() > 100_000);
 }
@@ -385,36 +362,33 @@ fn questions_come_later() {
         corpus(40, 3, ["outside", "outside", "inside"]),
     )
     .unwrap();
-    let question = ["--corpus", "q.jsonl", "--pack", "t.pack"];
-    let (text, json) = world.estimate("all.csv", &question);
+    let question = "--corpus q.jsonl --pack t.pack";
+    let (text, json) = world.estimate("all.csv", question);
     assert_eq!(json["question"], true);
     let inside = share(&json["labels"][0], "inside");
     near(&inside["share"], 0.1, 0.12);
-    assert!(
-        text.contains("must not be ones that the pack was made from"),
-        "{text}"
-    );
+    contains(&text, &["must not be ones that the pack was made from"]);
     fs::write(path.join("one.jsonl"), corpus(9, 3, ["outside"; 3])).unwrap();
     fs::write(path.join("few.jsonl"), corpus(4, 3, LABELS)).unwrap();
     let refused = |question: &str, parts: &[&str]| {
-        let more = ["--corpus", question, "--pack", "t.pack"];
-        refuse(path, &[&arguments("all.csv")[..], &more].concat(), parts);
+        let more = format!("--corpus {question} --pack t.pack");
+        refuse(path, arguments(&format!("all.csv {more}")), parts);
     };
     refused("one.jsonl", &["texts of 1 labels"]);
     // Shares of candidates need no texts.
-    let few = ["--corpus", "few.jsonl", "--pack", "t.pack"];
-    let (_, json) = world.estimate("all.csv", &few);
+    let few = "--corpus few.jsonl --pack t.pack";
+    let (_, json) = world.estimate("all.csv", few);
     assert_eq!(json["labels"], json!([]));
     let why = json["unanswered"][0].as_str().unwrap();
-    assert!(
-        why.contains("has 4 public texts, and an estimate needs at least 5"),
-        "{why}"
+    contains(
+        why,
+        &["has 4 public texts, and an estimate needs at least 5"],
     );
-    succeed(path, &["demo", "--save", "demo.pack"]);
-    let other = ["--corpus", "q.jsonl", "--pack", "demo.pack"];
+    succeed(path, "demo --save demo.pack");
+    let other = "--corpus q.jsonl --pack demo.pack";
     refuse(
         path,
-        &[&arguments("all.csv")[..], &other].concat(),
+        arguments(&format!("all.csv {other}")),
         &["--candidates has none for it"],
     );
 }
@@ -429,19 +403,19 @@ fn what_cannot_be_answered_is_said() {
     fs::write(path.join("forged.jsonl"), "{}\nnothing\n").unwrap();
     refuse(
         path,
-        &arguments("empty.jsonl"),
+        arguments("empty.jsonl"),
         &["the inputs have no releases"],
     );
     refuse(
         path,
-        &arguments("forged.jsonl"),
+        arguments("forged.jsonl"),
         &["nothing could be counted", "not a release in JSON"],
     );
     let other = Kind::from_fields(*b"otherone", 7, 2, kind.epsilon(), 0).unwrap();
     world.count("other.csv", &[("1", other, BTreeMap::from([(1, 7)]))]);
     refuse(
         path,
-        &arguments("other.csv"),
+        arguments("other.csv"),
         &["nothing could be counted", "7: "],
     );
     // One release of a mechanism that the pack does not have, among others and alone.
@@ -450,7 +424,7 @@ fn what_cannot_be_answered_is_said() {
     world.count("depth.csv", std::slice::from_ref(&forged));
     refuse(
         path,
-        &arguments("depth.csv"),
+        arguments("depth.csv"),
         &["no release can be taken", "selects by another mechanism"],
     );
     let honest = (
@@ -459,7 +433,7 @@ fn what_cannot_be_answered_is_said() {
         world.released(kind, [0.5, 0.3, 0.2], 9000.0),
     );
     world.count("both.csv", &[honest, forged]);
-    let (text, json) = world.estimate("both.csv", &[]);
+    let (text, json) = world.estimate("both.csv", "");
     assert_eq!(json["left_out"][0]["releases"], 1);
     assert!(text.contains("left out 1: "), "{text}");
     // Values of ε that somebody made up.
@@ -472,14 +446,14 @@ fn what_cannot_be_answered_is_said() {
     world.count("made-up.csv", &made_up);
     refuse(
         path,
-        &arguments("made-up.csv"),
+        arguments("made-up.csv"),
         &["33 kinds", "at most 32", "--epsilon"],
     );
-    let (_, json) = world.estimate("made-up.csv", &["--epsilon", "0.07"]);
+    let (_, json) = world.estimate("made-up.csv", "--epsilon 0.07");
     assert_eq!(json["labels"][0]["releases"], 9);
     // One device.
     world.count("one.csv", &[("2026-11-01", kind, BTreeMap::from([(1, 1)]))]);
-    let (_, json) = world.estimate("one.csv", &[]);
+    let (_, json) = world.estimate("one.csv", "");
     assert_eq!(
         json["kinds"][0]["published"],
         json!({"releases": 1, "epsilon": 1.0, "delta": 0.0}),
@@ -498,29 +472,20 @@ fn what_cannot_be_answered_is_said() {
         );
     }
     // Slices.
-    let with = |more: &[&'static str]| [&arguments("all.csv")[..], more].concat();
     refuse(
         path,
-        &with(&["--difference", "day=2026-11-01,2026-12-24"]),
-        &["no release has day = 2026-12-24", "2026-11-02"],
-    );
-    refuse(
-        path,
-        &with(&["--difference", "country=SE,NO"]),
-        &["slice by country alone"],
-    );
-    refuse(path, &with(&["--difference", "day"]), &["write FIELD=A,B"]);
-    refuse(
-        path,
-        &[&arguments("one.csv")[..], &["--difference"]].concat(),
+        arguments("one.csv --difference"),
         &["there is one slice only"],
     );
-    refuse(path, &with(&["--level", "95"]), &["from 0.5 to below 1"]);
-    refuse(path, &with(&["--json", "all.csv"]), &["all.csv"]);
-    refuse(
+    refuse_all(
         path,
-        &with(&["--candidates", "t.candidates.safetensors"]),
-        &["name it once"],
+        &arguments("all.csv"),
+        "--difference day=2026-11-01,2026-12-24 => no release has day = 2026-12-24 | 2026-11-02
+        --difference country=SE,NO => slice by country alone
+        --difference day => write FIELD=A,B
+        --level 95 => from 0.5 to below 1
+        --json all.csv => all.csv
+        --candidates t.candidates.safetensors => name it once",
     );
 }
 
@@ -539,14 +504,11 @@ fn no_intervals_where_they_would_be_wrong() {
             BTreeMap::from([(0, 500), (1, 500), (2, 500), (3, 9000)]),
         )],
     );
-    let (text, json) = world.estimate("strange.csv", &[]);
+    let (text, json) = world.estimate("strange.csv", "");
     assert_eq!(json["labels"][0]["fit"]["refuted"], true);
     let row = &json["labels"][0]["shares"][0];
     assert!(row["share"].is_f64() && row["low"].is_null() && row["high"].is_null());
-    assert!(
-        text.contains("The texts on the devices are not as this assumes"),
-        "{text}"
-    );
+    contains(&text, &["The texts on the devices are not as this assumes"]);
     assert!(text.contains("no interval"), "{text}");
     // Statement (a) holds whatever they are.
     let unknown = share(&json["candidates"][0], "nothing known");
@@ -555,13 +517,10 @@ fn no_intervals_where_they_would_be_wrong() {
         "forged.csv",
         &[("1", whole, BTreeMap::from([(0, 5000), (1, 5000)]))],
     );
-    let (text, json) = world.estimate("forged.csv", &[]);
+    let (text, json) = world.estimate("forged.csv", "");
     assert_eq!(json["candidates"][0]["possible"], false);
     assert!(json["candidates"][0]["shares"][0]["low"].is_null());
-    assert!(
-        text.contains("Honest devices do not release like this"),
-        "{text}"
-    );
+    contains(&text, &["Honest devices do not release like this"]);
     // Sentence releases alone have no shares of candidates.
     world.count(
         "s.csv",
@@ -571,7 +530,7 @@ fn no_intervals_where_they_would_be_wrong() {
             world.released(sentences, [0.5, 0.5, 0.0], 9000.0),
         )],
     );
-    let (text, json) = world.estimate("s.csv", &[]);
+    let (text, json) = world.estimate("s.csv", "");
     assert_eq!(json["candidates"], json!([]));
     assert!(!text.contains("SHARES OF CANDIDATES"), "{text}");
     // A label that nobody writes about.
@@ -588,7 +547,7 @@ fn drawn_sentences_have_a_table_of_their_own() {
     let groups = [(whole, [0.7, 0.3, 0.0]), (drawn, [0.3, 0.7, 0.0])]
         .map(|(kind, shares)| ("1", kind, world.released(kind, shares, 90_000.0)));
     world.count("both.csv", &groups);
-    let (text, json) = world.estimate("both.csv", &[]);
+    let (text, json) = world.estimate("both.csv", "");
     let tables = json["candidates"].as_array().unwrap();
     let tables: Vec<&Value> = tables.iter().filter(|own| own["slice"].is_null()).collect();
     let places: Vec<&Value> = tables.iter().map(|own| &own["places"]).collect();
@@ -605,7 +564,7 @@ fn drawn_sentences_have_a_table_of_their_own() {
     assert!(published["epsilon"].as_f64().unwrap() < 1.816_3);
     // Without texts there are no labels.
     world.count("drawn.csv", &groups[1..]);
-    let (_, json) = world.estimate("drawn.csv", &[]);
+    let (_, json) = world.estimate("drawn.csv", "");
     assert_eq!(json["labels"], json!([]));
     assert_eq!(json["candidates"][0]["places"], 3);
 }
@@ -623,24 +582,16 @@ fn packs_without_public_texts_say_what_they_take() {
         [sentences, whole].map(|kind| ("1", kind, world.released(kind, [0.4, 0.4, 0.2], 5000.0)));
     world.count("sentences.csv", std::slice::from_ref(&one));
     world.count("both.csv", &[one, two]);
-    let bare = |input| {
-        [
-            "estimate",
-            "--in",
-            input,
-            "--candidates",
-            "bare.safetensors",
-        ]
-    };
+    let bare = |input| format!("estimate --in {input} --candidates bare.safetensors");
     refuse(
         path,
-        &bare("sentences.csv"),
+        bare("sentences.csv"),
         &["nothing can be said", "labelled ones and their pack"],
     );
-    let text = succeed(path, &bare("both.csv"));
+    let text = succeed(path, bare("both.csv"));
     assert!(text.contains("Not answered: shares of labels"), "{text}");
-    let plan = ["plan", "--candidates", "bare.safetensors", "--epsilon", "1"];
-    let text = succeed(path, &plan);
+    let plan = "plan --candidates bare.safetensors --epsilon 1";
+    let text = succeed(path, plan);
     assert!(text.contains("Not planned: shares of labels"), "{text}");
 }
 
@@ -648,35 +599,21 @@ fn packs_without_public_texts_say_what_they_take() {
 fn plans_name_devices_and_costs() {
     let world = World::new();
     let path = world.path();
-    let plan = [
-        "plan",
-        "--candidates",
-        "t.candidates.safetensors",
-        "--epsilon",
-        "1,3",
-    ];
-    let more = [
-        "--within",
-        "0.1",
-        "--devices",
-        "1000,100000",
-        "--html",
-        "plan.html",
-        "--shares",
-        "garden=0.5",
-    ];
-    let text = succeed(path, &[&plan[..], &more].concat());
-    for part in [
-        "± 10.0 points",
-        "100,000",
-        "30 × 3 = 90 of epsilon",
-        "At epsilon 1, shares of candidates within 10.0 points take",
-        "sentence",
-        "projective",
-        "garden=0.5",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let plan = "plan --candidates t.candidates.safetensors --epsilon 1,3";
+    let more = "--within 0.1 --devices 1000,100000 --html plan.html --shares garden=0.5";
+    let text = succeed(path, format!("{plan} {more}"));
+    contains(
+        &text,
+        &[
+            "± 10.0 points",
+            "100,000",
+            "30 × 3 = 90 of epsilon",
+            "At epsilon 1, shares of candidates within 10.0 points take",
+            "sentence",
+            "projective",
+            "garden=0.5",
+        ],
+    );
     let page = fs::read_to_string(path.join("plan.html")).unwrap();
     stands_alone(&page);
     // What a release reveals is computed, for each epsilon.
@@ -684,57 +621,31 @@ fn plans_name_devices_and_costs() {
         let part = format!(
             "At epsilon {epsilon}, a release may make one of two texts that were equally likely before up to {likely} % likely"
         );
-        assert!(
-            text.contains(&part) && page.contains(&part),
-            "{part}: {text}"
-        );
+        contains(&text, &[&part]);
+        contains(&page, &[&part]);
     }
     assert!(page.contains("<svg") && page.contains("devices"));
     // The table has the numbers of devices, and marks the best way of each of both epsilons.
     assert!(!page.contains("within 10.0 points take"));
     assert_eq!(page.matches("<tr class=\"marked\">").count(), 4, "{page}");
-    let before = names(path).len();
-    for (more, part) in [
-        (&["--shares", "x=0.1"][..], "no candidate and no label"),
-        (&["--shares", "garden"], "write NAME=SHARE"),
-        (
-            &["--shares", "garden=0.5,garden=0.2"],
-            "the share of `garden` twice",
-        ),
-        (
-            &["--shares", "garden=0.9,football=0.2"],
-            "they add up to 1 at most",
-        ),
-        (&["--within", "3"], "3 percentage points"),
-        (&["--devices", "0"], "0"),
-    ] {
-        refuse(path, &[&plan[..], more].concat(), &[part]);
-    }
-    assert_eq!(names(path).len(), before);
+    refuse_all(
+        path,
+        plan,
+        "--shares x=0.1 => no candidate and no label
+        --shares garden => write NAME=SHARE
+        --shares garden=0.5,garden=0.2 => the share of `garden` twice
+        --shares garden=0.9,football=0.2 => they add up to 1 at most
+        --within 3 => 3 percentage points
+        --devices 0 => 0",
+    );
     // Texts that were not seen before are not all alike.
     fs::write(path.join("few.jsonl"), corpus(20, 0, LABELS)).unwrap();
     succeed(
         path,
-        &[
-            "pack",
-            "--corpus",
-            "few.jsonl",
-            "--heads",
-            "features",
-            "--out",
-            "few.pack",
-        ],
+        "pack --corpus few.jsonl --heads features --out few.pack",
     );
-    let never = [
-        "plan",
-        "--candidates",
-        "few.candidates.safetensors",
-        "--epsilon",
-        "3",
-        "--within",
-        "0.001",
-    ];
-    let never = succeed(path, &never);
+    let never = "plan --candidates few.candidates.safetensors --epsilon 3 --within 0.001";
+    let never = succeed(path, never);
     assert!(
         never.contains("no number of devices gives shares of labels")
             && never.contains("is the limit"),
@@ -750,17 +661,9 @@ fn plans_compare_lengths_of_texts() {
     fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
     let plan =
         "plan --candidates t.candidates.safetensors --epsilon 1,3 --within 0.1 --devices 5000";
-    let plan: Vec<&str> = plan.split(' ').collect();
-    let question = ["--corpus", "q.jsonl", "--pack", "t.pack"];
-    let lengths = [
-        "--first-sentences",
-        "3,1",
-        "--json",
-        "p.json",
-        "--html",
-        "p.html",
-    ];
-    let text = succeed(path, &[&plan[..], &question, &lengths].concat());
+    let question = "--corpus q.jsonl --pack t.pack";
+    let lengths = "--first-sentences 3,1 --json p.json --html p.html";
+    let text = succeed(path, format!("{plan} {question} {lengths}"));
     let page = fs::read_to_string(path.join("p.html")).unwrap();
     stands_alone(&page);
     for said in [&text, &page] {
@@ -796,8 +699,8 @@ fn plans_compare_lengths_of_texts() {
     assert_eq!(kinds.len(), names.len());
     for (kind, name) in kinds.iter().zip(names) {
         let daily = format!("{name}:3");
-        let budget = ["budget", "--pack", "t.pack", "--days", "30", "--json", "-"];
-        let answer = succeed(path, &[&budget[..], &["--daily", &daily]].concat());
+        let budget = "budget --pack t.pack --days 30 --json -";
+        let answer = succeed(path, format!("{budget} --daily {daily}"));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let mut totals = answer["totals"].as_array().unwrap().iter();
         let total = totals.find(|own| own["unit"] == kind["unit"]).unwrap();
@@ -845,8 +748,8 @@ fn plans_compare_lengths_of_texts() {
         assert!(less, "{one} {three}");
     }
     // Without lengths the texts are as they are: three sentences.
-    let as_they_are = ["--json", "a.json"];
-    succeed(path, &[&plan[..], &question, &as_they_are].concat());
+    let as_they_are = "--json a.json";
+    succeed(path, format!("{plan} {question} {as_they_are}"));
     let json: Value = serde_json::from_slice(&fs::read(path.join("a.json")).unwrap()).unwrap();
     let own = json["ways"]
         .as_array()
@@ -859,34 +762,16 @@ fn plans_compare_lengths_of_texts() {
             (&three["devices"], &three["limit"])
         );
     }
-    succeed(path, &["demo", "--save", "demo.pack"]);
-    for (more, part) in [
-        (&["--first-sentences", "1"][..], "--corpus"),
-        (&["--corpus", "q.jsonl"], "--pack"),
-        (
-            &["--corpus", "q.jsonl", "--pack", "demo.pack"],
-            "has none for it",
-        ),
-        (
-            &[
-                "--corpus",
-                "q.jsonl",
-                "--pack",
-                "t.pack",
-                "--first-sentences",
-                "0",
-            ],
-            "0",
-        ),
-        (
-            &[
-                "--corpus", "q.jsonl", "--pack", "t.pack", "--json", "q.jsonl",
-            ],
-            "destroy",
-        ),
-    ] {
-        refuse(path, &[&plan[..], more].concat(), &[part]);
-    }
+    succeed(path, "demo --save demo.pack");
+    refuse_all(
+        path,
+        plan,
+        "--first-sentences 1 => --corpus
+        --corpus q.jsonl => --pack
+        --corpus q.jsonl --pack demo.pack => has none for it
+        --corpus q.jsonl --pack t.pack --first-sentences 0 => 0
+        --corpus q.jsonl --pack t.pack --json q.jsonl => destroy",
+    );
 }
 
 /// Anybody can send any value of a slice, and a label is what a file of texts says: neither steers a terminal or a page.
@@ -924,9 +809,9 @@ fn names_and_values_are_only_text() {
         let seen = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
         assert!(said.chars().all(seen), "{said:?}");
     };
-    let by = ["--by", "of", "--difference", "--html", "page.html"];
+    let by = "--by of --difference --html page.html";
     for input in ["r.jsonl", "days.jsonl"] {
-        let (text, json) = world.estimate(input, &by);
+        let (text, json) = world.estimate(input, by);
         harmless(&text);
         assert!(!text.contains("\nall: 9") && text.contains("\\u{1b}[31mfootball"));
         let page = fs::read_to_string(path.join("page.html")).unwrap();
@@ -940,32 +825,19 @@ fn names_and_values_are_only_text() {
         );
         assert!(share(&json["labels"][0], labels[2])["share"].is_number());
     }
-    let missing = [
-        &arguments("r.jsonl")[..],
-        &["--by", "of", "--difference", "of=1,2"],
-    ]
-    .concat();
-    let plan = [
-        "plan",
-        "--candidates",
-        "t.candidates.safetensors",
-        "--epsilon",
-        "1",
-    ];
-    let guess = [&plan[..], &["--shares", "x=0.1"]].concat();
+    let missing = arguments("r.jsonl --by of --difference of=1,2");
+    let plan = "plan --candidates t.candidates.safetensors --epsilon 1";
+    let guess = format!("{plan} --shares x=0.1");
     for refused in [&missing, &guess] {
         let output = undertone(path, refused);
         assert!(!output.status.success());
         harmless(str::from_utf8(&output.stderr).unwrap());
     }
-    harmless(&succeed(path, &plan));
+    harmless(&succeed(path, plan));
     // Counts give every value back.
-    succeed(
-        path,
-        &["count", "--in", "r.jsonl", "--by", "of", "--out", "c.csv"],
-    );
-    succeed(path, &["count", "--in", "c.csv", "--out", "c.parquet"]);
-    let (_, json) = world.estimate("c.parquet", &[]);
+    succeed(path, "count --in r.jsonl --by of --out c.csv");
+    succeed(path, "count --in c.csv --out c.parquet");
+    let (_, json) = world.estimate("c.parquet", "");
     let slices = json["candidates"].as_array().unwrap().iter().skip(1);
     let mut found: Vec<&str> = slices
         .map(|own| own["slice"][0].as_str().unwrap())
@@ -992,7 +864,7 @@ fn packs_are_not_mixed_up() {
         ("1", kind, own.released(kind, shares, 10_000.0))
     });
     world.count("three.csv", &groups);
-    let (_, json) = world.estimate("three.csv", &["same", "other"]);
+    let (_, json) = world.estimate("three.csv", "same other");
     assert_eq!(json["unanswered"], json!([]));
     let labels = json["labels"].as_array().unwrap();
     // Of all, and of the one day.
@@ -1005,13 +877,10 @@ fn packs_are_not_mixed_up() {
     assert_eq!(packs.len(), 6, "candidates of each pack for themselves");
     // A question is about one pack.
     fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
-    let question = ["same", "--corpus", "q.jsonl", "--pack", "t.pack"];
-    let (_, json) = world.estimate("three.csv", &question);
+    let question = "same --corpus q.jsonl --pack t.pack";
+    let (_, json) = world.estimate("three.csv", question);
     let why = json["unanswered"][0].as_str().unwrap();
-    assert!(
-        why.contains("the question is about another pack than"),
-        "{why}"
-    );
+    contains(why, &["the question is about another pack than"]);
     assert_eq!(json["rejected"][0]["count"].as_u64().unwrap() / 100, 100);
 }
 
@@ -1028,20 +897,12 @@ fn intervals_name_the_sources_that_they_allow_for() {
     });
     fs::write(path.join("years.jsonl"), with_years.collect::<String>()).unwrap();
     let pack = |field| {
-        [
-            "pack",
-            "--corpus",
-            "years.jsonl",
-            "--heads",
-            "features",
-            "--source-field",
-            field,
-            "--out",
-            "years.pack",
-        ]
+        format!(
+            "pack --corpus years.jsonl --heads features --source-field {field} --out years.pack"
+        )
     };
-    refuse(path, &pack("label"), &["of one source"]);
-    succeed(path, &pack("year"));
+    refuse(path, pack("label"), &["of one source"]);
+    succeed(path, pack("year"));
     let file = "years.candidates.safetensors";
     let mut named = Candidates::read(&path.join(file)).unwrap();
     let whole = |candidates: &Candidates| {
@@ -1051,8 +912,8 @@ fn intervals_name_the_sources_that_they_allow_for() {
     let outcomes = BTreeMap::from([(0, 5000), (1, 3000), (2, 2000), (3, 200)]);
     let estimate = |name: &str, kind, file: &str| {
         world.count(name, &[("1", kind, outcomes.clone())]);
-        let arguments = ["estimate", "--in", name, "--candidates", file, "--alike"];
-        let json = succeed(path, &[&arguments[..], &["--json"]].concat());
+        let arguments = format!("estimate --in {name} --candidates {file} --alike");
+        let json = succeed(path, format!("{arguments} --json"));
         let json: Value = serde_json::from_str(&json).unwrap();
         (succeed(path, &arguments), json)
     };
@@ -1093,31 +954,26 @@ fn two_labels_have_two_outcomes() {
     let lines =
         |texts: &[Value]| -> String { texts.iter().map(|text| format!("{text}\n")).collect() };
     fs::write(path.join("public.jsonl"), lines(&texts(60))).unwrap();
-    let pack = |name| {
-        let fixed = ["pack", "--corpus", "public.jsonl", "--heads", "features"];
-        [&fixed[..], &["--out", name]].concat()
-    };
-    let measured = |name, more: &[&str]| {
-        let output = undertone(path, &[&pack(name)[..], more].concat());
-        assert!(output.status.success());
-        let notes = String::from_utf8(output.stderr).unwrap();
+    let pack = |name: &str| format!("pack --corpus public.jsonl --heads features --out {name}");
+    let measured = |name, more: &str| {
+        let notes = common::notes(path, pack(&format!("{name} {more}")));
         let line = notes.lines().find(|line| line.contains("nothing known"));
         line.unwrap().to_owned()
     };
-    let notes = measured("two.pack", &[]);
-    for part in [
-        "left out: 0 of 120 held-out documents",
-        "57.6 % are right",
-        "73.1 % without",
-    ] {
-        assert!(notes.contains(part), "{notes}");
-    }
-    assert!(succeed(path, &["inspect", "two.pack"]).contains("\"nothing known\" is left out"));
-    let notes = measured("three.pack", &["--nothing-known", "keep"]);
+    let notes = measured("two.pack", "");
+    contains(
+        &notes,
+        &[
+            "left out: 0 of 120 held-out documents",
+            "57.6 % are right",
+            "73.1 % without",
+        ],
+    );
+    assert!(succeed(path, "inspect two.pack").contains("\"nothing known\" is left out"));
+    let notes = measured("three.pack", "--nothing-known keep");
     assert!(notes.contains("is kept"), "{notes}");
-    assert!(!succeed(path, &["inspect", "three.pack"]).contains("left out"));
-    let vectors = [&pack("no.pack")[..4], &["vectors", "--out", "no.pack"]].concat();
-    let vectors = [&vectors[..], &["--nothing-known", "omit"]].concat();
+    assert!(!succeed(path, "inspect three.pack").contains("left out"));
+    let vectors = pack("no.pack --nothing-known omit").replace("features", "vectors");
     refuse(path, &vectors, &["--nothing-known", "heads"]);
 
     // Nine texts in ten are about football.
@@ -1132,17 +988,8 @@ fn two_labels_have_two_outcomes() {
         })
         .collect();
     fs::write(path.join("private.jsonl"), lines(&private)).unwrap();
-    let release = [
-        "release",
-        "documents",
-        "--pack",
-        "two.pack",
-        "--epsilon",
-        "1",
-        "--in",
-        "private.jsonl",
-    ];
-    succeed(path, &[&release[..], &["--out", "r.jsonl"]].concat());
+    let release = "release documents --pack two.pack --epsilon 1 --in private.jsonl";
+    succeed(path, format!("{release} --out r.jsonl"));
     let released = fs::read_to_string(path.join("r.jsonl")).unwrap();
     let candidates = Candidates::read(&path.join("two.candidates.safetensors")).unwrap();
     assert!(!candidates.has_nothing_known);
@@ -1157,24 +1004,24 @@ fn two_labels_have_two_outcomes() {
     let right = right.count() as f64 / TEXTS as f64;
     assert!((right - 0.731).abs() < 7.0 * 0.00701, "{right}");
 
-    let file = ["--candidates", "two.candidates.safetensors"];
-    let count = ["count", "--in", "r.jsonl", "--out", "counts.csv"];
-    succeed(path, &[&count[..], &file].concat());
+    let file = "--candidates two.candidates.safetensors";
+    let count = "count --in r.jsonl --out counts.csv";
+    succeed(path, format!("{count} {file}"));
     let counts = fs::read_to_string(path.join("counts.csv")).unwrap();
     assert!(
         counts.lines().skip(1).all(|line| line.contains(",11,2,1,")),
         "{counts}"
     );
-    let estimate = ["estimate", "--in", "counts.csv", "--json"];
-    let json = succeed(path, &[&estimate[..], &file].concat());
+    let estimate = "estimate --in counts.csv --json";
+    let json = succeed(path, format!("{estimate} {file}"));
     let json: Value = serde_json::from_str(&json).unwrap();
     for table in [&json["candidates"][0], &json["labels"][0]] {
         assert_eq!(table["shares"].as_array().unwrap().len(), 2, "{table}");
         assert!(table["possible"].as_bool().unwrap_or(true));
         near(&share(table, LABELS[0])["share"], 0.9, 0.15);
     }
-    let plan = ["plan", "devices", "--epsilon", "1", "--json"];
-    let plan = succeed(path, &[&plan[..], &file].concat());
+    let plan = "plan devices --epsilon 1 --json";
+    let plan = succeed(path, format!("{plan} {file}"));
     let plan: Value = serde_json::from_str(&plan).unwrap();
     let mechanisms: Vec<u64> = plan["ways"]
         .as_array()
@@ -1207,13 +1054,9 @@ fn two_labels_have_two_outcomes() {
         + &release(other.pack_id(), 0)
         + &release(candidates.pack_id(), 1);
     fs::write(path.join("forged.jsonl"), forged).unwrap();
-    let both = [
-        "--candidates",
-        "two.candidates.safetensors",
-        "three.candidates.safetensors",
-    ];
-    let count = ["count", "--in", "forged.jsonl", "--out", "forged.csv"];
-    succeed(path, &[&count[..], &both].concat());
+    let both = "--candidates two.candidates.safetensors three.candidates.safetensors";
+    let count = "count --in forged.jsonl --out forged.csv";
+    succeed(path, format!("{count} {both}"));
     let forged = fs::read_to_string(path.join("forged.csv")).unwrap();
     assert_eq!(forged.lines().count(), 2, "{forged}");
 }

@@ -18,7 +18,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_tables::Table;
 
-use crate::common::{fed, names, refuse, succeed, undertone, within_a_day};
+use crate::common::{self, contains, fed, names, refuse, succeed, undertone, within_a_day};
 
 const FORM: &str = r#"{"attributes": [
     {"name": "language", "categories": ["de", "en", "fr"]},
@@ -87,17 +87,8 @@ fn check(releases: &str, count: usize) {
     assert!(of_others.len() <= count / 150, "{of_others:?}");
 }
 
-fn release(input: &str) -> Vec<&str> {
-    vec![
-        "release",
-        "answers",
-        "--form",
-        "form.json",
-        "--epsilon",
-        "1000",
-        "--in",
-        input,
-    ]
+fn release(input: &str) -> String {
+    format!("release answers --form form.json --epsilon 1000 --in {input}")
 }
 
 #[test]
@@ -115,29 +106,16 @@ fn answers_are_read_from_lines_and_tables() {
     let csv = fs::read_to_string(path.join("a.csv")).unwrap();
     fs::write(path.join("a.tsv"), csv.replace(',', "\t")).unwrap();
     for input in ["nested.jsonl", "flat.jsonl", "a.parquet", "a.csv", "a.tsv"] {
-        check(&succeed(path, &release(input)), 400);
+        check(&succeed(path, release(input)), 400);
     }
     let input = documents(400, true);
-    let output = fed(path, &release("-"), input.as_bytes());
+    let output = fed(path, release("-"), input.as_bytes());
     check(&String::from_utf8(output.stdout).unwrap(), 400);
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        errors.contains("Promised: 1000 for all answers"),
-        "{errors}"
-    );
+    contains(&errors, &["Promised: 1000 for all answers"]);
     // The packed form has the same identifier.
-    succeed(path, &["inspect", "form.json", "--out", "packed.form"]);
-    let packed = [&release("a.csv")[..], &["--keep", "day", "--limit", "7"]].concat();
-    let packed: Vec<&str> = packed
-        .into_iter()
-        .map(|own| {
-            if own == "form.json" {
-                "packed.form"
-            } else {
-                own
-            }
-        })
-        .collect();
+    succeed(path, "inspect form.json --out packed.form");
+    let packed = release("a.csv --keep day --limit 7").replace("form.json", "packed.form");
     let kept = succeed(path, &packed);
     check(&kept, 7);
     assert!(kept.contains("\"day\":\"1\""), "{kept}");
@@ -150,28 +128,25 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
     // Not one of the attributes, a field twice, a list, no field at all.
     let lines = "{\"x\": 1}\n{\"stars\": 1, \"stars\": 2}\n{\"language\": [\"de\"]}\n{}\n";
     fs::write(path.join("none.jsonl"), lines).unwrap();
-    assert_eq!(succeed(path, &release("none.jsonl")).lines().count(), 4);
+    assert_eq!(succeed(path, release("none.jsonl")).lines().count(), 4);
     fs::write(path.join("less.csv"), "id,language,stars\n1,de,2\n").unwrap();
     let missing = "`less.csv` has no column for its attribute \"app.mood\"; add one";
-    refuse(path, &release("less.csv"), &[missing]);
+    refuse(path, release("less.csv"), &[missing]);
     fs::write(path.join("a.jsonl"), documents(3, true)).unwrap();
     for (option, field) in [
         ("--keep", "stars"),
         ("--keep", "app"),
         ("--id-field", "language"),
     ] {
-        let arguments = [&release("a.jsonl")[..], &[option, field]].concat();
+        let arguments = release(&format!("a.jsonl {option} {field}"));
         refuse(path, &arguments, &[option, "answers are what is private"]);
     }
     fs::write(path.join("bad.json"), FORM.replace("fr", "de")).unwrap();
-    let arguments = [
-        "release", "answers", "-f", "bad.json", "-e", "1", "-i", "a.jsonl",
-    ];
-    refuse(path, &arguments, &["not a usable form", "\"de\""]);
+    let arguments = "release answers -f bad.json -e 1 -i a.jsonl";
+    refuse(path, arguments, &["not a usable form", "\"de\""]);
     fs::write(path.join("broken.jsonl"), "{\"language\": zyxwmarker}\n").unwrap();
-    refuse(path, &release("broken.jsonl"), &["line 1"]);
-    let output = undertone(path, &release("broken.jsonl"));
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("zyxwmarker"));
+    let said = refuse(path, release("broken.jsonl"), &["line 1"]);
+    assert!(!said.contains("zyxwmarker"));
 }
 
 #[test]
@@ -189,7 +164,7 @@ fn texts_answer_the_topic() {
         "pairs": [{"first": "language", "second": "text"}],
     });
     fs::write(path.join("form.json"), description.to_string()).unwrap();
-    let shown = succeed(path, &["inspect", "form.json", "--out", "a.form"]);
+    let shown = succeed(path, "inspect form.json --out a.form");
     assert!(shown.contains("candidates of pack"), "{shown}");
     let bytes = fs::read(path.join("a.form")).unwrap();
     let form = Form::parse(&bytes).unwrap();
@@ -227,7 +202,7 @@ fn texts_answer_the_topic() {
         table.settled(&mut lines, &path).unwrap().commit().unwrap();
     }
     for input in ["a.jsonl", "a.parquet", "a.csv"] {
-        let releases = succeed(path, &[&release(input)[..], &["--pack", &pack]].concat());
+        let releases = succeed(path, release(&format!("{input} --pack {pack}")));
         let mut of_others = 0;
         for (number, line) in releases.lines().enumerate() {
             let line: Value = serde_json::from_str(line).unwrap();
@@ -245,17 +220,13 @@ fn texts_answer_the_topic() {
         assert!(of_others <= 2, "{input}: {of_others}");
     }
     // Without the pack a text is the name of a category.
-    assert_eq!(succeed(path, &release("a.jsonl")).lines().count(), 300);
+    assert_eq!(succeed(path, release("a.jsonl")).lines().count(), 300);
     let other = format!("{packs}topics.12.pack");
-    let arguments = [&release("a.jsonl")[..], &["--pack", &other]].concat();
+    let arguments = release(&format!("a.jsonl --pack {other}"));
     refuse(path, &arguments, &["no topic for the document's pack"]);
-    let arguments = [&release("a.jsonl")[..], &["--encoder", &pack]].concat();
+    let arguments = release(&format!("a.jsonl --encoder {pack}"));
     refuse(path, &arguments, &["--encoder does nothing without a pack"]);
-    let arguments = [
-        &release("a.jsonl")[..],
-        &["--pack", &pack, "--keep", "text"],
-    ]
-    .concat();
+    let arguments = release(&format!("a.jsonl --pack {pack} --keep text"));
     refuse(path, &arguments, &["--keep", "answers are what is private"]);
 }
 
@@ -265,13 +236,12 @@ fn a_ledger_pays_for_answers() {
         let folder = folder();
         let path = folder.path();
         fs::write(path.join("a.jsonl"), documents(5, true)).unwrap();
-        let out = ["--ledger", "l", "--budget", "1000", "--out", "r.jsonl"];
-        let mut arguments = [&release("a.jsonl")[..], &out].concat();
-        arguments[5] = "500";
+        let arguments = release("a.jsonl --ledger l --budget 1000 --out r.jsonl")
+            .replace("--epsilon 1000", "--epsilon 500");
         let output = undertone(path, &arguments);
         assert_eq!(output.status.code(), Some(4));
         check(&fs::read_to_string(path.join("r.jsonl")).unwrap(), 2);
-        let left = succeed(path, &["inspect", "l", "--json"]);
+        let left = succeed(path, "inspect l --json");
         let left: Value = serde_json::from_str(&left).unwrap();
         assert_eq!(left["unit"], "whole-text", "{left}");
         assert_eq!(left["left_micro"], 0, "{left}");
@@ -293,8 +263,7 @@ fn released(path: &Path) {
         (0..4_000).map(line).collect::<String>(),
     )
     .unwrap();
-    let out = ["--keep", "day", "--out", "r.jsonl"];
-    succeed(path, &[&release("a.jsonl")[..], &out].concat());
+    succeed(path, release("a.jsonl --keep day --out r.jsonl"));
 }
 
 /// The table of a question and slice.
@@ -319,17 +288,8 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
     let folder = folder();
     let path = folder.path();
     released(path);
-    let estimate = [
-        "estimate",
-        "-f",
-        "form.json",
-        "-i",
-        "r.jsonl",
-        "--by",
-        "day",
-        "--difference",
-    ];
-    let files = [&estimate[..], &["--json", "--html", "page.html"]].concat();
+    let estimate = "estimate -f form.json -i r.jsonl --by day --difference";
+    let files = format!("{estimate} --json --html page.html");
     let answer: Value = serde_json::from_str(&succeed(path, &files)).unwrap();
     assert_eq!(answer["releases"], 4_000);
     assert_eq!(answer["candidates"], json!([]));
@@ -372,24 +332,26 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
     assert_eq!((&stars["of"], &stars["first"]), (&json!("answers"), &first));
     assert!(near(&share(stars, "5")["share"], 1.0), "{stars}");
     assert!(near(&share(stars, "3")["share"], -1.0), "{stars}");
-    let text = succeed(path, &estimate);
-    for part in [
-        "SHARES OF ANSWERS",
-        "language × app.mood, day 0",
-        "shares of stars: day 1, less day 0",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let text = succeed(path, estimate);
+    contains(
+        &text,
+        &[
+            "SHARES OF ANSWERS",
+            "language × app.mood, day 0",
+            "shares of stars: day 1, less day 0",
+        ],
+    );
     let page = fs::read_to_string(path.join("page.html")).unwrap();
     assert!(page.contains("<h1>No answer to language is clearly the most frequent: "));
-    for part in [
-        "What people answered",
-        "language × app.mood",
-        "no answer",
-        "one of two lists of answers",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    contains(
+        &page,
+        &[
+            "What people answered",
+            "language × app.mood",
+            "no answer",
+            "one of two lists of answers",
+        ],
+    );
 }
 
 #[test]
@@ -409,22 +371,18 @@ fn counts_of_a_form_set_others_aside() {
     };
     let two = forged([200, 0, 0, 0]) + &forged([0, 0, 0, 4]);
     fs::write(path.join("forged.jsonl"), two).unwrap();
-    let count = ["count", "-i", "r.jsonl", "forged.jsonl", "--out", "c.csv"];
-    let output = undertone(path, &[&count[..], &["--form", "form.json"]].concat());
-    let errors = String::from_utf8(output.stderr).unwrap();
+    let count = "count -i r.jsonl forged.jsonl --out c.csv";
+    let errors = common::notes(path, format!("{count} --form form.json"));
     let forged = "2: names nothing that its pack or form has; it is damaged or forged; the first is number 1";
-    assert!(
-        output.status.success() && errors.contains(forged),
-        "{errors}"
-    );
+    assert!(errors.contains(forged), "{errors}");
     assert!(
         errors.contains("4000 releases") || errors.contains("4,000 releases"),
         "{errors}"
     );
-    let estimate = ["estimate", "--form", "form.json", "--in", "c.csv", "--json"];
-    let answer: Value = serde_json::from_str(&succeed(path, &estimate)).unwrap();
+    let estimate = "estimate --form form.json --in c.csv --json";
+    let answer: Value = serde_json::from_str(&succeed(path, estimate)).unwrap();
     assert_eq!(answer["releases"], 4_000);
-    let arguments = [&count[..], &["--form", "other.json"]].concat();
+    let arguments = format!("{count} --form other.json");
     fs::remove_file(path.join("c.csv")).unwrap();
     refuse(
         path,
@@ -439,24 +397,14 @@ fn posteriors_say_by_which_shares() {
     let folder = folder();
     let path = folder.path();
     released(path);
-    let decode = ["decode", "--form", "form.json", "--in", "r.jsonl"];
-    let output = undertone(path, &decode);
+    let decode = "decode --form form.json --in r.jsonl";
+    let output = undertone(path, decode);
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        errors.contains("no shares are given for 4 of 4 questions"),
-        "{errors}"
-    );
+    contains(&errors, &["no shares are given for 4 of 4 questions"]);
     let equal = String::from_utf8(output.stdout).unwrap();
-    let estimate = [
-        "estimate",
-        "--form",
-        "form.json",
-        "--in",
-        "r.jsonl",
-        "--json",
-    ];
-    fs::write(path.join("shares.json"), succeed(path, &estimate)).unwrap();
-    let weighed = [&decode[..], &["--shares", "shares.json", "--top", "2"]].concat();
+    let estimate = "estimate --form form.json --in r.jsonl --json";
+    fs::write(path.join("shares.json"), succeed(path, estimate)).unwrap();
+    let weighed = format!("{decode} --shares shares.json --top 2");
     let weighed = succeed(path, &weighed);
     assert_eq!(weighed.lines().count(), 4_000);
     for (lines, shares, top) in [(&equal, "equal", 10), (&weighed, "estimated", 2)] {
@@ -479,7 +427,7 @@ fn posteriors_say_by_which_shares() {
         }
         assert!(of_others <= 4_000 / 150, "{of_others} name another answer");
     }
-    let table = [&decode[..], &["--out", "d.csv"]].concat();
+    let table = format!("{decode} --out d.csv");
     succeed(path, &table);
     let csv = fs::read_to_string(path.join("d.csv")).unwrap();
     let header = csv.lines().next().unwrap();
@@ -487,10 +435,10 @@ fn posteriors_say_by_which_shares() {
         header.split(',').any(|name| name == "probability"),
         "{header}"
     );
-    refuse(path, &["decode", "-i", "r.jsonl"], &["--candidates"]);
+    refuse(path, "decode -i r.jsonl", &["--candidates"]);
     refuse(
         path,
-        &[&decode[..], &["--shares", "form.json"]].concat(),
+        format!("{decode} --shares form.json"),
         &[
             "`form.json` has no shares of answers",
             "estimate --form --json",
@@ -502,40 +450,31 @@ fn posteriors_say_by_which_shares() {
 fn a_form_has_a_law_and_a_cost() {
     let folder = folder();
     let path = folder.path();
-    let text = succeed(path, &["inspect", "form.json", "--epsilon", "4"]);
-    for part in [
-        "attribute   language, weight 1, 3 categories: de, en, fr",
-        "pair        language × app.mood, weight 1",
-        "one release costs epsilon 4 for all answers of a person together",
-        "randomised response",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let shown: Value =
-        serde_json::from_str(&succeed(path, &["inspect", "form.json", "--json"])).unwrap();
+    let text = succeed(path, "inspect form.json --epsilon 4");
+    contains(
+        &text,
+        &[
+            "attribute   language, weight 1, 3 categories: de, en, fr",
+            "pair        language × app.mood, weight 1",
+            "one release costs epsilon 4 for all answers of a person together",
+            "randomised response",
+        ],
+    );
+    let shown: Value = serde_json::from_str(&succeed(path, "inspect form.json --json")).unwrap();
     assert_eq!(shown["form"]["attributes"][2]["name"], "app.mood");
     // The brace is where that of a safetensors file is.
     fs::write(path.join("indented.json"), format!("        {FORM}")).unwrap();
-    let indented = succeed(path, &["inspect", "indented.json", "--epsilon", "4"]);
+    let indented = succeed(path, "inspect indented.json --epsilon 4");
     assert_eq!(indented, text);
     for file in ["assistant.en.pack", "assistant.en.candidates.safetensors"] {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/").to_owned() + file;
-        let arguments = ["inspect", &file, "--out", "written"];
+        let arguments = format!("inspect {file} --out written");
         refuse(path, &arguments, &["--out does nothing without a form"]);
     }
-    let plan = [
-        "plan",
-        "devices",
-        "-f",
-        "form.json",
-        "-e",
-        "1,4",
-        "--devices",
-        "10000,1000000",
-    ];
-    let text = succeed(path, &plan);
+    let plan = "plan devices -f form.json -e 1,4 --devices 10000,1000000";
+    let text = succeed(path, plan);
     assert!(text.contains("± with 1,000,000"), "{text}");
-    let files = [&plan[..], &["--json", "--html", "plan.html"]].concat();
+    let files = format!("{plan} --json --html plan.html");
     let plan: Value = serde_json::from_str(&succeed(path, &files)).unwrap();
     let questions = plan["questions"].as_array().unwrap();
     assert_eq!(questions.len(), 8);
@@ -567,16 +506,7 @@ fn a_form_has_a_law_and_a_cost() {
     assert!(page.contains(" · form</p>"), "{page}");
     refuse(
         path,
-        &[
-            "plan",
-            "devices",
-            "-f",
-            "form.json",
-            "-e",
-            "1",
-            "--shares",
-            "de=1",
-        ],
+        "plan devices -f form.json -e 1 --shares de=1",
         &["--shares"],
     );
 }

@@ -126,11 +126,7 @@ fn names_of_the_first_version_are_accepted() {
     ] {
         let expected = help(now);
         assert_eq!(help(former), expected, "{former}");
-        assert_eq!(
-            succeed(here(), &["help", former]),
-            expected,
-            "help {former}"
-        );
+        assert_eq!(succeed(here(), ["help", former]), expected, "help {former}");
         assert_eq!(
             help(&format!("--quiet {former}")),
             expected,
@@ -161,7 +157,7 @@ fn completions_and_the_manual_are_generated() {
         ("completions", "undertone.bash", "documents"),
         ("man", "undertone-release-documents.1", "epsilon"),
     ] {
-        assert_eq!(succeed(folder.path(), &["generate", what]), "");
+        assert_eq!(succeed(folder.path(), ["generate", what]), "");
         let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
         assert!(text.contains(expected), "{file}");
     }
@@ -171,9 +167,9 @@ fn completions_and_the_manual_are_generated() {
 fn quiet_leaves_errors_only() {
     let folder = tempfile::tempdir().unwrap();
     let pack = "../../tests/golden/golden.pack";
-    let missing = undertone(folder.path(), &["--quiet", "inspect", "missing"]);
+    let missing = undertone(folder.path(), ["--quiet", "inspect", "missing"]);
     assert!(String::from_utf8_lossy(&missing.stderr).starts_with("error: cannot "));
-    let shown = succeed(here(), &["inspect", "--json", pack]);
+    let shown = succeed(here(), ["inspect", "--json", pack]);
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
     assert!(shown["digest"].is_string(), "{shown}");
 }

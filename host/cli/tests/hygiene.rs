@@ -6,11 +6,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{self, undertone};
+use crate::common::{self, succeed, undertone};
 use tempfile::TempDir;
 
 /// Strings that are in private texts only.
@@ -59,15 +59,7 @@ fn prepared() -> TempDir {
         (0..40_000).map(line).collect::<String>(),
     )
     .unwrap();
-    let output = undertone(
-        folder.path(),
-        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
-    );
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    succeed(folder.path(), "pack --corpus public.tsv --out a.pack");
     folder
 }
 
@@ -96,16 +88,16 @@ fn assert_clean(folder: &Path, what: &str, output: &Output) {
 }
 
 /// The commands that read private texts.
-fn commands<'a>(input: &'a str, out: &'a str) -> [Vec<&'a str>; 2] {
-    let rest = ["--epsilon", "3", "--in", input, "--out", out];
+fn commands(input: &str, out: &str) -> [String; 2] {
+    let rest = format!("--epsilon 3 --in {input} --out {out}");
     // A pack with a small vocabulary.
     let words = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/golden/golden.pack"
     );
     [
-        [&["privatize", "--pack", "a.pack"][..], &rest].concat(),
-        [&["obfuscate", "--words", "5", "--pack", words][..], &rest].concat(),
+        format!("privatize --pack a.pack {rest}"),
+        format!("obfuscate --words 5 --pack {words} {rest}"),
     ]
 }
 
@@ -136,62 +128,23 @@ fn no_text_in_output_errors_and_files() {
 #[test]
 fn no_text_in_what_wrong_files_and_encoders_say() {
     let folder = prepared();
-    let private = |rest: &[&'static str]| {
-        let mut arguments = commands("private.jsonl", "out.jsonl")[0].clone();
-        arguments.extend(rest);
-        undertone(folder.path(), &arguments)
+    let private = |rest: &str| {
+        let [privatize, _] = commands("private.jsonl", "out.jsonl");
+        undertone(folder.path(), format!("{privatize} {rest}"))
     };
-    assert_clean(
-        folder.path(),
-        "no encoder",
-        &private(&["--encoder", "nowhere"]),
-    );
+    assert_clean(folder.path(), "no encoder", &private("--encoder nowhere"));
     // A file of texts in place of an encoder.
     assert_clean(
         folder.path(),
         "a text as encoder",
-        &private(&["--encoder", "private.jsonl"]),
+        &private("--encoder private.jsonl"),
     );
     for arguments in [
-        [
-            "privatize",
-            "--pack",
-            "private.jsonl",
-            "--epsilon",
-            "3",
-            "--in",
-            "public.tsv",
-            "--out",
-            "b",
-        ],
-        [
-            "decode",
-            "--candidates",
-            "a.candidates.safetensors",
-            "--in",
-            "typed.jsonl",
-            "--out",
-            "b",
-            "--",
-            "",
-        ],
-        [
-            "decode",
-            "--candidates",
-            "private.jsonl",
-            "--in",
-            "private.jsonl",
-            "--out",
-            "b",
-            "--",
-            "",
-        ],
+        "privatize --pack private.jsonl --epsilon 3 --in public.tsv --out b",
+        "decode --candidates a.candidates.safetensors --in typed.jsonl --out b",
+        "decode --candidates private.jsonl --in private.jsonl --out b",
     ] {
-        let arguments: Vec<&str> = arguments
-            .into_iter()
-            .take_while(|argument| *argument != "--")
-            .collect();
-        let output = undertone(folder.path(), &arguments);
+        let output = undertone(folder.path(), arguments);
         assert!(!output.status.success(), "{arguments:?}");
         assert_clean(folder.path(), &format!("{arguments:?}"), &output);
     }
@@ -209,19 +162,11 @@ fn no_sentence_makes_a_message() {
     common::write_encoder(folder, "neural", &common::Model::default(), &tokenizer);
     let known = "a\tred red\nb\tgreen\na\tred\nb\tgreen red\n";
     fs::write(folder.join("known.tsv"), known).unwrap();
-    let pack = [
-        "pack",
-        "--encoder",
-        "neural",
-        "--corpus",
-        "known.tsv",
-        "--out",
-        "n.pack",
-    ];
-    assert!(undertone(folder, &pack).status.success());
+    let pack = "pack --encoder neural --corpus known.tsv --out n.pack";
+    assert!(undertone(folder, pack).status.success());
     // In a public corpus such a sentence is an error.
     fs::write(folder.join("unknown.tsv"), "a\tred\nb\tsoup of marker\n").unwrap();
-    let public = pack.map(|a| if a == "known.tsv" { "unknown.tsv" } else { a });
+    let public = pack.replace("known.tsv", "unknown.tsv");
     let output = undertone(folder, &public);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -232,16 +177,8 @@ fn no_sentence_makes_a_message() {
 
     let run = |texts: &str| {
         fs::write(folder.join("private.tsv"), texts).unwrap();
-        let privatize = [
-            "privatize",
-            "--pack",
-            "n.pack",
-            "--encoder",
-            "neural",
-            "--epsilon",
-            "3",
-        ];
-        let arguments = [&privatize[..], &["--in", "private.tsv", "--out", "o.jsonl"]].concat();
+        let privatize = "privatize --pack n.pack --encoder neural --epsilon 3";
+        let arguments = format!("{privatize} --in private.tsv --out o.jsonl");
         let output = undertone(folder, &arguments);
         assert!(output.status.success());
         assert_clean(folder, "an unknown word", &output);
@@ -263,9 +200,7 @@ fn no_sentence_makes_a_message() {
 fn no_text_in_what_an_interrupted_run_leaves() {
     let folder = prepared();
     for arguments in commands("many.jsonl", "many-out.jsonl") {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
-            .current_dir(folder.path())
-            .args(&arguments)
+        let mut child = common::command(folder.path(), &arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use common::{names, refuse, refused, succeed, undertone, within_a_day};
+use common::{contains, names, refuse, refuse_all, refused, succeed, undertone, within_a_day};
 use undertone::error::ErrorKind;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -239,23 +239,10 @@ fn lines(path: &Path) -> usize {
     fs::read_to_string(path).unwrap().lines().count()
 }
 
-/// Arguments of `privatize`, with a ledger if there is a budget.
-fn run<'a>(budget: Option<&'a str>, epsilon: &'a str) -> Vec<&'a str> {
-    let mut arguments = vec![
-        "privatize",
-        "--pack",
-        "a.pack",
-        "--epsilon",
-        epsilon,
-        "--in",
-        "texts.tsv",
-        "--out",
-        "r.jsonl",
-        "--ledger",
-        "day.ledger",
-    ];
-    arguments.extend(budget.iter().flat_map(|budget| ["--budget", *budget]));
-    arguments
+/// Arguments of `privatize` with a ledger.
+fn run(budget: &str, epsilon: &str) -> String {
+    let privatize = "privatize --pack a.pack --in texts.tsv --out r.jsonl --ledger day.ledger";
+    format!("{privatize} --epsilon {epsilon} --budget {budget}")
 }
 
 #[test]
@@ -268,19 +255,20 @@ fn privatize_spends_a_budget_for_each_day() {
 /// Checks what `ledger` prints for a budget of 3.5 of which 3 is spent on this day.
 fn shows_what_is_left(folder: &Path, day: u64) {
     let before = fs::read(folder.join("day.ledger")).unwrap();
-    let shown = succeed(folder, &["ledger", "day.ledger"]);
-    for part in [
-        "unit     whole-text",
-        "budget   3.5",
-        "spent    3\n",
-        "left     0.5",
-    ] {
-        assert!(shown.contains(part), "{shown}");
-    }
+    let shown = succeed(folder, "ledger day.ledger");
+    contains(
+        &shown,
+        &[
+            "unit     whole-text",
+            "budget   3.5",
+            "spent    3\n",
+            "left     0.5",
+        ],
+    );
     let tomorrow = (day + 1).to_string();
     let json = succeed(
         folder,
-        &["ledger", "day.ledger", "--json", "--window", &tomorrow],
+        format!("ledger day.ledger --json --window {tomorrow}"),
     );
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["unit"], "whole-text");
@@ -289,14 +277,10 @@ fn shows_what_is_left(folder: &Path, day: u64) {
         (&json["spent_micro"], &json["window"]),
         (&0.into(), &(day + 1).into())
     );
-    let back = ["ledger", "day.ledger", "--window", "1"];
-    refused(&undertone(folder, &back), &back, &["set the clock right"]);
-    let none = ["ledger", "texts.tsv"];
-    refused(
-        &undertone(folder, &none),
-        &none,
-        &["texts.tsv", "128 bytes"],
-    );
+    let back = "ledger day.ledger --window 1";
+    refused(&undertone(folder, back), back, &["set the clock right"]);
+    let none = "ledger texts.tsv";
+    refused(&undertone(folder, none), none, &["texts.tsv", "128 bytes"]);
     assert_eq!(fs::read(folder.join("day.ledger")).unwrap(), before);
 }
 
@@ -306,18 +290,15 @@ fn a_budget_for_each_day(day: u64) {
     let text = |n: usize| format!("{}\tThe soup needs salt. Our team lost {n} times.\n", n % 2);
     let documents: String = (0..5).map(text).collect();
     fs::write(folder.join("texts.tsv"), documents).unwrap();
-    succeed(
-        folder,
-        &["pack", "--corpus", "texts.tsv", "--out", "a.pack"],
-    );
+    succeed(folder, "pack --corpus texts.tsv --out a.pack");
     // `--ledger` and `--budget` require each other.
-    let alone = run(None, "1");
+    let alone = run("3", "1").replace(" --budget 3", "");
     refused(&undertone(folder, &alone), &alone, &["--budget"]);
-    let alone = [&run(None, "1")[..9], &["--budget", "3"]].concat();
+    let alone = run("3", "1").replace(" --ledger day.ledger", "");
     refused(&undertone(folder, &alone), &alone, &["--ledger"]);
     assert!(!folder.join("day.ledger").exists());
 
-    let arguments = run(Some("3.5"), "1");
+    let arguments = run("3.5", "1");
     let parts = [
         "day.ledger",
         "epsilon 0.5 is left in this window, but 1 is needed",
@@ -343,7 +324,7 @@ fn a_budget_for_each_day(day: u64) {
     assert_eq!(output.status.code(), Some(4));
     assert_eq!(lines(&folder.join("r.jsonl")), 3);
     // One document costs more than the budget of any day.
-    let never = run(Some("0.5"), "1");
+    let never = run("0.5", "1");
     let output = undertone(folder, &never);
     refused(
         &output,
@@ -351,7 +332,7 @@ fn a_budget_for_each_day(day: u64) {
         &["--budget is 0.5", "what one document costs"],
     );
     assert_eq!(output.status.code(), Some(1));
-    let other = run(Some("4"), "1");
+    let other = run("4", "1");
     refused(
         &undertone(folder, &other),
         &other,
@@ -368,13 +349,13 @@ fn a_budget_for_each_day(day: u64) {
     );
     drop(held);
     // A ledger is for one unit of privacy; another unit requires another ledger.
-    let sentence = [&arguments[..], &["--rule", "permute-and-flip"]].concat();
+    let sentence = format!("{arguments} --rule permute-and-flip");
     let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
     refused(&undertone(folder, &sentence), &sentence, &parts);
     shows_what_is_left(folder, day);
     // Paid releases are never deleted for another run. Once the user moves them away, all documents
     // are released anew.
-    let smaller = run(Some("3.5"), "0.1");
+    let smaller = run("3.5", "0.1");
     let name = partial.file_name().unwrap().to_str().unwrap();
     refuse(folder, &smaller, &[name, "move the file away"]);
     assert_eq!(lines(&partial), 3);
@@ -401,17 +382,14 @@ fn a_smaller_limit_spends_nothing() {
         let folder = folder.path();
         let text = "Food\tThe soup needs salt.\nBall\tOur team lost.\n".repeat(3);
         fs::write(folder.join("texts.tsv"), text).unwrap();
-        succeed(
-            folder,
-            &["pack", "--corpus", "texts.tsv", "--out", "a.pack"],
-        );
-        let all = run(Some("4"), "1");
+        succeed(folder, "pack --corpus texts.tsv --out a.pack");
+        let all = run("4", "1");
         assert_eq!(undertone(folder, &all).status.code(), Some(4));
         let paid = fs::read_to_string(folder.join("r.jsonl")).unwrap();
         assert_eq!(paid.lines().count(), 4);
         let waiting = common::partial(folder, "r.jsonl").expect("four lines");
         for limit in ["2", "3", "2"] {
-            succeed(folder, &[&all[..], &["--limit", limit]].concat());
+            succeed(folder, format!("{all} --limit {limit}"));
             let first = fs::read_to_string(folder.join("r.jsonl")).unwrap();
             assert_eq!(first.lines().count().to_string(), limit);
             assert!(paid.starts_with(&first), "a release was drawn again");
@@ -451,37 +429,34 @@ fn is_recreated(day: u64) {
     let folder = folder.path();
     let path = folder.join("day.ledger");
     let recreate = "ledger day.ledger --recreate-spent --unit sentence --budget 10";
-    let recreate: Vec<&str> = recreate.split(' ').collect();
-    for (line, part) in [
-        ("ledger day.ledger --recreate-spent", "--unit"),
-        (
-            "ledger day.ledger --recreate-spent --unit sentence",
-            "--budget",
-        ),
-        ("ledger day.ledger --recreate-spent --budget 10", "--unit"),
-        ("ledger day.ledger --unit sentence --budget 10", "--unit"),
-    ] {
-        refuse(folder, &line.split(' ').collect::<Vec<_>>(), &[part]);
-    }
+    refuse_all(
+        folder,
+        "ledger day.ledger",
+        "--recreate-spent => --unit
+        --recreate-spent --unit sentence => --budget
+        --recreate-spent --budget 10 => --unit
+        --unit sentence --budget 10 => --unit",
+    );
     let is_spent = || {
-        let output = undertone(folder, &recreate);
-        let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+        let output = undertone(folder, recreate);
+        let notes = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{notes}");
-        assert!(
-            notes.contains(&format!(
+        contains(
+            &notes,
+            &[&format!(
                 "`day.ledger` is recreated: window {day} counts as spent"
-            )),
-            "{notes}"
+            )],
         );
         let shown = String::from_utf8(output.stdout).unwrap();
-        for part in [
-            "unit     sentence",
-            "budget   10 ",
-            "spent    10\n",
-            "left     0\n",
-        ] {
-            assert!(shown.contains(part), "{shown}");
-        }
+        contains(
+            &shown,
+            &[
+                "unit     sentence",
+                "budget   10 ",
+                "spent    10\n",
+                "left     0\n",
+            ],
+        );
         let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
         assert_eq!(ledger.remaining(day).unwrap(), 0);
         assert_eq!(ledger.remaining(day + 1).unwrap(), 10_000_000);
@@ -495,12 +470,12 @@ fn is_recreated(day: u64) {
     for bytes in [&b""[..], &whole[..70], &damaged, &whole] {
         fs::write(&path, bytes).unwrap();
         if bytes != whole {
-            let show = ["ledger", "day.ledger"];
+            let show = "ledger day.ledger";
             let parts = [
                 "recreate the ledger with this window counted as spent",
                 "to recreate it: `undertone release recreate-ledger LEDGER --unit UNIT --budget EPSILON`",
             ];
-            refused(&undertone(folder, &show), &show, &parts);
+            refused(&undertone(folder, show), show, &parts);
         }
         is_spent();
     }
@@ -513,7 +488,7 @@ fn is_recreated(day: u64) {
         fs::write(&path, bytes).unwrap();
         refuse(
             folder,
-            &recreate,
+            recreate,
             &[
                 "cannot write `day.ledger`",
                 "no ledger",
@@ -522,10 +497,10 @@ fn is_recreated(day: u64) {
         );
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
-    let show = ["ledger", "day.ledger"];
+    let show = "ledger day.ledger";
     refused(
-        &undertone(folder, &show),
-        &show,
+        &undertone(folder, show),
+        show,
         &["128 bytes, these are 5000"],
     );
     let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
@@ -535,18 +510,18 @@ fn is_recreated(day: u64) {
     let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
     let _grant = later.spend(epsilon("10"), day + 3).unwrap();
     drop(later);
-    let show = ["ledger", "day.ledger"];
+    let show = "ledger day.ledger";
     let parts = ["set the clock right", "recreate-ledger"];
-    refused(&undertone(folder, &show), &show, &parts);
+    refused(&undertone(folder, show), show, &parts);
     is_spent();
-    let notes = String::from_utf8(undertone(folder, &recreate).stderr).unwrap();
+    let notes = String::from_utf8(undertone(folder, recreate).stderr).unwrap();
     assert!(!notes.contains("was of window"), "{notes}");
     // Windows that are not days, as `release lines` has.
-    let year = [&recreate[..], &["--window", "57"]].concat();
+    let year = format!("{recreate} --window 57");
     let notes = String::from_utf8(undertone(folder, &year).stderr).unwrap();
-    assert!(
-        notes.contains(&format!("was of window {day}, and now window 57")),
-        "{notes}"
+    contains(
+        &notes,
+        &[&format!("was of window {day}, and now window 57")],
     );
     let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
     assert_eq!(ledger.remaining(57).unwrap(), 0);
@@ -558,11 +533,11 @@ fn is_recreated(day: u64) {
         fs::remove_file(&path).unwrap();
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
-        refuse(folder, &recreate, &["regular file"]);
+        refuse(folder, recreate, &["regular file"]);
         let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10"));
         let error = opened.unwrap_err();
         assert!(error.to_string().contains("regular file"), "{error}");
-        refused(&undertone(folder, &show), &show, &["regular file"]);
+        refused(&undertone(folder, show), show, &["regular file"]);
     }
 }
 
@@ -584,16 +559,15 @@ fn bags_of_a_budget(day: u64) {
     .unwrap();
     fs::write(folder.join("v.txt"), "soup 1 0\nsalt 0 1\nteam 1 1\n").unwrap();
     let pack = "vocabulary --vectors v.txt --out a.pack";
-    succeed(folder, &pack.split(' ').collect::<Vec<_>>());
+    succeed(folder, pack);
     let bags = |budget, words| {
         let line = format!(
             "obfuscate --pack a.pack --epsilon 0.5 --words {words} --in texts.tsv --out b.jsonl \
              --ledger day.ledger --budget {budget}"
         );
-        let arguments: Vec<&str> = line.split(' ').collect();
-        let output = undertone(folder, &arguments);
+        let output = undertone(folder, &line);
         if !output.status.success() {
-            refused(&output, &arguments, &["error:"]);
+            refused(&output, &line, &["error:"]);
         }
         output
     };

@@ -11,26 +11,16 @@ use undertone::release::ledger::contents;
 use undertone::release::window::Window;
 use undertone_core::epsilon::Micro;
 
-use crate::common::{refuse, succeed, undertone};
+use crate::common::{contains, refuse, succeed, undertone};
 
 const PACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packs/assistant.en.pack");
 
 /// The first day of a window of 52 weeks, and that day in days since 1970.
 const START: (&str, u64) = ("2023-10-26", 54 * 364);
 
-fn options<'a>(ledger: &'a str, out: &'a str) -> Vec<&'a str> {
-    let mut options = vec![
-        "release",
-        "lines",
-        "--pack",
-        PACK,
-        "--epsilon",
-        "3",
-        "--lines",
-        "20",
-    ];
-    options.extend(["--in", "diary.jsonl", "--ledger", ledger, "--out", out]);
-    options
+fn options(ledger: &str, out: &str) -> String {
+    let lines = format!("release lines --pack {PACK} --epsilon 3 --lines 20 --in diary.jsonl");
+    format!("{lines} --ledger {ledger} --out {out}")
 }
 
 /// One line for each of these days after the start.
@@ -63,12 +53,9 @@ fn each_window_has_its_appointments_and_no_more() {
         let folder = TempDir::new().unwrap();
         // Three windows. The order of lines does not matter.
         diary(&folder, (0..3 * 364).rev());
-        let appointments = ["--appointments", &count.to_string()];
         let run = |out| {
-            succeed(
-                folder.path(),
-                &[&options("a.ledger", out)[..], &appointments].concat(),
-            )
+            let options = options("a.ledger", out);
+            succeed(folder.path(), format!("{options} --appointments {count}"))
         };
         run("first.jsonl");
         let ledger = contents(folder.path().join("a.ledger")).unwrap();
@@ -100,13 +87,11 @@ fn promises_come_first_and_slots_must_be_over() {
         "{\"date\":\"9999-12-31\",\"text\":\"later\"}\n",
     )
     .unwrap();
-    let output = undertone(folder.path(), &options("a.ledger", "out.jsonl"));
+    let output = undertone(folder.path(), options("a.ledger", "out.jsonl"));
     let notes = String::from_utf8(output.stderr).unwrap();
     let line = Window::new(52, 1, 20).unwrap().line(Micro(3_000_000));
     let promised = format!("promised: 3 for everything of 52 slots, {line} for one line");
-    for part in [&promised, "left for a later run"] {
-        assert!(notes.contains(part), "no \"{part}\" in: {notes}");
-    }
+    contains(&notes, &[&promised, "left for a later run"]);
     assert!(released(&folder, "out.jsonl").is_empty());
 }
 
@@ -124,13 +109,13 @@ fn nothing_is_spent_where_a_line_has_no_day_or_releases_would_be_lost() {
             "{{\"text\":\"one\",\"date\":\"2024-01-01\"}}\n{{\"text\":\"secret\"{value}}}\n"
         );
         fs::write(at("diary.jsonl"), lines).unwrap();
-        refuse(folder.path(), &options("a.ledger", "out.jsonl"), &[part]);
+        refuse(folder.path(), options("a.ledger", "out.jsonl"), &[part]);
     }
     diary(&folder, 0..1);
     fs::write(at("out.jsonl"), "earlier").unwrap();
     refuse(
         folder.path(),
-        &options("a.ledger", "out.jsonl"),
+        options("a.ledger", "out.jsonl"),
         &["it exists"],
     );
     assert_eq!(fs::read(at("out.jsonl")).unwrap(), b"earlier");

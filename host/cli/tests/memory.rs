@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{soak, succeed};
+use crate::common::{soak, succeed, through};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::demo;
@@ -35,12 +35,8 @@ print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status) & 255)";
 
 /// Runs a command. Returns whether it succeeded, and its peak memory in KiB.
-fn peak(folder: &Path, arguments: &[&str]) -> (bool, u64) {
-    let output = Command::new("python3")
-        .args(["-c", PEAK, env!("CARGO_BIN_EXE_undertone")])
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("ORT_DYLIB_PATH")
+fn peak(folder: &Path, line: &str) -> (bool, u64) {
+    let output = through(folder, "python3", &["-c", PEAK], line)
         .output()
         .unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
@@ -48,7 +44,7 @@ fn peak(folder: &Path, arguments: &[&str]) -> (bool, u64) {
     let last = shown.lines().last().unwrap_or_default();
     let kib = last
         .parse()
-        .unwrap_or_else(|_| panic!("{arguments:?}: {shown}{said}"));
+        .unwrap_or_else(|_| panic!("{line}: {shown}{said}"));
     (output.status.success(), kib)
 }
 
@@ -73,36 +69,15 @@ fn write_corpus(path: &Path, documents: usize) {
     file.flush().unwrap();
 }
 
-const COMMANDS: [(&str, &str); 8] = [
-    ("`encode`", "encode --corpus c.jsonl --out e.safetensors"),
-    (
-        "`pack --heads vectors`",
-        "pack --heads vectors --corpus c.jsonl --out l.pack",
-    ),
-    (
-        "`pack --heads vectors --clusters 30`",
-        "pack --heads vectors --corpus c.jsonl --clusters 30 --out c.pack",
-    ),
-    (
-        "`pack --selector depth`",
-        "pack --corpus c.jsonl --selector depth --min-sentences 2 --candidates 20 --out d.pack",
-    ),
-    (
-        "`privatize`",
-        "privatize --pack a.pack --epsilon 3 --in c.jsonl --out r.jsonl",
-    ),
-    (
-        "`decode`",
-        "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl",
-    ),
-    (
-        "`obfuscate --words 10`",
-        "obfuscate --pack w.pack --epsilon 3 --words 10 --in c.jsonl --out b.jsonl",
-    ),
-    (
-        "`keywords`",
-        "keywords --corpus c.jsonl --words 300 --out k.txt",
-    ),
+const COMMANDS: [&str; 8] = [
+    "encode --corpus c.jsonl --out e.safetensors",
+    "pack --heads vectors --corpus c.jsonl --out l.pack",
+    "pack --heads vectors --corpus c.jsonl --clusters 30 --out c.pack",
+    "pack --corpus c.jsonl --selector depth --min-sentences 2 --candidates 20 --out d.pack",
+    "privatize --pack a.pack --epsilon 3 --in c.jsonl --out r.jsonl",
+    "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl",
+    "obfuscate --pack w.pack --epsilon 3 --words 10 --in c.jsonl --out b.jsonl",
+    "keywords --corpus c.jsonl --words 300 --out k.txt",
 ];
 
 #[test]
@@ -118,19 +93,15 @@ fn memory_does_not_grow_with_the_corpus() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_corpus(&folder.join("c.jsonl"), 50);
-    succeed(folder, &["pack", "--corpus", "c.jsonl", "--out", "a.pack"]);
+    succeed(folder, "pack --corpus c.jsonl --out a.pack");
     let words: String = (0..100).map(|n| format!("word{n} {n} 0 1\n")).collect();
     fs::write(folder.join("w.txt"), words).unwrap();
-    succeed(
-        folder,
-        &["vocabulary", "--vectors", "w.txt", "--out", "w.pack"],
-    );
+    succeed(folder, "vocabulary --vectors w.txt --out w.pack");
     let mut table = vec![Vec::new(); COMMANDS.len()];
     for times in times {
         write_corpus(&folder.join("c.jsonl"), base * times);
-        for ((_, line), row) in COMMANDS.iter().zip(&mut table) {
-            let arguments: Vec<&str> = line.split(' ').collect();
-            let (succeeded, kib) = peak(folder, &arguments);
+        for (line, row) in COMMANDS.iter().zip(&mut table) {
+            let (succeeded, kib) = peak(folder, line);
             assert!(succeeded, "{line}");
             row.push(kib);
         }
@@ -144,19 +115,19 @@ fn memory_does_not_grow_with_the_corpus() {
             .join(" | ")
     );
     println!("| --- |{}", " ---: |".repeat(times.len()));
-    for ((name, _), row) in COMMANDS.iter().zip(&table) {
+    for (line, row) in COMMANDS.iter().zip(&table) {
         let cells: Vec<String> = row
             .iter()
             .map(|kib| format!("{:.1}", *kib as f64 / 1024.0))
             .collect();
-        println!("| {name} | {} |", cells.join(" | "));
+        println!("| `{line}` | {} |", cells.join(" | "));
     }
-    for ((name, _), row) in COMMANDS.iter().zip(&table) {
-        let sample = if name.contains("clusters") { SAMPLE } else { 0 };
+    for (line, row) in COMMANDS.iter().zip(&table) {
+        let sample = if line.contains("clusters") { SAMPLE } else { 0 };
         for (before, after) in row.iter().zip(&row[1..]) {
             assert!(
                 *after < before + SLACK + sample,
-                "{name}: {before} KiB, then {after} KiB"
+                "{line}: {before} KiB, then {after} KiB"
             );
         }
     }
@@ -171,7 +142,7 @@ fn memory_does_not_grow_with_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_corpus(&folder.join("c.jsonl"), 50);
-    succeed(folder, &["pack", "--corpus", "c.jsonl", "--out", "a.pack"]);
+    succeed(folder, "pack --corpus c.jsonl --out a.pack");
     let mut member = GzEncoder::new(Vec::new(), Compression::best());
     member.write_all(&vec![b'x'; 16 << 20]).unwrap();
     // Decompresses to 10 GB.
@@ -197,14 +168,13 @@ fn memory_does_not_grow_with_a_line() {
         }
     }
     for (input, limit) in inputs {
-        let encode = ["encode", "--messages", "--corpus", input, "--out", "o"];
-        let privatize = "privatize --messages --pack a.pack --epsilon 1 --out o --in".split(' ');
-        let privatize: Vec<&str> = privatize.chain([input]).collect();
-        for command in [&encode[..], &privatize] {
-            let (succeeded, kib) = peak(folder, command);
-            println!("{} {input}: {succeeded}, {} MiB", command[0], kib >> 10);
-            assert_eq!(succeeded, limit == 320, "{command:?}");
-            assert!(kib < limit << 10, "{command:?}: {kib} KiB");
+        let encode = format!("encode --messages --corpus {input} --out o");
+        let privatize = "privatize --messages --pack a.pack --epsilon 1 --out o --in";
+        for line in [encode, format!("{privatize} {input}")] {
+            let (succeeded, kib) = peak(folder, &line);
+            println!("{line}: {succeeded}, {} MiB", kib >> 10);
+            assert_eq!(succeeded, limit == 320, "{line}");
+            assert!(kib < limit << 10, "{line}: {kib} KiB");
         }
     }
 }

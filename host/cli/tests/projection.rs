@@ -1,20 +1,11 @@
 //! `undertone project` on the command line.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 use undertone_core::pack::Pack;
 
-fn project(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .arg("project")
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
+use crate::common::{refuse_all, succeed};
 
 /// Words on a plane in three dimensions, the longest difference along the first axis.
 const VECTORS: &str =
@@ -25,21 +16,9 @@ fn a_pack_comes_with_what_it_does_to_distances() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plane.txt"), VECTORS).unwrap();
     for kind in ["pca", "orthonormal", "gaussian"] {
-        let arguments = [
-            "--vectors",
-            "plane.txt",
-            "--dimension",
-            "2",
-            "--out",
-            "plane.pack",
-            "--kind",
-            kind,
-        ];
-        let output = project(folder.path(), &arguments);
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
+        succeed(
+            folder.path(),
+            format!("project --vectors plane.txt --dimension 2 --out plane.pack --kind {kind}"),
         );
         let bytes = fs::read(folder.path().join("plane.pack")).unwrap();
         let pack = Pack::parse(&bytes).unwrap();
@@ -94,33 +73,14 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
     write("plane.txt", VECTORS);
     write("nan.txt", "a 1 2\nb nan 1\n");
     write("equal.txt", "a 1 2\nb 1 2\n");
-    let files = fs::read_dir(folder.path()).unwrap().count();
-    for (vectors, dimension, out, part) in [
-        ("none.txt", "1", "a.pack", "cannot open `none.txt`"),
-        ("nan.txt", "1", "a.pack", "`nan.txt`"),
-        (
-            "equal.txt",
-            "1",
-            "a.pack",
-            "no two of 2 word vectors differ",
-        ),
-        ("plane.txt", "0", "a.pack", "allowed are 1 to 3"),
-        ("plane.txt", "4", "a.pack", "allowed are 1 to 3"),
-        ("plane.txt", "2", "no/such/a.pack", "a.pack"),
-    ] {
-        let output = project(
-            folder.path(),
-            &["--vectors", vectors, "--dimension", dimension, "--out", out],
-        );
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            !output.status.success(),
-            "{vectors} {dimension} {out} was accepted"
-        );
-        assert!(
-            errors.contains(part) && !errors.contains("panicked"),
-            "no \"{part}\" in: {errors}"
-        );
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), files);
-    }
+    refuse_all(
+        folder.path(),
+        "project",
+        "--vectors none.txt --dimension 1 --out a.pack => cannot open `none.txt`
+        --vectors nan.txt --dimension 1 --out a.pack => `nan.txt`
+        --vectors equal.txt --dimension 1 --out a.pack => no two of 2 word vectors differ
+        --vectors plane.txt --dimension 0 --out a.pack => allowed are 1 to 3
+        --vectors plane.txt --dimension 4 --out a.pack => allowed are 1 to 3
+        --vectors plane.txt --dimension 2 --out no/such/a.pack => a.pack",
+    );
 }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -20,8 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    self, SIGXFSZ, interrupt, limited, names, partial, refuse, refused, seed, soak, succeed,
-    undertone, within_a_day,
+    self, SIGXFSZ, command, interrupt, limited, names, notes, partial, refuse, refused, seed, soak,
+    succeed, through, undertone, within_a_day,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -92,142 +93,78 @@ fn inputs() -> TempDir {
     fs::write(path.join("vectors.txt"), vectors).unwrap();
     let model = common::Model::default();
     common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
-    let words = [
-        "vocabulary",
-        "--vectors",
-        "vectors.txt",
-        "--out",
-        "words.pack",
-    ];
-    succeed(path, &words);
-    succeed(
-        path,
-        &["pack", "--corpus", "public.jsonl", "--out", "a.pack"],
-    );
-    succeed(path, &private_run("releases.jsonl"));
+    let words = "vocabulary --vectors vectors.txt --out words.pack";
+    succeed(path, words);
+    succeed(path, "pack --corpus public.jsonl --out a.pack");
+    succeed(path, private_run("releases.jsonl"));
     folder
 }
 
-fn private_run(out: &str) -> Vec<&str> {
-    "privatize --pack a.pack --epsilon 2 --in private.tsv --out"
-        .split(' ')
-        .chain([out])
-        .collect()
+fn private_run(out: &str) -> String {
+    format!("privatize --pack a.pack --epsilon 2 --in private.tsv --out {out}")
 }
 
-/// A command whose last argument is its output, with all its outputs. `fixed`: they are the same
-/// bytes each time.
+/// A command whose last argument is its output.
 struct Job {
-    name: &'static str,
-    arguments: Vec<&'static str>,
-    outputs: &'static [&'static str],
-    fixed: bool,
+    line: &'static str,
+    outputs: Vec<&'static str>,
 }
 
 fn jobs() -> Vec<Job> {
-    let job = |name, line: &'static str, outputs, fixed| Job {
-        name,
-        arguments: line.split(' ').collect(),
-        outputs,
-        fixed,
-    };
-    vec![
-        job(
-            "encode, neural",
-            "encode --corpus public.jsonl --encoder neural --out o.st",
-            &["o.st"],
-            true,
-        ),
-        job(
-            "encode, lexicon",
-            "encode --corpus public.jsonl --out o.st",
-            &["o.st"],
-            true,
-        ),
-        job(
-            "pack, neural",
-            "pack --corpus public.jsonl --encoder neural --out o.pack",
-            &["o.pack", "o.candidates.safetensors"],
-            true,
-        ),
-        job(
-            "pack, labels",
-            "pack --corpus public.jsonl --out o.pack",
-            &["o.pack", "o.candidates.safetensors"],
-            true,
-        ),
-        job(
-            "pack, clusters",
-            "pack --corpus public.jsonl --clusters 4 --out o.pack",
-            &["o.pack", "o.candidates.safetensors"],
-            true,
-        ),
-        job(
-            "pack, depth",
-            "pack --corpus public.jsonl --selector depth --encoder neural --out o.pack",
-            &["o.pack", "o.candidates.safetensors"],
-            true,
-        ),
-        job(
-            "demo",
-            "demo --save o.pack",
-            &["o.pack", "o.candidates.safetensors"],
-            true,
-        ),
-        job(
-            "distil",
-            "distil --corpus public.jsonl --encoder neural --words 8 --dim 2 --out o.pack",
-            &["o.pack"],
-            true,
-        ),
-        job(
-            "vocabulary",
-            "vocabulary --vectors vectors.txt --out o.pack",
-            &["o.pack"],
-            true,
-        ),
-        job(
-            "project",
-            "project --vectors vectors.txt --dimension 2 --out o.pack",
-            &["o.pack", "o.certificate.json"],
-            true,
-        ),
-        job(
-            "keywords",
-            "keywords --corpus public.jsonl --words 9 --out o.txt",
-            &["o.txt"],
-            true,
-        ),
-        job(
-            "decode",
-            "decode --candidates a.candidates.safetensors --in releases.jsonl --out o.jsonl",
-            &["o.jsonl"],
-            true,
-        ),
-        job(
-            "privatize",
-            "privatize --pack a.pack --epsilon 2 --in private.tsv --out o.jsonl",
-            &["o.jsonl"],
-            false,
-        ),
-        job(
-            "privatize with a ledger",
-            "privatize --pack a.pack --epsilon 2 --in private.tsv --ledger day.ledger --budget 900 --out o.jsonl",
-            &["o.jsonl", "day.ledger"],
-            false,
-        ),
-        job(
-            "obfuscate",
-            "obfuscate --pack words.pack --epsilon 2 --in private.tsv --out o.jsonl",
-            &["o.jsonl"],
-            false,
-        ),
+    [
+        "encode --corpus public.jsonl --encoder neural --out o.st",
+        "encode --corpus public.jsonl --out o.st",
+        "pack --corpus public.jsonl --encoder neural --out o.pack",
+        "pack --corpus public.jsonl --out o.pack",
+        "pack --corpus public.jsonl --clusters 4 --out o.pack",
+        "pack --corpus public.jsonl --selector depth --encoder neural --out o.pack",
+        "demo --save o.pack",
+        "distil --corpus public.jsonl --encoder neural --words 8 --dim 2 --out o.pack",
+        "vocabulary --vectors vectors.txt --out o.pack",
+        "project --vectors vectors.txt --dimension 2 --out o.pack",
+        "keywords --corpus public.jsonl --words 9 --out o.txt",
+        "decode --candidates a.candidates.safetensors --in releases.jsonl --out o.jsonl",
+        "privatize --pack a.pack --epsilon 2 --in private.tsv --out o.jsonl",
+        "privatize --pack a.pack --epsilon 2 --in private.tsv --ledger day.ledger --budget 900 \
+         --out o.jsonl",
+        "obfuscate --pack words.pack --epsilon 2 --in private.tsv --out o.jsonl",
     ]
+    .map(Job::new)
+    .into()
 }
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Job {
+    fn new(line: &'static str) -> Self {
+        let (rest, out) = line.rsplit_once(' ').unwrap();
+        let mut outputs = vec![out];
+        match rest.split(' ').next() {
+            Some("pack" | "demo") => outputs.push("o.candidates.safetensors"),
+            Some("project") => outputs.push("o.certificate.json"),
+            _ if rest.contains("--ledger") => outputs.push("day.ledger"),
+            _ => {}
+        }
+        Self { line, outputs }
+    }
+
+    /// The same command with another output.
+    fn with_output(&self, out: &str) -> String {
+        let (rest, _) = self.line.rsplit_once(' ').unwrap();
+        format!("{rest} {out}")
+    }
+
+    fn output(&self) -> &'static str {
+        self.outputs[0]
+    }
+
+    /// Whether the outputs are the same bytes each time.
+    fn is_fixed(&self) -> bool {
+        !["privatize", "obfuscate"]
+            .iter()
+            .any(|command| self.line.starts_with(command))
+    }
+
     fn has_ledger(&self) -> bool {
         self.outputs.contains(&"day.ledger")
     }
@@ -242,25 +179,22 @@ impl Job {
     /// Runs the job without a kill. Returns its outputs and the time it took.
     fn undisturbed(&self, folder: &Path) -> (Files, Duration) {
         let start = Instant::now();
-        succeed(folder, &self.arguments);
+        succeed(folder, self.line);
         let taken = start.elapsed();
         let files = self.read(folder);
-        assert_eq!(files.len(), self.outputs.len(), "{}", self.name);
+        assert_eq!(files.len(), self.outputs.len(), "{}", self.line);
         self.clean(folder);
         (files, taken)
     }
 
     fn clean(&self, folder: &Path) {
-        for output in self.outputs {
+        for output in &self.outputs {
             let _ = fs::remove_file(folder.join(output));
         }
     }
 
     fn spawn(&self, folder: &Path) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_undertone"))
-            .current_dir(folder)
-            .env_remove("ORT_DYLIB_PATH")
-            .args(&self.arguments)
+        command(folder, self.line)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -286,7 +220,7 @@ impl Job {
                 continue;
             }
             let old = before.get(&path) == Some(&bytes);
-            let new = if self.fixed {
+            let new = if self.is_fixed() {
                 expected.get(&path) == Some(&bytes)
             } else {
                 releases(&bytes).is_some_and(|n| n == DOCUMENTS)
@@ -294,7 +228,7 @@ impl Job {
             assert!(
                 old || new,
                 "{}: `{}` is half written",
-                self.name,
+                self.line,
                 path.display()
             );
         }
@@ -304,21 +238,21 @@ impl Job {
     /// file.
     fn check_done(&self, folder: &Path, inputs: &[PathBuf], expected: &Files, left: &[u8]) {
         let files = self.read(folder);
-        if self.fixed {
-            assert!(files == *expected, "{}: another result", self.name);
+        if self.is_fixed() {
+            assert!(files == *expected, "{}: another result", self.line);
         } else {
             let bytes = &files[&folder.join("o.jsonl")];
-            assert_eq!(releases(bytes), Some(DOCUMENTS), "{}", self.name);
+            assert_eq!(releases(bytes), Some(DOCUMENTS), "{}", self.line);
             assert!(
                 bytes.starts_with(left),
                 "{}: a release was drawn again",
-                self.name
+                self.line
             );
         }
         let mut all: Vec<PathBuf> = inputs.to_vec();
         all.extend(files.into_keys());
         all.sort();
-        assert_eq!(names(folder), all, "{}: something was left", self.name);
+        assert_eq!(names(folder), all, "{}: something was left", self.line);
     }
 }
 
@@ -383,7 +317,7 @@ fn disturb(
         assert!(
             now.starts_with(&left) || now.is_empty(),
             "{}: a release was drawn again",
-            job.name
+            job.line
         );
         left = now;
         let output = fs::read(folder.join("o.jsonl")).unwrap_or_default();
@@ -396,7 +330,7 @@ fn disturb(
             assert!(paid <= EPSILON * most, "{paid} paid for {lines} lines");
         }
     }
-    succeed(folder, &job.arguments);
+    succeed(folder, job.line);
     job.check_done(folder, &inputs, expected, &left);
     if job.has_ledger() && utc_day() == day {
         // Each interruption loses at most the cost of one document.
@@ -442,7 +376,7 @@ fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
         }
         println!(
             "{}: {hits} kills in {rounds} runs of {} ms",
-            job.name,
+            job.line,
             taken.as_millis()
         );
     }
@@ -469,14 +403,14 @@ fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
             let mut next = [bytes, bytes + dice.below(longest - bytes)].into_iter();
             hits += disturb(&job, folder, &expected, (dice.one_in(2), 2), || {
                 let bytes = next.next().unwrap();
-                let status = limited(folder, bytes as usize, &job.arguments).status();
+                let status = limited(folder, bytes as usize, job.line).status();
                 let status = status.unwrap();
                 let killed = status.signal() == Some(SIGXFSZ);
-                assert!(status.success() || killed, "{}: {status}", job.name);
+                assert!(status.success() || killed, "{}: {status}", job.line);
                 status.signal()
             });
         }
-        println!("{}: {hits} kills", job.name);
+        println!("{}: {hits} kills", job.line);
     }
 }
 
@@ -491,10 +425,8 @@ fn what_is_left(day: u64) {
     let folder = inputs();
     let folder = folder.path();
     let own = private_run("o.jsonl");
-    let run = |arguments: &[&str]| {
-        let output = undertone(folder, arguments);
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{arguments:?}: {notes}");
+    let run = |arguments: &str| {
+        let notes = notes(folder, arguments);
         let resumed = notes.contains("resuming: ");
         assert_ne!(
             resumed,
@@ -504,7 +436,7 @@ fn what_is_left(day: u64) {
         assert_eq!(partial(folder, "o.jsonl"), None);
         resumed
     };
-    let refuse_other = |arguments: &[&str]| {
+    let refuse_other = |arguments: &str| {
         let left = partial(folder, "o.jsonl").expect("lines were left");
         let name = left.file_name().unwrap().to_str().unwrap();
         let parts = [name, "move the file away", "name another --out"];
@@ -514,7 +446,7 @@ fn what_is_left(day: u64) {
     interrupt(folder, &own, "o.jsonl", 3000);
     assert!(run(&own));
     // A larger --limit counts as the same run, because its first documents are the same.
-    let limited = [&own[..], &["--limit", "40"]].concat();
+    let limited = format!("{own} --limit 40");
     let part = interrupt(folder, &limited, "o.jsonl", 3000);
     assert!(run(&own));
     assert!(
@@ -523,20 +455,22 @@ fn what_is_left(day: u64) {
             .starts_with(&part)
     );
 
-    let with_ledger = ["--ledger", "day.ledger", "--budget", "900"];
-    for other in [&["--rule", "exponential"][..], &["--messages"]] {
+    let with_ledger = "--ledger day.ledger --budget 900";
+    for other in ["--rule exponential", "--messages"] {
         interrupt(folder, &own, "o.jsonl", 3000);
-        assert!(!run(&[&own[..], other].concat()), "{other:?}");
+        assert!(!run(&format!("{own} {other}")), "{other:?}");
     }
+    interrupt(folder, &own, "o.jsonl", 3000);
+    assert!(!run(&own.replace("--epsilon 2", "--epsilon 3")));
     // A run with a ledger deletes no partial file, because the ledger may have paid for it.
-    let paid = [&own[..], &with_ledger].concat();
+    let paid = format!("{own} {with_ledger}");
     succeed(folder, &paid);
     assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
     interrupt(folder, &own, "o.jsonl", 3000);
     refuse_other(&paid);
-    for other in [&["--rule", "projective"][..], &["--messages"]] {
+    for other in ["--rule projective", "--messages"] {
         let part = interrupt(folder, &paid, "o.jsonl", 3000);
-        let other = [&paid[..], other].concat();
+        let other = format!("{paid} {other}");
         let before = spent(folder, day);
         refuse_other(&other);
         assert_eq!(spent(folder, day), before, "{part}");
@@ -586,24 +520,23 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
     for name in ["pipe.tsv", "pipe.csv", "pipe.jsonl"] {
         made(name);
     }
-    let mut lines: Vec<Vec<&str>> = readers();
-    lines.iter_mut().for_each(|line| line.push("pipe.tsv"));
-    for line in lines {
-        // These count words in one pass, so they accept a pipe; nothing writes to this one.
-        if ["distil", "keywords", "vocabulary"].contains(&line[0]) {
-            continue;
-        }
-        refused(
-            &bounded(folder, &line),
-            &line,
-            &["`pipe.tsv`", "several times", "regular file"],
-        );
+    // Killed if they wait. A command that counts words in one pass accepts a pipe; nothing writes to
+    // this one.
+    let bounded = |line: &str| through(folder, "timeout", &["600"], line).output().unwrap();
+    let counts_words = |line: &str| {
+        ["distil", "keywords", "vocabulary"]
+            .iter()
+            .any(|command| line.starts_with(command))
+    };
+    for reader in READERS.into_iter().filter(|line| !counts_words(line)) {
+        let line = format!("{reader} pipe.tsv");
+        let parts = ["`pipe.tsv`", "several times", "regular file"];
+        refused(&bounded(&line), &line, &parts);
     }
-    let mut outputs: Vec<Vec<&str>> = jobs().into_iter().map(|job| job.arguments).collect();
-    for line in &mut outputs {
-        line.pop();
-        line.push("pipe.jsonl");
-    }
+    let mut outputs: Vec<String> = jobs()
+        .iter()
+        .map(|job| job.with_output("pipe.jsonl"))
+        .collect();
     for line in [
         "count --in releases.jsonl --out pipe.csv",
         "count --in releases.jsonl --out o.csv --rejected pipe.jsonl",
@@ -612,15 +545,12 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
         "estimate --candidates a.candidates.safetensors --in releases.jsonl --html pipe.jsonl",
         "plan --candidates a.candidates.safetensors --epsilon 2 --html pipe.jsonl",
     ] {
-        outputs.push(line.split(' ').collect());
+        outputs.push(line.to_owned());
     }
     for line in outputs {
-        let pipe = line.last().unwrap();
-        refused(
-            &bounded(folder, &line),
-            &line,
-            &[&format!("`{pipe}`"), "not a regular file"],
-        );
+        let (_, pipe) = line.rsplit_once(' ').unwrap();
+        let parts = [&*format!("`{pipe}`"), "not a regular file"];
+        refused(&bounded(&line), &line, &parts);
     }
 }
 
@@ -635,18 +565,16 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
     let link = folder.join("o.jsonl");
     for target in ["far/old.jsonl", "far/new.jsonl"] {
         symlink(target, &link).unwrap();
-        let part = interrupt(
-            &folder.join("far"),
-            &private_run_in_far(),
-            &target[4..],
-            3000,
-        );
-        succeed(folder, &private_run("o.jsonl"));
+        // `private_run("o.jsonl")`, run from the folder `far`.
+        let from_far =
+            "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv --out ../o.jsonl";
+        let part = interrupt(&folder.join("far"), from_far, &target[4..], 3000);
+        succeed(folder, private_run("o.jsonl"));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let lines = fs::read_to_string(folder.join(target)).unwrap();
         assert!(lines.starts_with(&part) && lines.lines().count() == DOCUMENTS);
         // Outputs that are written in one go behave the same.
-        succeed(folder, &whole_file());
+        succeed(folder, WHOLE_FILE);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let words = fs::read_to_string(folder.join(target)).unwrap();
         assert_eq!(words.lines().count(), 1);
@@ -659,19 +587,8 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 
-/// `private_run("o.jsonl")`, run from the folder `far`.
-fn private_run_in_far() -> Vec<&'static str> {
-    "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv --out ../o.jsonl"
-        .split(' ')
-        .collect()
-}
-
 /// A command that writes the same output in one go.
-fn whole_file() -> Vec<&'static str> {
-    "keywords --corpus private.tsv --words 1 --out o.jsonl"
-        .split(' ')
-        .collect()
-}
+const WHOLE_FILE: &str = "keywords --corpus private.tsv --words 1 --out o.jsonl";
 
 /// Outputs and their partial files keep the permissions of the old output.
 #[test]
@@ -683,27 +600,15 @@ fn an_output_keeps_its_permissions() {
     for wanted in [0o600, 0o640, 0o444] {
         fs::write(&out, "old").unwrap();
         fs::set_permissions(&out, PermissionsExt::from_mode(wanted)).unwrap();
-        interrupt(folder, &private_run("o.jsonl"), "o.jsonl", 3000);
+        interrupt(folder, private_run("o.jsonl"), "o.jsonl", 3000);
         let part = partial(folder, "o.jsonl").unwrap();
         assert_eq!(mode(&part), wanted | 0o600);
-        succeed(folder, &private_run("o.jsonl"));
+        succeed(folder, private_run("o.jsonl"));
         assert_eq!(mode(&out), wanted);
-        succeed(folder, &whole_file());
+        succeed(folder, WHOLE_FILE);
         assert_eq!(mode(&out), wanted);
         fs::remove_file(&out).unwrap();
     }
-}
-
-/// Runs a command, and kills it if it waits for 600 seconds.
-fn bounded(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new("timeout")
-        .arg("600")
-        .arg(env!("CARGO_BIN_EXE_undertone"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("ORT_DYLIB_PATH")
-        .output()
-        .unwrap()
 }
 
 /// A link or a pipe with the name of a partial file made a run loop for ever, write to the target
@@ -774,11 +679,11 @@ fn two_runs_for_one_output_are_not_mixed() {
     let folder = inputs();
     let folder = folder.path();
     let all = jobs();
-    let job = |name: &str| all.iter().find(|job| job.name == name).unwrap();
+    let job = |start: &str| all.iter().find(|job| job.line.starts_with(start)).unwrap();
     for (job, beside) in [
         (job("privatize"), ".partial"),
         (job("obfuscate"), ".partial"),
-        (job("encode, neural"), ".embeddings.partial"),
+        (job("encode"), ".embeddings.partial"),
         (job("distil"), ".embeddings.partial"),
     ] {
         let inputs = names(folder);
@@ -811,13 +716,13 @@ fn two_runs_for_one_output_are_not_mixed() {
         };
         assert!(held);
         let parts = ["is being written by another process", "wait"];
-        refused(&undertone(folder, &job.arguments), &job.arguments, &parts);
+        refused(&undertone(folder, job.line), job.line, &parts);
         send("CONT", &first);
-        assert!(first.wait().unwrap().success(), "{}", job.name);
+        assert!(first.wait().unwrap().success(), "{}", job.line);
         job.check_done(folder, &inputs, &expected, b"");
         job.clean(folder);
     }
-    for name in ["pack, labels", "keywords", "decode"] {
+    for name in ["pack --corpus public.jsonl --out", "keywords", "decode"] {
         let job = job(name);
         let inputs = names(folder);
         let (expected, _) = job.undisturbed(folder);
@@ -845,13 +750,12 @@ fn can_mount() -> bool {
 }
 
 /// Runs a command with a read-only file system at `disk`.
-fn mounted_read_only(folder: &Path, arguments: &[&str]) -> Output {
+fn mounted_read_only(folder: &Path, line: &str) -> Output {
     let script = "mount -t tmpfs -o ro none disk && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", script, "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_undertone")).args(arguments);
-    command.current_dir(folder).env_remove("ORT_DYLIB_PATH");
-    command.output().unwrap()
+    let arguments = ["-m", "sh", "-c", script, "sh"];
+    through(folder, "unshare", &arguments, line)
+        .output()
+        .unwrap()
 }
 
 /// Writes to a disk with 0, 1, 2 … free pages, and again after space is freed.
@@ -878,9 +782,7 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
     "#;
     for job in jobs().iter().filter(|job| !job.has_ledger()) {
         let (expected, _) = job.undisturbed(folder);
-        let mut arguments: Vec<String> = job.arguments.iter().map(|a| (*a).to_owned()).collect();
-        let out = arguments.last_mut().unwrap();
-        *out = format!("disk/{out}");
+        let line = job.with_output(&format!("disk/{}", job.output()));
         let pages: u64 = expected
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
@@ -891,27 +793,16 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
             .max();
         // Drawn releases differ in length by a few pages, but by less than half.
-        let room = if job.fixed { pages - 1 } else { pages / 2 };
+        let room = if job.is_fixed() { pages - 1 } else { pages / 2 };
         let mut failed = 0;
         for free in if soak() {
             vec![0, 1, last.unwrap_or(1), room]
         } else {
             vec![room]
         } {
-            let status = Command::new("unshare")
-                .args([
-                    "-m",
-                    "sh",
-                    "-c",
-                    script,
-                    "sh",
-                    &free.to_string(),
-                    &job.outputs.join(" "),
-                ])
-                .arg(env!("CARGO_BIN_EXE_undertone"))
-                .args(&arguments)
-                .current_dir(folder)
-                .env_remove("ORT_DYLIB_PATH")
+            let (free, outputs) = (free.to_string(), job.outputs.join(" "));
+            let arguments = ["-m", "sh", "-c", script, "sh", &free, &outputs];
+            let status = through(folder, "unshare", &arguments, &line)
                 .status()
                 .unwrap();
             let text = |name: &str| fs::read_to_string(folder.join("result").join(name)).unwrap();
@@ -919,35 +810,35 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             assert!(
                 status.success(),
                 "{}: {status}: {said}{}",
-                job.name,
+                job.line,
                 text("again")
             );
             if text("status").trim() != "0" {
                 failed += 1;
                 for part in ["disk/", "o.", "No space left", "free some space"] {
-                    assert!(said.contains(part), "{}: no \"{part}\" in {said}", job.name);
+                    assert!(said.contains(part), "{}: no \"{part}\" in {said}", job.line);
                 }
                 assert!(!said.contains("panicked"), "{said}");
-                for output in job.outputs {
+                for output in &job.outputs {
                     let old = fs::read(folder.join("result/full").join(output)).unwrap();
-                    assert_eq!(old, b"old\n", "{}: `{output}` of a full disk", job.name);
+                    assert_eq!(old, b"old\n", "{}: `{output}` of a full disk", job.line);
                 }
             }
             // With enough space, the same command writes its usual outputs and leaves no other
             // file.
             let done = folder.join("result/done");
             let there: Vec<PathBuf> = names(&done);
-            assert_eq!(there.len(), job.outputs.len(), "{}: {there:?}", job.name);
-            for output in job.outputs {
+            assert_eq!(there.len(), job.outputs.len(), "{}: {there:?}", job.line);
+            for output in &job.outputs {
                 let bytes = fs::read(done.join(output)).unwrap();
-                if job.fixed {
-                    assert!(bytes == expected[&folder.join(output)], "{}", job.name);
+                if job.is_fixed() {
+                    assert!(bytes == expected[&folder.join(output)], "{}", job.line);
                 } else {
-                    assert_eq!(releases(&bytes), Some(DOCUMENTS), "{}", job.name);
+                    assert_eq!(releases(&bytes), Some(DOCUMENTS), "{}", job.line);
                 }
             }
         }
-        assert!(failed > 0, "{}: the disk was never full", job.name);
+        assert!(failed > 0, "{}: the disk was never full", job.line);
     }
 }
 
@@ -957,33 +848,29 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
     let folder = inputs();
     let folder = folder.path();
     for job in jobs().iter().filter(|job| !job.has_ledger()) {
-        for output in job.outputs {
+        for output in &job.outputs {
             fs::write(folder.join(output), "old").unwrap();
         }
-        let output = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; exec prlimit --fsize=10 \"$@\"", "sh"])
-            .arg(env!("CARGO_BIN_EXE_undertone"))
-            .args(&job.arguments)
-            .current_dir(folder)
-            .env_remove("ORT_DYLIB_PATH")
+        let script = "trap '' XFSZ; exec prlimit --fsize=10 \"$@\"";
+        let output = through(folder, "sh", &["-c", script, "sh"], job.line)
             .output()
             .unwrap();
         refused(
             &output,
-            &job.arguments,
+            job.line,
             &["o.", "File too large", "raise the limit"],
         );
-        assert_eq!(output.status.code(), Some(1), "{}", job.name);
+        assert_eq!(output.status.code(), Some(1), "{}", job.line);
         let part = names(folder)
             .into_iter()
             .find(|path| path.extension().is_some_and(|end| end == "part"));
-        assert_eq!(part, None, "{}", job.name);
-        for output in job.outputs {
+        assert_eq!(part, None, "{}", job.line);
+        for output in &job.outputs {
             assert_eq!(
                 fs::read(folder.join(output)).unwrap(),
                 b"old",
                 "{}",
-                job.name
+                job.line
             );
         }
         // A reader of the old output can read it to its end: the new file replaces it and is not
@@ -993,11 +880,11 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
             .iter()
             .map(|output| File::open(folder.join(output)).unwrap())
             .collect();
-        succeed(folder, &job.arguments);
+        succeed(folder, job.line);
         for mut reader in readers {
             let mut content = Vec::new();
             reader.read_to_end(&mut content).unwrap();
-            assert!(content == b"old", "{}: written in place", job.name);
+            assert!(content == b"old", "{}: written in place", job.line);
         }
         job.clean(folder);
     }
@@ -1007,66 +894,49 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
 fn places_that_cannot_be_written_are_named() {
     let folder = inputs();
     let folder = folder.path();
+    drop(UnixListener::bind(folder.join("socket")).unwrap());
     for job in jobs() {
-        let (last, rest) = job.arguments.split_last().unwrap();
+        let last = job.output();
         for (out, parts) in [
             (
-                format!("absent/{last}"),
+                &*format!("absent/{last}"),
                 ["absent", "No such file", "does its folder exist?"],
             ),
             (
-                format!("vectors.txt/{last}"),
+                &format!("vectors.txt/{last}"),
                 ["vectors.txt", "Not a directory", "folder"],
             ),
-            (
-                "neural".to_owned(),
-                ["neural", "is a folder", "add a file name"],
-            ),
-            (
-                "/dev/full".to_owned(),
-                ["/dev/full", "not a regular file", "name one"],
-            ),
+            ("neural", ["neural", "is a folder", "add a file name"]),
+            ("/dev/full", ["/dev/full", "not a regular file", "name one"]),
+            ("socket", ["socket", "not a regular file", "name one"]),
         ] {
-            refuse(folder, &[rest, &[out.as_str()]].concat(), &parts);
+            refuse(folder, job.with_output(out), &parts);
         }
     }
     // Another user may not write to the folder of the output.
     fs::create_dir(folder.join("locked")).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
-    let as_nobody = |arguments: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-        command.arg(env!("CARGO_BIN_EXE_undertone")).args(arguments);
-        command
-            .current_dir(folder)
-            .env_remove("ORT_DYLIB_PATH")
-            .output()
+    let as_nobody = |line: &str| {
+        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+        through(folder, "setpriv", &nobody, line).output()
     };
-    let version = as_nobody(&["--version"]);
-    if !version.is_ok_and(|output| output.status.success()) {
+    let can_be_nobody = as_nobody("--version").is_ok_and(|output| output.status.success());
+    if !can_be_nobody {
         println!("NOT CHECKED: folders of somebody else; becoming nobody takes root");
-    } else {
-        for job in jobs() {
-            let (last, rest) = job.arguments.split_last().unwrap();
-            let out = format!("locked/{last}");
-            let arguments = [rest, &[out.as_str()]].concat();
-            let output = as_nobody(&arguments).unwrap();
-            let parts = ["locked", "Permission denied", "change its permissions"];
-            refused(&output, &arguments, &parts);
-        }
     }
-    if can_mount() {
-        fs::create_dir(folder.join("disk")).unwrap();
-        for job in jobs() {
-            let (last, rest) = job.arguments.split_last().unwrap();
-            let out = format!("disk/{last}");
-            let arguments = [rest, &[out.as_str()]].concat();
-            refused(
-                &mounted_read_only(folder, &arguments),
-                &arguments,
-                &["disk", "Read-only", "name a place that can be written"],
-            );
+    let can_mount = can_mount();
+    fs::create_dir(folder.join("disk")).unwrap();
+    for job in jobs() {
+        if can_be_nobody {
+            let line = job.with_output(&format!("locked/{}", job.output()));
+            let parts = ["locked", "Permission denied", "change its permissions"];
+            refused(&as_nobody(&line).unwrap(), &line, &parts);
+        }
+        if can_mount {
+            let line = job.with_output(&format!("disk/{}", job.output()));
+            let parts = ["disk", "Read-only", "name a place that can be written"];
+            refused(&mounted_read_only(folder, &line), &line, &parts);
         }
     }
 }
@@ -1077,24 +947,23 @@ fn a_report_is_replaced_as_a_whole() {
     let folder = inputs();
     let folder = folder.path();
     let audit = "audit a.pack --mechanism whole-text --epsilon 1 --out";
-    let audit: Vec<&str> = audit.split(' ').collect();
     // Refused before the audit starts.
     for (out, part) in [
         ("vectors.txt", "File exists"),
         ("vectors.txt/o", "Not a directory"),
     ] {
-        refuse(folder, &[&audit[..], &[out]].concat(), &[out, part]);
+        refuse(folder, format!("{audit} {out}"), &[out, part]);
     }
     if can_mount() {
         fs::create_dir_all(folder.join("disk")).unwrap();
-        let output = mounted_read_only(folder, &[&audit[..], &["disk/o"]].concat());
+        let output = mounted_read_only(folder, &format!("{audit} disk/o"));
         refused(
             &output,
-            &audit,
+            audit,
             &["disk/o", "Read-only", "name a place that can be written"],
         );
     }
-    let arguments = [&audit[..], &["o"]].concat();
+    let arguments = format!("{audit} o");
     succeed(folder, &arguments);
     let files = names(&folder.join("o"));
     assert_eq!(files.len(), 2, "{files:?}");
@@ -1109,17 +978,10 @@ fn a_report_is_replaced_as_a_whole() {
     let smaller = *sizes.iter().min().unwrap();
     for bytes in [10, smaller + 1] {
         for killed in [false, true] {
-            let mut command = Command::new("sh");
             let trap = if killed { "" } else { "trap '' XFSZ; " };
             let script = format!("{trap}exec prlimit --core=0 --fsize={bytes} \"$@\"");
-            command
-                .args(["-c", &script, "sh"])
-                .arg(env!("CARGO_BIN_EXE_undertone"));
-            let output = command
-                .args(&arguments)
-                .current_dir(folder)
-                .output()
-                .unwrap();
+            let shell = ["-c", &script, "sh"];
+            let output = through(folder, "sh", &shell, &arguments).output().unwrap();
             if killed {
                 assert_eq!(output.status.signal(), Some(SIGXFSZ));
             } else {
@@ -1166,9 +1028,7 @@ fn nobody_listens() {
         entries: (0..5000).map(candidate).collect(),
     };
     many.write(&folder.join("many")).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .args(["candidates", "many"])
-        .current_dir(folder)
+    let mut child = command(folder, "candidates many")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -1183,9 +1043,7 @@ fn nobody_listens() {
     );
 
     // Standard output on a full disk.
-    let output = Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .args(["candidates", "many"])
-        .current_dir(folder)
+    let output = command(folder, "candidates many")
         .stdout(File::options().write(true).open("/dev/full").unwrap())
         .stderr(Stdio::piped())
         .spawn()
@@ -1194,23 +1052,20 @@ fn nobody_listens() {
         .unwrap();
     refused(
         &output,
-        &["candidates"],
+        ["candidates"],
         &["standard output", "No space left"],
     );
 
     // With nobody to read its notes, the command still completes.
     for job in jobs() {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
-            .args(&job.arguments)
-            .current_dir(folder)
-            .env_remove("ORT_DYLIB_PATH")
+        let mut child = command(folder, job.line)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         drop(child.stderr.take());
-        assert!(child.wait().unwrap().success(), "{}", job.name);
-        assert_eq!(job.read(folder).len(), job.outputs.len(), "{}", job.name);
+        assert!(child.wait().unwrap().success(), "{}", job.line);
+        assert_eq!(job.read(folder).len(), job.outputs.len(), "{}", job.line);
         job.clean(folder);
     }
 }
@@ -1222,20 +1077,16 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Commands that read a corpus, without the name of the corpus.
-fn readers() -> Vec<Vec<&'static str>> {
-    [
-        "encode --out o.st --corpus",
-        "pack --out o.pack --corpus",
-        "pack --selector depth --out o.pack --corpus",
-        "distil --encoder neural --words 2 --dim 2 --out o.pack --corpus",
-        "vocabulary --vectors vectors.txt --out o.pack --corpus",
-        "keywords --words 3 --out o.txt --corpus",
-        "privatize --pack a.pack --epsilon 1 --out o.jsonl --in",
-        "obfuscate --pack words.pack --epsilon 1 --out o.jsonl --in",
-    ]
-    .map(|line| line.split(' ').collect())
-    .to_vec()
-}
+const READERS: [&str; 8] = [
+    "encode --out o.st --corpus",
+    "pack --out o.pack --corpus",
+    "pack --selector depth --out o.pack --corpus",
+    "distil --encoder neural --words 2 --dim 2 --out o.pack --corpus",
+    "vocabulary --vectors vectors.txt --out o.pack --corpus",
+    "keywords --words 3 --out o.txt --corpus",
+    "privatize --pack a.pack --epsilon 1 --out o.jsonl --in",
+    "obfuscate --pack words.pack --epsilon 1 --out o.jsonl --in",
+];
 
 /// Every command that reads documents refuses the same lines by number, without quoting them,
 /// before it releases anything.
@@ -1286,15 +1137,15 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
         // There is a good line before and after the bad one.
         let bytes = [good.as_bytes(), b"\r\n", line, b"\n", good.as_bytes()].concat();
         fs::write(folder.join("bad.jsonl"), &bytes).unwrap();
-        for reader in readers() {
+        for reader in READERS {
             // In the short form the slow case runs with two commands only.
-            if what == "100 MB" && reader[0] != "privatize" && reader[0] != "encode" && !soak() {
+            let is_short = reader.starts_with("privatize") || reader.starts_with("encode");
+            if what == "100 MB" && !is_short && !soak() {
                 continue;
             }
-            let arguments = [&reader[..], &["bad.jsonl"]].concat();
-            refuse(folder, &arguments, &["`bad.jsonl` line 3: ", message]);
-            let said = undertone(folder, &arguments).stderr;
-            assert!(!String::from_utf8_lossy(&said).contains("secret"), "{what}");
+            let arguments = format!("{reader} bad.jsonl");
+            let said = refuse(folder, &arguments, &["`bad.jsonl` line 3: ", message]);
+            assert!(!said.contains("secret"), "{what}");
         }
     }
     // 10 GB in one line, compressed to 10 MB; then a file that is cut off.
@@ -1302,13 +1153,13 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
     fs::write(folder.join("bad.tsv.gz"), member.repeat(640)).unwrap();
     refuse(
         folder,
-        &["encode", "--corpus", "bad.tsv.gz", "--out", "o.st"],
+        "encode --corpus bad.tsv.gz --out o.st",
         &["`bad.tsv.gz` line 1: ", "longer than 16777216 bytes"],
     );
     let whole = gzip(good.repeat(2000).as_bytes());
     fs::write(folder.join("cut.jsonl.gz"), &whole[..whole.len() / 2]).unwrap();
-    for reader in readers() {
-        let arguments = [&reader[..], &["cut.jsonl.gz"]].concat();
+    for reader in READERS {
+        let arguments = format!("{reader} cut.jsonl.gz");
         refuse(
             folder,
             &arguments,
@@ -1329,22 +1180,27 @@ fn odd_lines_that_are_documents_are_read() {
     fs::write(folder.join("odd.jsonl"), text).unwrap();
     fs::write(folder.join("blank.jsonl"), "\n\r\n  \n").unwrap();
     fs::write(folder.join("empty.jsonl"), "").unwrap();
-    for reader in readers() {
-        if reader.contains(&"depth") {
+    for reader in READERS {
+        if reader.contains("depth") {
             continue;
         }
-        succeed(folder, &[&reader[..], &["odd.jsonl"]].concat());
-        let out = reader.iter().find(|part| part.starts_with("o.")).unwrap();
+        succeed(folder, format!("{reader} odd.jsonl"));
+        let out = reader
+            .split(' ')
+            .find(|part| part.starts_with("o."))
+            .unwrap();
         assert!(fs::metadata(folder.join(out)).unwrap().len() > 0);
         fs::remove_file(folder.join(out)).unwrap();
         for input in ["empty.jsonl", "blank.jsonl"] {
-            let arguments = [&reader[..], &[input]].concat();
+            let arguments = format!("{reader} {input}");
             // Without documents these commands write an empty file; a pack cannot be made.
-            match reader[0] {
+            match reader.split(' ').next().unwrap() {
                 "encode" | "privatize" | "obfuscate" | "vocabulary" => {
                     succeed(folder, &arguments);
                 }
-                _ => refuse(folder, &arguments, &[""]),
+                _ => {
+                    refuse(folder, &arguments, &[""]);
+                }
             }
             let _ = fs::remove_file(folder.join(out));
             let _ = fs::remove_file(folder.join("o.candidates.safetensors"));
@@ -1365,18 +1221,10 @@ fn other_files_with_bad_lines_are_refused_by_number() {
         .replace('\n', "\r\n\r\n");
     fs::write(folder.join("crlf.jsonl"), line(text.as_bytes())).unwrap();
     let decode = |input, out| {
-        [
-            "decode",
-            "--candidates",
-            "a.candidates.safetensors",
-            "--in",
-            input,
-            "--out",
-            out,
-        ]
+        format!("decode --candidates a.candidates.safetensors --in {input} --out {out}")
     };
-    succeed(folder, &decode("crlf.jsonl", "crlf.out"));
-    succeed(folder, &decode("releases.jsonl", "lf.out"));
+    succeed(folder, decode("crlf.jsonl", "crlf.out"));
+    succeed(folder, decode("releases.jsonl", "lf.out"));
     let read = |name| fs::read(folder.join(name)).unwrap();
     assert!(read("crlf.out") == read("lf.out"));
     for (bytes, part) in [
@@ -1387,24 +1235,22 @@ fn other_files_with_bad_lines_are_refused_by_number() {
         fs::write(folder.join("bad.jsonl"), bytes).unwrap();
         refuse(
             folder,
-            &decode("bad.jsonl", "bad.out"),
+            decode("bad.jsonl", "bad.out"),
             &["`bad.jsonl`", "the first on line 1", part],
         );
         // A bad line does not stop the good ones.
         fs::write(folder.join("bad.jsonl"), [&releases[..], bytes].concat()).unwrap();
-        succeed(folder, &decode("bad.jsonl", "good.out"));
+        succeed(folder, decode("bad.jsonl", "good.out"));
         assert!(read("good.out") == read("lf.out"));
     }
-    let readers: Vec<Vec<&str>> = [
+    let readers = [
         "vocabulary --out o.pack --vectors",
         "project --dimension 2 --out o.pack --vectors",
         "vocabulary --out o.pack --vectors vectors.txt --keep",
         "keywords --corpus public.jsonl --words 3 --out o.txt --stop-words",
         "obfuscate --pack words.pack --epsilon 1 --in private.tsv --out o.jsonl --keep",
         "obfuscate --pack words.pack --epsilon 1 --in private.tsv --out o.jsonl --stop-words",
-    ]
-    .map(|line| line.split(' ').collect())
-    .to_vec();
+    ];
     // Readers of word vectors skip and count lines that are not UTF-8.
     let lists = &readers[2..];
     for (readers, bytes, part) in [
@@ -1413,11 +1259,7 @@ fn other_files_with_bad_lines_are_refused_by_number() {
     ] {
         fs::write(folder.join("bad.txt"), [b"soup 1 2 3\n", bytes].concat()).unwrap();
         for reader in readers {
-            refuse(
-                folder,
-                &[&reader[..], &["bad.txt"]].concat(),
-                &["bad.txt", part],
-            );
+            refuse(folder, format!("{reader} bad.txt"), &["bad.txt", part]);
         }
     }
 }
@@ -1439,30 +1281,25 @@ fn other_files_are_refused_by_name() {
         fs::write(folder.join(name), bytes).unwrap();
     }
     fs::create_dir(folder.join("folder")).unwrap();
-    let readers: Vec<Vec<&str>> = [
+    for reader in [
         "inspect",
         "candidates",
         "audit --out o",
         "privatize --epsilon 1 --in private.tsv --out o.jsonl --pack",
         "obfuscate --epsilon 1 --in private.tsv --out o.jsonl --pack",
         "decode --in releases.jsonl --out o.jsonl --candidates",
-    ]
-    .map(|line| line.split(' ').collect())
-    .to_vec();
-    for reader in readers {
+    ] {
         for (name, _) in files {
             let what = ["not a usable pack", "not a candidates file"];
-            let arguments = [&reader[..], &[name]].concat();
-            refuse(folder, &arguments, &[&format!("`{name}`")]);
-            let said = undertone(folder, &arguments).stderr;
-            let said = String::from_utf8(said).unwrap();
+            let arguments = format!("{reader} {name}");
+            let said = refuse(folder, &arguments, &[&format!("`{name}`")]);
             assert!(what.iter().any(|what| said.contains(what)), "{said}");
             assert!(!said.contains("secret"), "{said}");
         }
         for (name, part) in [("absent", "No such file"), ("folder", "is a folder")] {
             refuse(
                 folder,
-                &[&reader[..], &[name]].concat(),
+                format!("{reader} {name}"),
                 &[&format!("`{name}`"), part],
             );
         }
@@ -1472,11 +1309,7 @@ fn other_files_are_refused_by_name() {
     fs::write(folder.join("long"), line).unwrap();
     fs::write(folder.join("page"), "<html>The clinic called.</html>").unwrap();
     for name in ["text", "empty", "long", "page"] {
-        succeed(folder, &["demo", "--text", name]);
+        succeed(folder, format!("demo --text {name}"));
     }
-    refuse(
-        folder,
-        &["demo", "--text", "folder"],
-        &["`folder`", "is a folder"],
-    );
+    refuse(folder, "demo --text folder", &["`folder`", "is a folder"]);
 }

@@ -7,9 +7,9 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::common::{self, names, refused, succeed, undertone};
+use crate::common::{self, names, refuse_all, refused, succeed, undertone};
 use tempfile::TempDir;
 
 fn inputs() -> TempDir {
@@ -29,7 +29,7 @@ fn inputs() -> TempDir {
         "vocabulary --vectors v.txt --out w.pack",
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl",
     ] {
-        succeed(path, &line.split(' ').collect::<Vec<_>>());
+        succeed(path, line);
     }
     fs::copy(
         path.join("public.tsv"),
@@ -41,110 +41,38 @@ fn inputs() -> TempDir {
 }
 
 /// Commands whose output `OUT` would destroy the file that follows.
-const COMMANDS: [(&str, &str); 30] = [
-    (
-        "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
-        "private.tsv",
-    ),
-    (
-        "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
-        "a.pack",
-    ),
-    (
-        "privatize --pack a.pack --encoder neural --epsilon 1 --in private.tsv --out OUT",
-        "neural/model.onnx",
-    ),
-    (
-        "privatize --pack a.pack --epsilon 1 --in private.tsv --out o --budget 9 --ledger OUT",
-        "private.tsv",
-    ),
-    (
-        "obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT",
-        "private.tsv",
-    ),
-    (
-        "obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT",
-        "w.pack",
-    ),
-    (
-        "obfuscate --pack w.pack --keep words --epsilon 1 --in private.tsv --out OUT",
-        "words",
-    ),
-    (
-        "obfuscate --pack w.pack --stop-words words --epsilon 1 --in private.tsv --out OUT",
-        "words",
-    ),
-    (
-        "obfuscate --pack w.pack --stop-words .o.7-0.part --epsilon 1 --in private.tsv --out o",
-        ".o.7-0.part",
-    ),
-    ("pack --corpus public.tsv --out OUT", "public.tsv"),
-    (
-        "pack --corpus public.tsv --encoder neural --out OUT",
-        "neural/tokenizer.json",
-    ),
-    (
-        "pack --corpus public.tsv --encoder a.pack --out OUT",
-        "a.pack",
-    ),
-    ("encode --corpus public.tsv --out OUT", "public.tsv"),
-    (
-        "encode --corpus public.tsv --encoder neural/model.onnx --out OUT",
-        "neural/tokenizer.json",
-    ),
-    (
-        "decode --candidates a.candidates.safetensors --in r.jsonl --out OUT",
-        "r.jsonl",
-    ),
-    (
-        "decode --candidates a.candidates.safetensors --in r.jsonl --out OUT",
-        "a.candidates.safetensors",
-    ),
-    (
-        "decode --candidates a.candidates.safetensors --in r.jsonl --out o --rejected OUT",
-        "r.jsonl",
-    ),
-    (
-        "decode --candidates a.candidates.safetensors --in r.jsonl.0123456789abcdef.partial --out r.jsonl",
-        "r.jsonl.0123456789abcdef.partial",
-    ),
-    (
-        "keywords --corpus public.tsv --words 3 --out OUT",
-        "public.tsv",
-    ),
-    (
-        "keywords --corpus public.tsv --stop-words words --words 3 --out OUT",
-        "words",
-    ),
-    ("vocabulary --vectors v.txt --out OUT", "v.txt"),
-    ("vocabulary --vectors w.npy --out OUT", "w.vocab.txt"),
-    (
-        "vocabulary --vectors v.txt --keep words --corpus public.tsv --out OUT",
-        "public.tsv",
-    ),
-    ("project --vectors v.txt --dimension 1 --out OUT", "v.txt"),
-    (
-        "distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT",
-        "public.tsv",
-    ),
-    (
-        "distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT",
-        "neural/model.onnx",
-    ),
-    (
-        "distil --list words --encoder neural --dim 2 --out OUT",
-        "words",
-    ),
-    (
-        "distil --list words --vectors w.npy --dim 2 --out OUT",
-        "words",
-    ),
-    (
-        "distil --model2vec neural --dim 2 --out OUT",
-        "neural/tokenizer.json",
-    ),
-    ("demo --text words --save OUT", "words"),
-];
+const COMMANDS: &str = "
+    privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT => private.tsv
+    privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT => a.pack
+    privatize --pack a.pack --encoder neural --epsilon 1 --in private.tsv --out OUT => neural/model.onnx
+    privatize --pack a.pack --epsilon 1 --in private.tsv --out o --budget 9 --ledger OUT => private.tsv
+    obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT => private.tsv
+    obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT => w.pack
+    obfuscate --pack w.pack --keep words --epsilon 1 --in private.tsv --out OUT => words
+    obfuscate --pack w.pack --stop-words words --epsilon 1 --in private.tsv --out OUT => words
+    obfuscate --pack w.pack --stop-words .o.7-0.part --epsilon 1 --in private.tsv --out o => .o.7-0.part
+    pack --corpus public.tsv --out OUT => public.tsv
+    pack --corpus public.tsv --encoder neural --out OUT => neural/tokenizer.json
+    pack --corpus public.tsv --encoder a.pack --out OUT => a.pack
+    encode --corpus public.tsv --out OUT => public.tsv
+    encode --corpus public.tsv --encoder neural/model.onnx --out OUT => neural/tokenizer.json
+    decode --candidates a.candidates.safetensors --in r.jsonl --out OUT => r.jsonl
+    decode --candidates a.candidates.safetensors --in r.jsonl --out OUT => a.candidates.safetensors
+    decode --candidates a.candidates.safetensors --in r.jsonl --out o --rejected OUT => r.jsonl
+    decode --candidates a.candidates.safetensors --in r.jsonl.0123456789abcdef.partial --out r.jsonl => r.jsonl.0123456789abcdef.partial
+    keywords --corpus public.tsv --words 3 --out OUT => public.tsv
+    keywords --corpus public.tsv --stop-words words --words 3 --out OUT => words
+    vocabulary --vectors v.txt --out OUT => v.txt
+    vocabulary --vectors w.npy --out OUT => w.vocab.txt
+    vocabulary --vectors v.txt --keep words --corpus public.tsv --out OUT => public.tsv
+    project --vectors v.txt --dimension 1 --out OUT => v.txt
+    distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT => public.tsv
+    distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT => neural/model.onnx
+    distil --list words --encoder neural --dim 2 --out OUT => words
+    distil --list words --vectors w.npy --dim 2 --out OUT => words
+    distil --model2vec neural --dim 2 --out OUT => neural/tokenizer.json
+    demo --text words --save OUT => words
+";
 
 fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let all = names(folder)
@@ -156,10 +84,7 @@ fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 fn check(folder: &Path, line: &str, out: &str) {
-    let arguments: Vec<&str> = line
-        .split(' ')
-        .map(|argument| if argument == "OUT" { out } else { argument })
-        .collect();
+    let arguments = line.replace("OUT", out);
     let before = contents(folder);
     let output = undertone(folder, &arguments);
     refused(
@@ -178,7 +103,8 @@ fn check(folder: &Path, line: &str, out: &str) {
 fn an_output_is_no_input() {
     let folder = inputs();
     let folder = folder.path();
-    for (line, input) in COMMANDS {
+    for line in COMMANDS.trim().lines() {
+        let (line, input) = line.trim().split_once(" => ").unwrap();
         let whole = folder.join(input);
         let (soft, hard) = (folder.join("soft"), folder.join("hard"));
         symlink(&whole, &soft).unwrap();
@@ -229,7 +155,7 @@ fn two_outputs_are_two_files() {
     ] {
         // The ending of the candidates differs from that of the pack, so this name is no conflict.
         if line.starts_with("demo") {
-            succeed(folder, &line.split(' ').collect::<Vec<_>>());
+            succeed(folder, line);
             continue;
         }
         check(folder, line, "");
@@ -241,33 +167,19 @@ fn two_outputs_are_two_files() {
 fn standard_streams_serve_where_they_can() {
     let folder = inputs();
     let folder = folder.path();
-    for (line, parts) in [
-        (
-            "pack --corpus - --out o.pack",
-            ["--corpus cannot be `-`", "read several times"],
-        ),
-        (
-            "encode --corpus - --out o",
-            ["--corpus cannot be `-`", "read several times"],
-        ),
-        (
-            "pack --corpus public.tsv --out -",
-            ["--out cannot be `-`", "name one"],
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out o --ledger l --budget 3",
-            ["--in cannot be `-`", "--ledger"],
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in private.tsv --out - --ledger l --budget 3",
-            ["--out cannot be `-`", "--ledger"],
-        ),
-    ] {
-        let arguments: Vec<&str> = line.split(' ').collect();
-        let before = names(folder);
-        refused(&undertone(folder, &arguments), &arguments, &parts);
-        assert_eq!(names(folder), before, "{line}");
-    }
+    refuse_all(
+        folder,
+        "",
+        "pack --corpus - --out o.pack => --corpus cannot be `-` | read several times
+        encode --corpus - --out o => --corpus cannot be `-` | read several times
+        pack --corpus public.tsv --out - => --out cannot be `-` | name one",
+    );
+    refuse_all(
+        folder,
+        "privatize --pack a.pack --epsilon 1 --ledger l --budget 3",
+        "--in - --out o => --in cannot be `-` | --ledger
+        --in private.tsv --out - => --out cannot be `-` | --ledger",
+    );
 }
 
 /// With `<` and `>>` the shell makes `-` a regular file.
@@ -283,60 +195,35 @@ fn a_stream_that_is_a_file_is_that_file() {
         Stdio::from(options.append(true).open(folder.join(name)).unwrap())
     };
     let run = |line: &str, input: Option<&str>, out: Option<&str>| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
-        command.current_dir(folder).args(line.split(' '));
+        let mut command = common::command(folder, line);
         command.stdin(input.map_or(Stdio::null(), |name| open(name).into()));
         command.stdout(out.map_or(Stdio::null(), append));
         command.stderr(Stdio::piped()).output().unwrap()
     };
     symlink("p.jsonl", folder.join("soft")).unwrap();
     fs::hard_link(folder.join("p.jsonl"), folder.join("hard")).unwrap();
-    for (line, input, out) in [
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out soft",
-            Some("hard"),
-            None,
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in p.jsonl --out -",
-            None,
-            Some("p.jsonl"),
-        ),
-        (
-            "privatize --pack a.pack --epsilon 1 --in - --out -",
-            Some("hard"),
-            Some("soft"),
-        ),
-        (
-            "obfuscate --pack w.pack --epsilon 1 --in - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "keywords --words 3 --corpus - --out p.jsonl",
-            Some("p.jsonl"),
-            None,
-        ),
-        (
-            "decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl",
-            Some("r.jsonl"),
-            None,
-        ),
-        (
-            "decode --candidates a.candidates.safetensors --in r.jsonl --out -",
-            None,
-            Some("r.jsonl"),
-        ),
-    ] {
+    let table = "
+        privatize --pack a.pack --epsilon 1 --in - --out p.jsonl < p.jsonl
+        privatize --pack a.pack --epsilon 1 --in - --out soft < hard
+        privatize --pack a.pack --epsilon 1 --in p.jsonl --out - >> p.jsonl
+        privatize --pack a.pack --epsilon 1 --in - --out - < hard >> soft
+        obfuscate --pack w.pack --epsilon 1 --in - --out p.jsonl < p.jsonl
+        keywords --words 3 --corpus - --out p.jsonl < p.jsonl
+        decode --candidates a.candidates.safetensors --in - --out o --rejected r.jsonl < r.jsonl
+        decode --candidates a.candidates.safetensors --in r.jsonl --out - >> r.jsonl";
+    for redirected in table.trim().lines() {
+        let (rest, out) = match redirected.trim().split_once(" >> ") {
+            Some((rest, out)) => (rest, Some(out)),
+            None => (redirected.trim(), None),
+        };
+        let (line, input) = match rest.split_once(" < ") {
+            Some((line, input)) => (line, Some(input)),
+            None => (rest, None),
+        };
         let before = contents(folder);
         let output = run(line, input, out);
-        refused(&output, &[line], &["would destroy it", "name another file"]);
-        assert!(contents(folder) == before, "{line} changed something");
+        refused(&output, line, &["would destroy it", "name another file"]);
+        assert!(contents(folder) == before, "{redirected} changed something");
     }
     // Two different files are accepted.
     fs::write(folder.join("o"), "").unwrap();

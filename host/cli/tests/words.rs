@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{self, names, refuse, succeed, undertone};
+use crate::common::{self, contains, names, refuse, refuse_all, succeed, undertone};
 use tempfile::TempDir;
 use undertone_core::pack::Pack;
 use undertone_core::release::BagRelease;
@@ -34,10 +34,7 @@ fn prepared() -> TempDir {
         .map(|(word, x)| format!("{word} {x} 0.5\n"))
         .collect();
     fs::write(folder.path().join("w.txt"), text).unwrap();
-    succeed(
-        folder.path(),
-        &["vocabulary", "--vectors", "w.txt", "--out", "w.pack"],
-    );
+    succeed(folder.path(), "vocabulary --vectors w.txt --out w.pack");
     let private = [
         "The soup needs salt, more SALT.",
         "Our team scored a goal!",
@@ -54,20 +51,10 @@ fn prepared() -> TempDir {
     folder
 }
 
-const OBFUSCATE: [&str; 9] = [
-    "obfuscate",
-    "--pack",
-    "w.pack",
-    "--epsilon",
-    "10",
-    "--in",
-    "p.jsonl",
-    "--out",
-    "r.jsonl",
-];
+const OBFUSCATE: &str = "obfuscate --pack w.pack --epsilon 10 --in p.jsonl --out r.jsonl";
 
-fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
-    [arguments, more].concat()
+fn with(arguments: &str, more: &str) -> String {
+    format!("{arguments} {more}")
 }
 
 /// The lines of a released file: id, release, words.
@@ -90,19 +77,16 @@ fn read(path: &Path) -> Vec<(String, Vec<u8>, Vec<String>)> {
 fn texts_become_bags_of_words_of_the_vocabulary() {
     let folder = prepared();
     let folder = folder.path();
-    let described = succeed(folder, &["inspect", "w.pack"]);
+    let described = succeed(folder, "inspect w.pack");
     assert!(described.contains("lexicon     9 words"), "{described}");
     for how in [
-        &[][..],
-        &["--rule", "exponential", "--bag-size", "1"],
-        &["--bag-size", "256"],
-        &["--mechanism", "laplace", "--bag-size", "20"],
+        "",
+        "--rule exponential --bag-size 1",
+        "--bag-size 256",
+        "--mechanism laplace --bag-size 20",
     ] {
-        let printed = succeed(folder, &with(&OBFUSCATE, how));
-        let size = how
-            .iter()
-            .position(|option| *option == "--bag-size")
-            .map_or("50", |at| how[at + 1]);
+        let printed = succeed(folder, with(OBFUSCATE, how));
+        let size = how.split("--bag-size ").nth(1).unwrap_or("50");
         assert!(printed.contains(&format!("n = {size} words")), "{printed}");
         assert!(printed.contains("ε = 10 per unit"), "{printed}");
         let known: HashSet<String> = WORDS.iter().map(|(word, _)| word.to_lowercase()).collect();
@@ -138,7 +122,7 @@ fn texts_become_bags_of_words_of_the_vocabulary() {
 fn near_words_are_likelier_and_unknown_texts_are_the_fallback_word() {
     let folder = prepared();
     let folder = folder.path();
-    succeed(folder, &with(&OBFUSCATE, &["--words", "256"]));
+    succeed(folder, with(OBFUSCATE, "--words 256"));
     let released = read(&folder.join("r.jsonl"));
     // At ε = 10 a word outside its group, at distance 14, would have a relative weight of e^-70,
     // but no weight is below 5·2⁻⁶⁴. One of six such words is drawn in 1,800 draws with a
@@ -169,12 +153,7 @@ fn only_words_to_keep_count() {
     let folder = prepared();
     let folder = folder.path();
     fs::write(folder.join("keep.txt"), "Team\nthe\nunheardof\n").unwrap();
-    let output = undertone(
-        folder,
-        &with(&OBFUSCATE, &["--keep", "keep.txt", "--words", "256"]),
-    );
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{notes}");
+    let notes = common::notes(folder, with(OBFUSCATE, "--keep keep.txt --words 256"));
     assert!(notes.contains("2 of the 3 words to keep"), "{notes}");
     let released = read(&folder.join("r.jsonl"));
     let groups = |number: usize| -> HashSet<bool> {
@@ -187,7 +166,7 @@ fn only_words_to_keep_count() {
     assert_eq!(groups(1), [true].into());
     // Stop words from a file replace the English ones.
     fs::write(folder.join("stop.txt"), "team scored our a\n").unwrap();
-    succeed(folder, &with(&OBFUSCATE, &["--stop-words", "stop.txt"]));
+    succeed(folder, with(OBFUSCATE, "--stop-words stop.txt"));
     let released = read(&folder.join("r.jsonl"));
     assert!(
         released[1]
@@ -202,7 +181,7 @@ fn weak_promises_are_called_that() {
     let folder = prepared();
     let folder = folder.path();
     let run = |epsilon| {
-        let arguments = OBFUSCATE.map(|argument| if argument == "10" { epsilon } else { argument });
+        let arguments = OBFUSCATE.replace("10", epsilon);
         let output = undertone(folder, &arguments);
         assert!(output.status.success());
         let [printed, notes] =
@@ -212,19 +191,13 @@ fn weak_promises_are_called_that() {
     // Norms are at most 34.004, so q = 1/2 is the smallest power of two with 2·34.004 < 256·q.
     let (printed, notes) = run("1");
     assert!(printed.contains("q = 0.5"), "{printed}");
-    assert!(
-        printed.contains("its nearest           1.000        1.5   4.49e0"),
-        "{printed}"
+    contains(
+        &printed,
+        &["its nearest           1.000        1.5   4.49e0"],
     );
-    assert!(
-        notes.contains("warning: for a word and its 10th nearest"),
-        "{notes}"
-    );
+    contains(&notes, &["warning: for a word and its 10th nearest"]);
     let (_, notes) = run("20");
-    assert!(
-        notes.contains("warning: for a word and its nearest"),
-        "{notes}"
-    );
+    contains(&notes, &["warning: for a word and its nearest"]);
     assert!(notes.contains("e^30.0, above e^20"), "{notes}");
     assert!(notes.contains("at epsilon 13.333"), "{notes}");
     let (_, notes) = run("0.1");
@@ -235,11 +208,9 @@ fn weak_promises_are_called_that() {
 fn interrupted_releases_of_words_go_on() {
     let folder = prepared();
     let folder = folder.path();
-    let resumes = |more: &[&str]| {
-        let part = common::interrupt(folder, &OBFUSCATE, "r.jsonl", 3000);
-        let output = undertone(folder, &with(&OBFUSCATE, more));
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{notes}");
+    let resumes = |more: &str| {
+        let part = common::interrupt(folder, OBFUSCATE, "r.jsonl", 3000);
+        let notes = common::notes(folder, with(OBFUSCATE, more));
         assert_eq!(common::partial(folder, "r.jsonl"), None);
         let whole = fs::read_to_string(folder.join("r.jsonl")).unwrap();
         let lines = part.lines().count();
@@ -250,19 +221,18 @@ fn interrupted_releases_of_words_go_on() {
         assert_eq!(whole.lines().count(), 7);
         resumed
     };
-    assert!(resumes(&[]));
+    assert!(resumes(""));
     fs::write(folder.join("the.txt"), "the\n").unwrap();
     fs::write(folder.join("soup.txt"), "soup\n").unwrap();
     for other in [
-        ["--words", "49"],
-        ["--rule", "exponential"],
-        ["--mechanism", "laplace"],
-        ["--stop-words", "the.txt"],
-        ["--keep", "soup.txt"],
-        ["--messages", ""],
+        "--words 49",
+        "--rule exponential",
+        "--mechanism laplace",
+        "--stop-words the.txt",
+        "--keep soup.txt",
+        "--messages",
     ] {
-        let other: Vec<&str> = other.into_iter().filter(|part| !part.is_empty()).collect();
-        assert!(!resumes(&other), "{other:?}");
+        assert!(!resumes(other), "{other}");
     }
 }
 
@@ -278,77 +248,44 @@ fn what_cannot_be_obfuscated_is_refused() {
     write("no.pack", b"UTPK");
     fs::create_dir(folder.join("folder")).unwrap();
     fs::create_dir(folder.join("folder/inside")).unwrap();
-    let change = |from: &'static str, to: &'static str| -> Vec<&'static str> {
-        OBFUSCATE
-            .iter()
-            .map(|argument| if *argument == from { to } else { argument })
-            .collect()
-    };
-    for (arguments, parts) in [
-        (change("10", "0"), &["epsilon", "0.000001"][..]),
-        (change("10", "-1"), &["epsilon"]),
-        (change("10", "1001"), &["1000"]),
-        (change("10", "nan"), &["epsilon"]),
-        (
-            with(&OBFUSCATE, &["--bag-size", "0"]),
-            &["--bag-size", "1..=256"],
-        ),
-        (
-            with(&OBFUSCATE, &["--bag-size", "257"]),
-            &["--bag-size", "1..=256"],
-        ),
-        (
-            change("w.pack", "no.pack"),
-            &["no.pack", "not a usable pack"],
-        ),
-        (change("w.pack", "absent.pack"), &["absent.pack"]),
-        // A bad line at the end costs no budget, because it is found before the first release.
-        (
-            change("p.jsonl", "bad.jsonl"),
-            &["bad.jsonl", "line 2", "UTF-8"],
-        ),
-        (change("p.jsonl", "absent.jsonl"), &["absent.jsonl"]),
-        (change("p.jsonl", "w.txt"), &["ending"]),
-        (change("r.jsonl", "folder"), &["folder"]),
-        (change("r.jsonl", "none/r.jsonl"), &["none/r.jsonl"]),
-        (
-            with(&OBFUSCATE, &["--keep", "empty.txt"]),
-            &["empty.txt", "no word"],
-        ),
-        (
-            with(&OBFUSCATE, &["--keep", "latin.txt"]),
-            &["latin.txt", "line 2", "UTF-8"],
-        ),
-        (
-            with(&OBFUSCATE, &["--keep", "foreign.txt"]),
-            &["foreign.txt", "none of its 2 words"],
-        ),
-        (
-            with(&OBFUSCATE, &["--stop-words", "absent.txt"]),
-            &["absent.txt"],
-        ),
-        (
-            with(
-                &OBFUSCATE,
-                &["--mechanism", "laplace", "--rule", "exponential"],
-            ),
-            &["--rule is for --mechanism selection"],
-        ),
-    ] {
-        refuse(folder, &arguments, parts);
-    }
-    let laplace = with(&change("10", "0.01"), &["--mechanism", "laplace"]);
-    refuse(folder, &laplace, &["0.01", "0.1"]);
+    // A bad line at the end costs no budget, because it is found before the first release.
+    refuse_all(
+        folder,
+        "obfuscate",
+        "--pack w.pack --in p.jsonl --out r.jsonl --epsilon 0 => epsilon | 0.000001
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon -1 => epsilon
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon 1001 => 1000
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon nan => epsilon
+        --pack w.pack --in p.jsonl --out r.jsonl --epsilon 0.01 --mechanism laplace => 0.01 | 0.1
+        --pack no.pack --in p.jsonl --out r.jsonl --epsilon 10 => no.pack | not a usable pack
+        --pack absent.pack --in p.jsonl --out r.jsonl --epsilon 10 => absent.pack
+        --pack w.pack --in bad.jsonl --out r.jsonl --epsilon 10 => bad.jsonl | line 2 | UTF-8
+        --pack w.pack --in absent.jsonl --out r.jsonl --epsilon 10 => absent.jsonl
+        --pack w.pack --in w.txt --out r.jsonl --epsilon 10 => ending
+        --pack w.pack --in p.jsonl --out folder --epsilon 10 => folder
+        --pack w.pack --in p.jsonl --out none/r.jsonl --epsilon 10 => none/r.jsonl",
+    );
+    refuse_all(
+        folder,
+        OBFUSCATE,
+        "--bag-size 0 => --bag-size | 1..=256
+        --bag-size 257 => --bag-size | 1..=256
+        --keep empty.txt => empty.txt | no word
+        --keep latin.txt => latin.txt | line 2 | UTF-8
+        --keep foreign.txt => foreign.txt | none of its 2 words
+        --stop-words absent.txt => absent.txt
+        --mechanism laplace --rule exponential => --rule is for --mechanism selection",
+    );
     // A pack without a lexicon.
     let model = common::Model::default();
     common::write_encoder(folder, "encoder", &model, &common::fitting_tokenizer());
     write("public.tsv", b"a\tred\nb\tgreen\n");
-    let encoder = ["--encoder", "encoder"];
-    let pack = ["pack", "--corpus", "public.tsv", "--out", "g.pack"];
-    succeed(folder, &with(&pack, &encoder));
+    let encoder = "--encoder encoder";
+    let pack = "pack --corpus public.tsv --out g.pack";
+    succeed(folder, with(pack, encoder));
     refuse(
         folder,
-        &change("w.pack", "g.pack"),
+        OBFUSCATE.replace("w.pack", "g.pack"),
         &["g.pack", "no lexicon", "undertone lexicon import"],
     );
 }
@@ -359,51 +296,36 @@ fn vocabularies_leave_out_what_has_no_use() {
     let folder = folder.path();
     let vectors = "one 1 0\nTwo 0 1\ntwo 0 2\nnothing 0 0\none 5 5\nthree_four 1 1\nlast 3 3\n";
     fs::write(folder.join("v.txt"), vectors).unwrap();
-    let vocabulary = ["vocabulary", "--vectors", "v.txt", "--out", "v.pack"];
-    let run = |more: &[&str]| {
-        let output = undertone(folder, &with(&vocabulary, more));
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{notes}");
-        notes
-    };
-    let notes = run(&[]);
+    let vocabulary = "vocabulary --vectors v.txt --out v.pack";
+    let run = |more: &str| common::notes(folder, with(vocabulary, more));
+    let notes = run("");
     assert!(notes.contains("3 of 7 words, 2 coordinates"), "{notes}");
     assert!(notes.contains("2 that no text"), "{notes}");
-    assert!(
-        notes.contains("1 repeated, 1 without a vector, 0 after"),
-        "{notes}"
-    );
-    let notes = run(&["--words", "2"]);
-    assert!(
-        notes.contains("2 of 7 words") && notes.contains("1 after the first 2"),
-        "{notes}"
-    );
+    contains(&notes, &["1 repeated, 1 without a vector, 0 after"]);
+    let notes = run("--words 2");
+    contains(&notes, &["2 of 7 words", "1 after the first 2"]);
 
     for (content, more, parts) in [
-        ("a 1 2\nb 1\n", &[][..], &["bad.txt", "line 2"][..]),
-        ("a 1 2\nb 1 inf\n", &[], &["line 2", "coordinate 2", "inf"]),
-        ("", &[], &["no words"]),
-        ("a_b 1\n", &[], &["none of the 1 words"]),
-        ("a 1\n", &["--words", "0"], &["0 words", "1 to 65536"]),
-        (
-            "a 1\n",
-            &["--words", "65537"],
-            &["65537 words", "1 to 65536"],
-        ),
-        ("a 1\n", &["--corpus", "absent.tsv"], &["absent.tsv"]),
+        ("a 1 2\nb 1\n", "", &["bad.txt", "line 2"][..]),
+        ("a 1 2\nb 1 inf\n", "", &["line 2", "coordinate 2", "inf"]),
+        ("", "", &["no words"]),
+        ("a_b 1\n", "", &["none of the 1 words"]),
+        ("a 1\n", "--words 0", &["0 words", "1 to 65536"]),
+        ("a 1\n", "--words 65537", &["65537 words", "1 to 65536"]),
+        ("a 1\n", "--corpus absent.tsv", &["absent.tsv"]),
     ] {
         fs::write(folder.join("bad.txt"), content).unwrap();
-        let bad = ["vocabulary", "--vectors", "bad.txt", "--out", "bad.pack"];
-        refuse(folder, &with(&bad, more), parts);
+        let bad = "vocabulary --vectors bad.txt --out bad.pack";
+        refuse(folder, with(bad, more), parts);
     }
     fs::write(folder.join("other.txt"), "quatre\ncinq\n").unwrap();
     refuse(
         folder,
-        &with(&vocabulary, &["--keep", "other.txt"]),
+        with(vocabulary, "--keep other.txt"),
         &["other.txt", "none of its 2 words is among the 7 of `v`"],
     );
-    let nowhere = ["vocabulary", "--vectors", "v.txt", "--out", "none/v.pack"];
-    refuse(folder, &nowhere, &["none/v.pack"]);
+    let nowhere = "vocabulary --vectors v.txt --out none/v.pack";
+    refuse(folder, nowhere, &["none/v.pack"]);
 }
 
 /// Both apostrophes are the same character in vectors, lists and texts.
@@ -422,15 +344,7 @@ fn apostrophes_are_read_alike() {
         .unwrap();
         fs::write(folder.join("keep.txt"), format!("{listed}\nsoup\n")).unwrap();
         let out = format!("{number}.pack");
-        let vocabulary = [
-            "vocabulary",
-            "--vectors",
-            "v.txt",
-            "--keep",
-            "keep.txt",
-            "--out",
-            &out,
-        ];
+        let vocabulary = format!("vocabulary --vectors v.txt --keep keep.txt --out {out}");
         let output = undertone(folder, &vocabulary);
         let notes = String::from_utf8(output.stderr).unwrap();
         assert!(notes.contains("2 of 2 words"), "{vector} {listed}: {notes}");
@@ -439,24 +353,18 @@ fn apostrophes_are_read_alike() {
         fs::write(folder.join("c.tsv"), text).unwrap();
         let obfuscate =
             "obfuscate --epsilon 1000 --words 3 --in c.tsv --out o.jsonl --keep keep.txt --pack";
-        let obfuscate: Vec<&str> = obfuscate.split(' ').chain([out.as_str()]).collect();
-        let output = undertone(folder, &with(&obfuscate, &["--stop-words", "stop.txt"]));
+        let obfuscate = format!("{obfuscate} {out}");
+        let output = undertone(folder, with(&obfuscate, "--stop-words stop.txt"));
         assert!(!output.status.success());
         fs::write(folder.join("stop.txt"), "soup").unwrap();
-        let output = undertone(folder, &with(&obfuscate, &["--stop-words", "stop.txt"]));
+        let output = undertone(folder, with(&obfuscate, "--stop-words stop.txt"));
         let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            notes.contains("1 of the 2 words to keep are stop words"),
-            "{notes}"
-        );
+        contains(&notes, &["1 of the 2 words to keep are stop words"]);
         let lines = fs::read_to_string(folder.join("o.jsonl")).unwrap();
-        assert!(
-            lines.contains("\"words\":[\"don't\",\"don't\",\"don't\"]"),
-            "{lines}"
-        );
+        contains(&lines, &["\"words\":[\"don't\",\"don't\",\"don't\"]"]);
         fs::write(folder.join("stop.txt"), listed).unwrap();
         let keywords = "keywords --corpus c.tsv --words 9 --out k.txt --stop-words stop.txt";
-        succeed(folder, &keywords.split(' ').collect::<Vec<_>>());
+        succeed(folder, keywords);
         let found = fs::read_to_string(folder.join("k.txt")).unwrap();
         assert!(!found.contains("don") && found.contains("soup"), "{found}");
         fs::remove_file(folder.join("stop.txt")).unwrap();
@@ -474,28 +382,25 @@ fn keywords_tell_labels_apart() {
         })
         .collect();
     fs::write(folder.join("c.tsv"), &corpus).unwrap();
-    let keywords = [
-        "keywords", "--corpus", "c.tsv", "--words", "4", "--out", "k.txt",
-    ];
-    succeed(folder, &keywords);
+    let keywords = "keywords --corpus c.tsv --words 4 --out k.txt";
+    succeed(folder, keywords);
     assert_eq!(
         fs::read_to_string(folder.join("k.txt")).unwrap(),
         "goal\nsalt\nsoup\nteam\n"
     );
     fs::write(folder.join("stop.txt"), "soup").unwrap();
-    succeed(folder, &with(&keywords, &["--stop-words", "stop.txt"]));
+    succeed(folder, with(keywords, "--stop-words stop.txt"));
     assert_eq!(
         fs::read_to_string(folder.join("k.txt")).unwrap(),
         "a\ngoal\nsalt\nteam\n"
     );
     assert_eq!(names(folder).len(), 3);
 
-    let change =
-        |to: &'static str| keywords.map(|argument| if argument == "c.tsv" { to } else { argument });
+    let change = |to: &str| keywords.replace("c.tsv", to);
     fs::write(folder.join("one.tsv"), "a\tsoup\na\tsalt\n").unwrap();
     refuse(
         folder,
-        &change("one.tsv"),
+        change("one.tsv"),
         &["one.tsv", "2 documents with 1 labels"],
     );
     fs::write(
@@ -505,7 +410,7 @@ fn keywords_tell_labels_apart() {
     .unwrap();
     refuse(
         folder,
-        &change("none.jsonl"),
+        change("none.jsonl"),
         &[
             "1 of 1 documents have no label, the first on line 1",
             "--label",
@@ -513,7 +418,7 @@ fn keywords_tell_labels_apart() {
     );
     refuse(
         folder,
-        &with(&change("none.jsonl"), &["--label", "genre"]),
+        with(&change("none.jsonl"), "--label genre"),
         &["1 labels"],
     );
 }

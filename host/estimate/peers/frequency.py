@@ -153,8 +153,8 @@ def compare(case):
 
 def executable():
     """Builds the example, and gives the path of its program."""
-    command = ["cargo", "build", "--release", "-p", "undertone-estimate", "--example", "oracle", "--message-format=json"]
-    built = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
+    command = ["cargo", "build", "--release", "--example", "oracle", "--message-format=json"]
+    built = subprocess.run(command, cwd=HERE / "../../lab", check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == "oracle")
 

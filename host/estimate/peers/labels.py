@@ -70,8 +70,8 @@ def case(program, words, rule, epsilon, releases, populations):
 
 def executable():
     """Builds the example, and gives the path of its program."""
-    command = ["cargo", "build", "--release", "-p", "undertone-estimate", "--example", "coverage", "--message-format=json"]
-    built = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
+    command = ["cargo", "build", "--release", "--example", "coverage", "--message-format=json"]
+    built = subprocess.run(command, cwd=HERE / "../../lab", check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == "coverage")
 

@@ -6,6 +6,7 @@
 #![allow(dead_code)]
 
 use std::env;
+use std::fmt::Debug;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -45,27 +46,93 @@ pub(crate) fn seed() -> u64 {
     seed
 }
 
-pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(PROGRAM)
-        .current_dir(folder)
-        .env_remove("ORT_DYLIB_PATH")
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+/// The arguments of a command, as typed with single spaces, or as a list.
+pub(crate) trait Line: Debug {
+    fn words(&self) -> Vec<&str>;
 }
 
-pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = undertone(folder, arguments);
+impl Line for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Line for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const N: usize> Line for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Line for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+impl<L: Line + ?Sized> Line for &L {
+    fn words(&self) -> Vec<&str> {
+        (**self).words()
+    }
+}
+
+/// The command under test, to be run in `folder`.
+pub(crate) fn command(folder: &Path, line: impl Line) -> Command {
+    through(folder, PROGRAM, &[], line)
+}
+
+/// The command under test, run by `program` with `arguments` before it.
+pub(crate) fn through(
+    folder: &Path,
+    program: &str,
+    arguments: &[&str],
+    line: impl Line,
+) -> Command {
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(arguments);
+    if program != PROGRAM {
+        command.arg(PROGRAM);
+    }
+    command.args(line.words());
+    command
+}
+
+pub(crate) fn undertone(folder: &Path, line: impl Line) -> Output {
+    command(folder, line).output().expect("the binary runs")
+}
+
+pub(crate) fn succeed(folder: &Path, line: impl Line) -> String {
+    let output = undertone(folder, &line);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
+    assert!(output.status.success(), "{line:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Runs a command that must succeed, and returns its notes.
+pub(crate) fn notes(folder: &Path, line: impl Line) -> String {
+    let output = undertone(folder, &line);
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{line:?}: {notes}");
+    notes
+}
+
 /// Runs a command with `input` on its standard input.
-pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(PROGRAM)
-        .current_dir(folder)
-        .args(arguments)
+pub(crate) fn fed(folder: &Path, line: impl Line, input: &[u8]) -> Output {
+    let mut child = command(folder, line)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -83,18 +150,33 @@ pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
 }
 
 /// Runs a command that must fail with a message that contains all `parts`, and that must create or
-/// remove no file.
-pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
+/// remove no file. Returns the message.
+pub(crate) fn refuse(folder: &Path, line: impl Line, parts: &[&str]) -> String {
     let before = names(folder);
-    refused(&undertone(folder, arguments), arguments, parts);
-    assert_eq!(names(folder), before, "{arguments:?} left something behind");
+    let output = undertone(folder, &line);
+    refused(&output, &line, parts);
+    assert_eq!(names(folder), before, "{line:?} left something behind");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Runs the commands of a table, which must fail. A line has the rest of a command after `start`,
+/// `=>` and the parts of its message, with `|` between them.
+pub(crate) fn refuse_all(folder: &Path, start: &str, table: &str) {
+    for line in table.trim().lines() {
+        let (rest, parts) = line
+            .trim()
+            .split_once("=>")
+            .expect("a command and its message");
+        let parts: Vec<&str> = parts.split('|').map(str::trim).collect();
+        refuse(folder, format!("{start} {rest}"), &parts);
+    }
 }
 
 /// Runs a command that the system kills when a file would exceed `bytes`, which is inside a line.
 /// Returns the whole lines of the partial file of `out`.
-pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usize) -> String {
-    let status = limited(folder, bytes, arguments).status().unwrap();
-    assert_eq!(status.signal(), Some(SIGXFSZ), "{arguments:?}: {status}");
+pub(crate) fn interrupt(folder: &Path, line: impl Line, out: &str, bytes: usize) -> String {
+    let status = limited(folder, bytes, &line).status().unwrap();
+    assert_eq!(status.signal(), Some(SIGXFSZ), "{line:?}: {status}");
     let left = fs::read(partial(folder, out).expect("lines were left")).unwrap();
     assert_eq!(left.len(), bytes, "it stopped elsewhere");
     let end = left.iter().rposition(|byte| *byte == b'\n');
@@ -104,15 +186,10 @@ pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usi
 pub(crate) const SIGXFSZ: i32 = 25;
 
 /// A command that SIGXFSZ kills when a file would exceed `bytes`.
-pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Command {
-    let mut command = Command::new("prlimit");
-    command
-        .current_dir(folder)
-        .env_remove("ORT_DYLIB_PATH")
-        .args([&format!("--fsize={bytes}"), "--core=0"])
-        .arg(PROGRAM)
-        .args(arguments)
-        .stderr(Stdio::null());
+pub(crate) fn limited(folder: &Path, bytes: usize, line: impl Line) -> Command {
+    let limits = [&*format!("--fsize={bytes}"), "--core=0"];
+    let mut command = through(folder, "prlimit", &limits, line);
+    command.stderr(Stdio::null());
     command
 }
 
@@ -126,17 +203,19 @@ pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
     })
 }
 
-/// Checks that a command failed with a message that contains all `parts`.
-pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
-    let errors = str::from_utf8(&output.stderr).unwrap();
-    assert!(!output.status.success(), "{arguments:?} was accepted");
+/// Checks that a text contains all `parts`.
+pub(crate) fn contains(text: &str, parts: &[&str]) {
     for part in parts {
-        assert!(
-            errors.contains(part),
-            "{arguments:?}: no \"{part}\" in: {errors}"
-        );
+        assert!(text.contains(part), "no \"{part}\" in: {text}");
     }
-    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+}
+
+/// Checks that a command failed with a message that contains all `parts`.
+pub(crate) fn refused(output: &Output, line: impl Line, parts: &[&str]) {
+    let errors = str::from_utf8(&output.stderr).unwrap();
+    assert!(!output.status.success(), "{line:?} was accepted");
+    contains(errors, parts);
+    assert!(!errors.contains("panicked"), "{line:?}: {errors}");
 }
 
 // Chance: false alarm none, miss none. A test that passes within a day also passes around midnight.

@@ -1,8 +1,8 @@
 //! Measures estimates on real texts: draws populations of public test texts with known shares,
 //! releases each text by its exact law, estimates the shares and compares them with the truth.
 //!
-//! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz]
-//! [OPTIONS]`
+//! `cargo run --release --manifest-path host/lab/Cargo.toml --example coverage -- CANDIDATES PACK
+//! TEST.jsonl[.gz] [OPTIONS]`
 //!
 //! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations
 //! N`, `--shares A,B,..` in the order of the labels (default: drawn from Dirichlet(½)),

@@ -1,7 +1,7 @@
 """Our k-means, nearest word, training, assignment, noise, neural encoding and packing beside scikit-learn's, faiss's,
 PyTorch's, SciPy's, numpy's and sentence-transformers', in one run.
 
-    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise] [encode] [pack]
+    python3 host/lab/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise] [encode] [pack]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
 prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, faiss-cpu for the nearest word, torch
@@ -34,9 +34,9 @@ def need(module, package):
         sys.exit(f"peers.py needs the Python package {package}: python3 -m pip install {package}")
 
 
-def executable(bench, *features):
-    """Builds a bench and gives the path of its program."""
-    return built(bench, "bench", "--workspace", "--no-run", "--bench", bench, *features)
+def executable(part):
+    """Builds the bench `peers` and gives the start of the command that runs a part of it."""
+    return built("peers", "bench", "--no-run", "--bench", "peers"), part
 
 
 def built(name, *arguments):
@@ -87,7 +87,7 @@ def kmeans():
             paths = [os.path.join(folder, name) for name in ("points", "start")]
             points.astype("<f4").tofile(paths[0])
             start.astype("<f4").tofile(paths[1])
-            command = [program, *paths, str(d), str(iterations)]
+            command = [*program, *paths, str(d), str(iterations)]
             child, ours = answering(command)
 
             def theirs():
@@ -137,7 +137,7 @@ def nearest():
             paths = [os.path.join(folder, name) for name in ("vectors", "points")]
             bytes_.tofile(paths[0])
             points.tofile(paths[1])
-            command = [program, *paths, str(d), str(int(np.log2(step))), str(grid_exponent)]
+            command = [*program, *paths, str(d), str(int(np.log2(step))), str(grid_exponent)]
             child, ours = answering(command)
 
             def theirs(query):
@@ -169,7 +169,7 @@ def train():
 
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    program = executable("train")
+    program = built("train", "bench", "--workspace", "--no-run", "--bench", "train")
     # One step of Adam on the recoder: three layers on every sentence, the mean, and a linear layer
     # to the classes.
     d, classes, batch, sentences = 768, 50, 256, 10
@@ -216,7 +216,7 @@ def encode():
     library = next(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*"))
     program = executable("encode")
     # One public sentence a line.
-    given = pathlib.Path(os.environ.get("SENTENCES", HERE.parent / "assets/demo-corpus.txt"))
+    given = pathlib.Path(os.environ.get("SENTENCES", HERE.parents[1] / "assets/demo-corpus.txt"))
     sentences = [line for line in given.read_text().splitlines() if line.strip()]
     for model in ("model.onnx", "model.int8.onnx"):
         with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +231,7 @@ def encode():
                 model_kwargs={"provider": "CPUExecutionProvider", "file_name": model, "session_options": options},
             )
             children = {
-                engine: answering([program, str(source / model), str(path / "sentences"), *arguments])
+                engine: answering([*program, str(source / model), str(path / "sentences"), *arguments])
                 for engine, arguments in (("built-in engine", []), ("ONNX Runtime", [str(library)]))
             }
 
@@ -306,7 +306,7 @@ def wmd():
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "costs")
             costs.astype("<f8").tofile(path)
-            child, ours = answering([program, path, str(n)])
+            child, ours = answering([*program, path, str(n)])
 
             def theirs():
                 begin = time.perf_counter()
@@ -348,7 +348,7 @@ def noise():
             return x + z
 
         child = subprocess.Popen(
-            [program, str(d), str(epsilon)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*program, str(d), str(epsilon)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
         def ours():
@@ -385,7 +385,8 @@ def pack():
 
     if "UNDERTONE_DATA" not in os.environ:
         sys.exit("pack needs UNDERTONE_DATA, the folder of the corpora")
-    program = built("undertone", "build", "--release", "--package", "undertone-cli")
+    manifest = str(HERE.parents[2] / "Cargo.toml")
+    program = built("undertone", "build", "--release", "--package", "undertone-cli", "--manifest-path", manifest)
     corpora = (
         ("short-text/clinc150.train", "domain", []),
         ("amazon-multidomain/train", "label", []),
