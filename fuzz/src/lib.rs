@@ -1,6 +1,6 @@
 //! The bodies of the fuzz targets, as plain functions of bytes.
 //!
-//! `fuzz_targets/target.rs` and the replay in `tests/replay.rs` call the same function, so an
+//! A target in `fuzz_targets/` and the replay in `tests/replay.rs` call the same function, so an
 //! input that failed once is kept: copy it to `corpus/<target>/` under a name that says what it
 //! is, and `.ci/soak 0 <target>` adds it to `corpora.tar.gz`. Properties beyond "does not
 //! panic" are checked against a second, plainer computation written from the documentation.
