@@ -1,6 +1,7 @@
 //! The statuses that need a crafted pack or ledger; `tests/c/misuse.c` has the others.
 
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use sha2::{Digest, Sha256};
@@ -150,6 +151,15 @@ fn init_pack(
     })
 }
 
+fn describe(pack: *const UndertonePack) -> UndertonePackDescription {
+    let mut description = MaybeUninit::uninit();
+    // SAFETY: `pack` is what `undertone_pack_init` returned, and writes the description.
+    unsafe {
+        assert_eq!(undertone_pack_describe(pack, description.as_mut_ptr()), OK);
+        description.assume_init()
+    }
+}
+
 fn init_document(
     memory: &mut Memory<UNDERTONE_DOCUMENT_HANDLE_SIZE>,
     pack: *const UndertonePack,
@@ -194,13 +204,10 @@ fn packs_without_what_a_document_needs_are_refused() {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
         assert_eq!(status, UNDERTONE_STATUS_OK);
-        // SAFETY: `pack` is what `undertone_pack_init` returned.
-        unsafe {
-            assert_eq!(undertone_pack_dimension(pack), 1);
-            assert_eq!(undertone_pack_candidate_count(pack), candidates);
-            assert_eq!(undertone_pack_direction_count(pack), directions);
-            assert_eq!(undertone_pack_word_count(pack), 0);
-        }
+        let description = describe(pack);
+        assert_eq!((description.dimension, description.word_count), (1, 0));
+        assert_eq!(description.candidate_count, candidates);
+        assert_eq!(description.direction_count, directions);
         let (status, document) = init_document(&mut memory, pack);
         assert_eq!(status, expected);
         assert_eq!(document.is_null(), expected != UNDERTONE_STATUS_OK);
@@ -276,13 +283,19 @@ fn features_need_text() {
     let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
     let (_, pack) = init_pack(&mut pack_memory, &bytes);
     let (_, document) = init_document(&mut memory, pack);
+    let description = describe(pack);
+    assert_eq!(
+        (
+            description.feature_count,
+            description.level_count,
+            description.nothing_known
+        ),
+        (1, 160, 3)
+    );
     let text = c"word";
     let mut count = 99;
     // SAFETY: `pack` and `document` are what the functions returned; the other arguments exist.
     unsafe {
-        assert_eq!(undertone_pack_feature_count(pack), 1);
-        assert_eq!(undertone_pack_level_count(pack), 160);
-        assert_eq!(undertone_pack_nothing_known(pack), 3);
         let status = undertone_document_push(document, &0.5, 1);
         assert_eq!(status, UNDERTONE_STATUS_NEEDS_TEXT);
         let status = undertone_document_push_all(document, &0.5, 1, &mut count);
