@@ -52,10 +52,9 @@
  *   be written, and a callback does what its type documents. The caller also ensures that during a
  *   call nobody else writes to its arguments, or reads arguments that are not const.
  * - Memory. The library allocates nothing, so there is nothing to free. The caller provides
- *   the memory of each handle (memory and memory_len of the function that makes the handle): as
- *   many bytes as the _handle_size function returns, or UNDERTONE_..._HANDLE_SIZE bytes, which are
- *   enough on every target. The memory must be aligned to UNDERTONE_HANDLE_ALIGNMENT, as memory
- *   from malloc is. A handle is the address of its memory and must not be moved or copied. If the
+ *   the memory of each handle (memory and memory_len of the function that makes the handle):
+ *   UNDERTONE_..._HANDLE_SIZE bytes or more, aligned to UNDERTONE_HANDLE_ALIGNMENT, as memory from
+ *   malloc is. A handle is the address of its memory and must not be moved or copied. If the
  *   call that makes a handle fails, its memory may have been overwritten. A call uses at most 8 KiB
  *   of stack (x86-64: 16 KiB); a call that releases words or vectors uses at most 16 KiB (x86-64:
  *   20 KiB). The stack of the entropy function comes on top.
@@ -113,7 +112,7 @@
  *     8   4   epsilon in micro-units
  *     12  4   number of the candidate. For mechanism 8, number of a point, which stands for a set
  *             of candidates. For mechanism 10, 2^24 times the index of the question, plus the point
- *     16  8   identifier of the pack (undertone_pack_id), or of the form
+ *     16  8   identifier of the pack, or of the form
  *
  * It contains nothing else: no text, no length, no time. core/FORMAT.md has the layouts of releases
  * of vectors and words, of packs, forms and ledgers.
@@ -574,47 +573,47 @@
 #define UNDERTONE_LEDGER_RECORD_BYTES 64
 
 /**
- * The alignment of the memory for handles, enough for each on every target.
+ * The alignment of the memory for handles.
  */
 #define UNDERTONE_HANDLE_ALIGNMENT 16
 
 /**
- * Enough bytes for an `undertone_pack` on every target.
+ * The length of the memory for an `undertone_pack` on every target.
  */
 #define UNDERTONE_PACK_HANDLE_SIZE 640
 
 /**
- * Enough bytes for an `undertone_form` on every target.
+ * The length of the memory for an `undertone_form` on every target.
  */
 #define UNDERTONE_FORM_HANDLE_SIZE 192
 
 /**
- * Enough bytes for an `undertone_grant` on every target.
+ * The length of the memory for an `undertone_grant` on every target.
  */
 #define UNDERTONE_GRANT_HANDLE_SIZE 32
 
 /**
- * Enough bytes for an `undertone_ledger` on every target.
+ * The length of the memory for an `undertone_ledger` on every target.
  */
 #define UNDERTONE_LEDGER_HANDLE_SIZE 512
 
 /**
- * Enough bytes for an `undertone_document` on every target.
+ * The length of the memory for an `undertone_document` on every target.
  */
 #define UNDERTONE_DOCUMENT_HANDLE_SIZE 26624
 
 /**
- * Enough bytes for an `undertone_vector_mechanism` on every target.
+ * The length of the memory for an `undertone_vector_mechanism` on every target.
  */
 #define UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE 256
 
 /**
- * Enough bytes for an `undertone_vocabulary` on every target.
+ * The length of the memory for an `undertone_vocabulary` on every target.
  */
 #define UNDERTONE_VOCABULARY_HANDLE_SIZE 192
 
 /**
- * Enough bytes for an `undertone_bag` on every target.
+ * The length of the memory for an `undertone_bag` on every target.
  */
 #define UNDERTONE_BAG_HANDLE_SIZE 2304
 
@@ -678,6 +677,80 @@ typedef struct undertone_vector_mechanism undertone_vector_mechanism;
  * The public vocabulary of private words: the words of a pack's lexicon, by number.
  */
 typedef struct undertone_vocabulary undertone_vocabulary;
+
+/**
+ * The public facts about a pack, for `undertone_pack_describe`. The fields never change: what a
+ * later version adds has a function of its own.
+ */
+typedef struct {
+    /**
+     * The dimension of an embedding, 1 to 4096.
+     */
+    uint32_t dimension;
+    /**
+     * The number of candidates that a release is drawn from; 0 if the pack has none.
+     */
+    uint32_t candidate_count;
+    /**
+     * The number that means "nothing known" in a whole-text release. If the pack recognises
+     * nothing in the text, for example because the text is empty or in another language, this is
+     * the most likely number. It is equal to `candidate_count`. Like every candidate, it may also
+     * be drawn by chance. A pack may leave this outcome out of the releases of documents; then
+     * only the release of a reservoir has it, if no line was drawn. `UINT32_MAX` if the pack has
+     * no scores.
+     */
+    uint32_t nothing_known;
+    /**
+     * How candidates are selected, a `UNDERTONE_SELECTOR_` number; 0 if the pack has no
+     * candidates.
+     */
+    int32_t selector;
+    /**
+     * The largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no
+     * scores.
+     */
+    uint32_t largest_score;
+    /**
+     * The number of levels, 2 to 160; 0 if the pack has no scores. The level of a candidate is the
+     * distance of its sum of scores below the best sum; a candidate whose distance is larger than
+     * the last level counts as on the last level. With fewer levels, a sentence release protects
+     * the whole text better (`undertone_document_promise`).
+     */
+    uint32_t level_count;
+    /**
+     * The number of features of texts (words, pairs, symbols, runs of letters) that add to the
+     * scores; 0 if the pack has none. A pack with features needs the text of each sentence: use
+     * `undertone_document_push_sentence`, or `undertone_document_push_encoded` if the pack was
+     * built with a neural encoder.
+     */
+    uint32_t feature_count;
+    /**
+     * The number of projection directions of a pack that selects by depth; 0 for any other pack.
+     * A pack with more than `UNDERTONE_MAX_DIRECTIONS` cannot be used for documents.
+     */
+    uint32_t direction_count;
+    /**
+     * The number of words in the lexicon; 0 if the pack has none.
+     */
+    uint32_t word_count;
+    /**
+     * The dimension of a released vector after the projection of the pack
+     * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection.
+     */
+    uint32_t projected_dimension;
+    /**
+     * The identifier of the pack, which a release carries.
+     */
+    uint8_t id[UNDERTONE_PACK_ID_BYTES];
+    /**
+     * The digest that identifies the encoder whose embeddings the pack was built from.
+     */
+    uint8_t encoder_digest[UNDERTONE_ENCODER_DIGEST_BYTES];
+    /**
+     * The name of that encoder: UTF-8, followed by one or more zero bytes that fill the field.
+     */
+    char encoder_name[UNDERTONE_ENCODER_NAME_BYTES];
+} undertone_pack_description;
 
 /**
  * Functions of the app that read and write a ledger's file, and raise the platform's monotonic
@@ -786,11 +859,6 @@ int32_t undertone_epsilon_parse(const char *text,
                                 uint32_t *out_epsilon_micro);
 
 /**
- * Returns the bytes of memory that a pack needs.
- */
-size_t undertone_pack_handle_size(void);
-
-/**
  * Checks a pack and makes a handle for it. One pack may be used by many threads at once.
  *
  * `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
@@ -809,81 +877,19 @@ int32_t undertone_pack_init(void *memory,
                             undertone_pack **out_pack);
 
 /**
- * Returns the dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+ * Describes a pack.
  */
-uint32_t undertone_pack_dimension(const undertone_pack *pack);
-
-/**
- * Returns the number of candidates that a release is drawn from; 0 if the pack has none or `pack`
- * is not a valid handle.
- */
-uint32_t undertone_pack_candidate_count(const undertone_pack *pack);
-
-/**
- * Returns how candidates are selected, a `UNDERTONE_SELECTOR_` number; 0 if the pack has no
- * candidates or `pack` is not a valid handle.
- */
-int32_t undertone_pack_selector(const undertone_pack *pack);
-
-/**
- * Returns the largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no
- * scores or `pack` is not a valid handle.
- */
-uint32_t undertone_pack_largest_score(const undertone_pack *pack);
-
-/**
- * Returns the number of levels, 2 to 160. The level of a candidate is the distance of its sum of
- * scores below the best sum; a candidate whose distance is larger than the last level counts as on
- * the last level. With fewer levels, a sentence release protects the whole text better
- * (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid handle.
- */
-uint32_t undertone_pack_level_count(const undertone_pack *pack);
-
-/**
- * Returns the number of features of texts (words, pairs, symbols, runs of letters) that add to the
- * scores; 0 if the pack has none or `pack` is not a valid handle. A pack with features needs the
- * text of each sentence: use `undertone_document_push_sentence`, or
- * `undertone_document_push_encoded` if the pack was built with a neural encoder.
- */
-uint32_t undertone_pack_feature_count(const undertone_pack *pack);
-
-/**
- * Returns the number that means "nothing known" in a whole-text release. If the pack recognises
- * nothing in the text, for example because the text is empty or in another language, this is the
- * most likely number. It is equal to `undertone_pack_candidate_count`. Like every candidate, it
- * may also be drawn by chance. A pack may leave this outcome out of the releases of documents;
- * then only the release of a reservoir has it, if no line was drawn. `UINT32_MAX` if the pack has
- * no scores or `pack` is not a valid handle.
- */
-uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
-
-/**
- * Returns the dimension of a released vector after the projection of the pack
- * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a
- * valid handle.
- */
-uint32_t undertone_pack_projected_dimension(const undertone_pack *pack);
-
-/**
- * Returns the number of projection directions of a pack that selects by depth; 0 for any other
- * pack or if `pack` is not a valid handle. A pack with more than `UNDERTONE_MAX_DIRECTIONS` cannot
- * be used for documents.
- */
-uint32_t undertone_pack_direction_count(const undertone_pack *pack);
-
-/**
- * Returns the number of words in the lexicon; 0 if the pack has none or `pack` is not a valid
- * handle.
- */
-uint32_t undertone_pack_word_count(const undertone_pack *pack);
+UNDERTONE_MUST_USE
+int32_t undertone_pack_describe(const undertone_pack *pack,
+                                undertone_pack_description *out_description);
 
 /**
  * Computes, with the lexicon of the pack, the embedding of one sentence, which is the vector that
  * `undertone_document_push_sentence` adds. **It is as private as the sentence.**
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: `out_capacity` floats;
- * `undertone_pack_dimension` are enough. `out_written`: receives the floats written, or those
- * needed with `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The time of the call depends on the sentence.
+ * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: `out_capacity` floats; the pack's
+ * `dimension` is enough. `out_written`: receives the floats written, or those needed with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`. The time of the call depends on the sentence.
  *
  * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  */
@@ -894,35 +900,6 @@ int32_t undertone_pack_embed_sentence(const undertone_pack *pack,
                                       float *out,
                                       size_t out_capacity,
                                       size_t *out_written);
-
-/**
- * Writes the identifier of the pack, which a release carries.
- *
- * `out_id`: `UNDERTONE_PACK_ID_BYTES` bytes.
- */
-UNDERTONE_MUST_USE int32_t undertone_pack_id(const undertone_pack *pack, uint8_t *out_id);
-
-/**
- * Writes the digest that identifies the encoder whose embeddings the pack was built from.
- *
- * `out_digest`: `UNDERTONE_ENCODER_DIGEST_BYTES` bytes.
- */
-UNDERTONE_MUST_USE
-int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
-                                      uint8_t *out_digest);
-
-/**
- * Writes the name of the encoder whose embeddings the pack was built from: UTF-8, followed by one
- * or more zero bytes that fill the field.
- *
- * `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
- */
-UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
-
-/**
- * Returns the bytes of memory that a grant needs.
- */
-size_t undertone_grant_handle_size(void);
 
 /**
  * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
@@ -1113,11 +1090,6 @@ int32_t undertone_ledger_create_image(int32_t unit,
                                       size_t *out_written);
 
 /**
- * Returns the bytes of memory that a ledger needs.
- */
-size_t undertone_ledger_handle_size(void);
-
-/**
  * Opens a ledger from the bytes of its file.
  *
  * The app locks the file before it reads the image, and unlocks it when it has finished with the
@@ -1200,11 +1172,6 @@ int32_t undertone_ledger_grant(undertone_ledger *ledger,
                                undertone_grant **out_grant);
 
 /**
- * Returns the bytes of memory that a document needs.
- */
-size_t undertone_document_handle_size(void);
-
-/**
  * Makes an empty document for the candidates of a pack.
  *
  * The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
@@ -1223,8 +1190,9 @@ int32_t undertone_document_init(void *memory,
 /**
  * Adds one sentence by its embedding.
  *
- * `embedding`: `len` floats, `undertone_pack_dimension` in number, computed for this sentence
- * alone by the encoder that the pack names. A coordinate that is not finite counts as 0.
+ * `embedding`: `len` floats, where `len` is the `dimension` of the pack
+ * (`undertone_pack_describe`). They were computed for this sentence alone by the encoder that the
+ * pack names. A coordinate that is not finite counts as 0.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`, and
  * `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
@@ -1239,9 +1207,9 @@ int32_t undertone_document_push(undertone_document *document,
  * This equals `undertone_document_push` for each embedding, but is faster, because it reads the
  * pack once for every four embeddings.
  *
- * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after
- * another. `out_sentence_count`: NULL, or receives the number of sentences added, which is private
- * and must not leave the device.
+ * `embeddings`: `len` floats, a multiple of the pack's `dimension`, one embedding after another.
+ * `out_sentence_count`: NULL, or receives the number of sentences added, which is private and must
+ * not leave the device.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, and `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with
  * features. The document is then unchanged.
@@ -1324,10 +1292,10 @@ int32_t undertone_document_reset(undertone_document *document);
  * micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one sentence.
  * `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by any other.
  * For a whole-text release, both are epsilon. For a sentence release, the second is computed for
- * the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
- * `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
- * use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
- * release the limit is 33.271065.
+ * the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with the pack's
+ * `level_count`. A draw uses integer weights, which limit the epsilon that it can use. If epsilon
+ * is above that limit, both outputs are computed for the limit; for a whole-text release the limit
+ * is 33.271065.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
@@ -1391,9 +1359,9 @@ int32_t undertone_document_release(undertone_document *document,
  * length.
  *
  * The release favours the candidate whose scores, added over all sentences, are the highest. The
- * larger epsilon is, the more it does so. If the pack recognises nothing in the text,
- * `undertone_pack_nothing_known` takes the place of the best candidate, or one candidate of the
- * pack if it leaves that outcome out.
+ * larger epsilon is, the more it does so. If the pack recognises nothing in the text, the pack's
+ * `nothing_known` takes the place of the best candidate, or one candidate of the pack if it leaves
+ * that outcome out.
  *
  * Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
  * content of the sentences. Programs that observe the lines of the processor's cache are out of
@@ -1662,11 +1630,6 @@ int32_t undertone_answer_reservoir_release(uint8_t *reservoir,
                                            size_t *out_written);
 
 /**
- * Returns the bytes of memory that a form needs.
- */
-size_t undertone_form_handle_size(void);
-
-/**
  * Checks a form and makes a handle for it. One form may be used by many threads at once.
  *
  * `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
@@ -1801,9 +1764,9 @@ int32_t undertone_sentence_next_finished(const char *text,
  *
  * `bytes`: any `len` bytes. Each output may be NULL:
  *
- * - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
+ * - `out_candidate`: the index of the candidate; compare it with the pack's `candidate_count`,
  *   since a release can be forged. A release of the whole text, or by
- *   `UNDERTONE_MECHANISM_DRAWN`, may have `undertone_pack_nothing_known` instead.
+ *   `UNDERTONE_MECHANISM_DRAWN`, may have the pack's `nothing_known` instead.
  * - `out_epsilon_micro`: the epsilon of the release in micro-units.
  * - `out_rule`: a `UNDERTONE_RULE_` number.
  * - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
@@ -1813,7 +1776,7 @@ int32_t undertone_sentence_next_finished(const char *text,
  *   `core/FORMAT.md` defines the candidates of a point. For `undertone_reservoir_release_drawn`,
  *   whose unit is `UNDERTONE_UNIT_SENTENCE`, the number of places. Otherwise 0.
  * - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
- *   (`undertone_pack_id`) or of the form.
+ *   (`undertone_pack_describe`) or of the form.
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -1827,11 +1790,6 @@ int32_t undertone_release_read(const uint8_t *bytes,
                                int32_t *out_unit,
                                uint32_t *out_order,
                                uint8_t *out_pack_id);
-
-/**
- * Returns the bytes of memory that a mechanism needs.
- */
-size_t undertone_vector_mechanism_handle_size(void);
 
 /**
  * Makes a mechanism that releases vectors without a projection. All parameters must be chosen
@@ -1859,8 +1817,8 @@ int32_t undertone_vector_mechanism_init(void *memory,
 
 /**
  * Makes a mechanism that projects vectors with the projection of a pack before it releases them. A
- * vector has `undertone_pack_dimension` coordinates, its release
- * `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
+ * vector has the pack's `dimension`, its release the `projected_dimension`
+ * (`undertone_pack_describe`). The pack contains the bound of the coordinates.
  *
  * The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
  * mechanism is in use. The other arguments are as for `undertone_vector_mechanism_init`.
@@ -1980,11 +1938,6 @@ int32_t undertone_vector_release_read_values(const uint8_t *bytes,
                                              size_t *out_written);
 
 /**
- * Returns the bytes of memory that a vocabulary needs.
- */
-size_t undertone_vocabulary_handle_size(void);
-
-/**
  * Makes the vocabulary of a pack, in one pass over the words' vectors. It holds nothing private.
  *
  * `pack` is not used after the call, but the bytes of the pack are, as long as the vocabulary or a
@@ -2029,11 +1982,6 @@ int32_t undertone_vocabulary_word(const undertone_vocabulary *vocabulary,
                                   uint32_t word,
                                   const char **out_text,
                                   size_t *out_len);
-
-/**
- * Returns the bytes of memory that a bag needs.
- */
-size_t undertone_bag_handle_size(void);
 
 /**
  * Makes an empty bag of words of a vocabulary.

@@ -84,6 +84,7 @@ static struct kept documents[MAX_DOCUMENTS];
 
 /* Handles in memory of their own, made once. */
 static undertone_pack *pack;
+static undertone_pack_description described;
 static undertone_document *document;
 static undertone_bag *bag;
 static undertone_form *form;
@@ -267,7 +268,7 @@ static void forget(struct kept *kept)
 
 static void keep_embeddings_as(char *rest, int otherwise)
 {
-    const size_t dimension = undertone_pack_dimension(pack);
+    const size_t dimension = described.dimension;
     struct kept kept = {0};
     long index;
     size_t count;
@@ -353,7 +354,7 @@ static void keep_whole(char *rest)
 
 static int32_t push(const struct kept *kept)
 {
-    const size_t dimension = undertone_pack_dimension(pack);
+    const size_t dimension = described.dimension;
     int32_t status = UNDERTONE_STATUS_OK;
     size_t i, start = 0, pushed;
     if (!kept->is_text && !kept->otherwise)
@@ -389,7 +390,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 static int32_t grant_of(int32_t unit, long epsilon, undertone_grant **grant)
 {
-    return undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), unit, (uint32_t)epsilon,
+    return undertone_grant_init_unrecorded(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE, unit, (uint32_t)epsilon,
                                            grant);
 }
 
@@ -631,9 +632,9 @@ static void vectors(char *rest)
     if (embedding == NULL) return;
     if (!at_end(rest)) goto done;
     if (!check(projected
-               ? undertone_vector_mechanism_init_projected(vector_memory, undertone_vector_mechanism_handle_size(),
+               ? undertone_vector_mechanism_init_projected(vector_memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE,
                                                            pack, (int32_t)noise, (uint32_t)epsilon, &vector)
-                   : undertone_vector_mechanism_init(vector_memory, undertone_vector_mechanism_handle_size(),
+                   : undertone_vector_mechanism_init(vector_memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE,
                                                      (uint32_t)floats, (int32_t)bound, (int32_t)noise,
                                                      (uint32_t)epsilon, &vector)))
         goto done;
@@ -755,17 +756,18 @@ static int read_file(const char *path, size_t *len)
 /* Makes the handles that the pack allows. 0, after an answer, if it allows none. */
 static int start_pack(size_t len, uint8_t id[UNDERTONE_PACK_ID_BYTES])
 {
-    if (!check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), file_bytes, len, &pack))
-        || !check(undertone_pack_id(pack, id)))
+    if (!check(undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, file_bytes, len, &pack))
+        || !check(undertone_pack_describe(pack, &described)))
         return 0;
+    memcpy(id, described.id, UNDERTONE_PACK_ID_BYTES);
     /* A pack may have no candidates, too many, or no words. Such requests are then refused. */
-    if (undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document) !=
+    if (undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document) !=
         UNDERTONE_STATUS_OK)
         document = NULL;
-    if (undertone_pack_word_count(pack) > 0) {
+    if (described.word_count > 0) {
         undertone_vocabulary *vocabulary;
-        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(), pack, &vocabulary))
-            || !check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag)))
+        if (!check(undertone_vocabulary_init(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE, pack, &vocabulary))
+            || !check(undertone_bag_init(bag_memory, UNDERTONE_BAG_HANDLE_SIZE, vocabulary, &bag)))
             return 0;
     }
     return 1;
@@ -773,7 +775,7 @@ static int start_pack(size_t len, uint8_t id[UNDERTONE_PACK_ID_BYTES])
 
 static int start_form(size_t len, uint8_t id[UNDERTONE_PACK_ID_BYTES])
 {
-    if (!check(undertone_form_init(form_memory, undertone_form_handle_size(), file_bytes, len, &form))) return 0;
+    if (!check(undertone_form_init(form_memory, UNDERTONE_FORM_HANDLE_SIZE, file_bytes, len, &form))) return 0;
     memcpy(id, file_bytes + FORM_DIGEST_AT, UNDERTONE_PACK_ID_BYTES);
     return 1;
 }
@@ -794,13 +796,13 @@ static int start(const char *path)
         fail("cannot open /dev/urandom: %s", strerror(errno));
         return 0;
     }
-    form_memory = malloc(undertone_form_handle_size());
-    pack_memory = malloc(undertone_pack_handle_size());
-    document_memory = malloc(undertone_document_handle_size());
-    vocabulary_memory = malloc(undertone_vocabulary_handle_size());
-    bag_memory = malloc(undertone_bag_handle_size());
-    grant_memory = malloc(undertone_grant_handle_size());
-    vector_memory = malloc(undertone_vector_mechanism_handle_size());
+    form_memory = malloc(UNDERTONE_FORM_HANDLE_SIZE);
+    pack_memory = malloc(UNDERTONE_PACK_HANDLE_SIZE);
+    document_memory = malloc(UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    vocabulary_memory = malloc(UNDERTONE_VOCABULARY_HANDLE_SIZE);
+    bag_memory = malloc(UNDERTONE_BAG_HANDLE_SIZE);
+    grant_memory = malloc(UNDERTONE_GRANT_HANDLE_SIZE);
+    vector_memory = malloc(UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
     if (!form_memory || !pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory
         || !vector_memory) {
         fail("no memory");

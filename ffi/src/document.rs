@@ -14,8 +14,8 @@ use crate::epsilon;
 use crate::grant::{self, Callback, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    self, Buffer, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Room, Source, Vector,
-    checked, give,
+    Buffer, Exclusive, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Room, Source,
+    Vector, Writer, checked, give,
 };
 use crate::pack::UndertonePack;
 use crate::status::{Refusal, SENTENCES_STACK, or_zero, report, report_private};
@@ -31,7 +31,7 @@ pub(crate) type Inner = Document<'static, UNDERTONE_MAX_SENTENCES, UNDERTONE_MAX
 impl Handle for UndertoneDocument {
     type Value = Inner;
     const TAG: usize = 0x646f_6375;
-    const LARGEST: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE;
 }
 
 /// `inline(never)`: a program for a microcontroller then has this code once.
@@ -52,12 +52,6 @@ pub(crate) fn refusal(error: DocumentError) -> Refusal {
     })
 }
 
-/// Returns the bytes of memory that a document needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_document_handle_size() -> usize {
-    memory::size::<UndertoneDocument>()
-}
-
 /// Makes an empty document for the candidates of a pack.
 ///
 /// The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
@@ -66,9 +60,6 @@ pub extern "C" fn undertone_document_handle_size() -> usize {
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
 /// `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_init(
@@ -85,14 +76,12 @@ pub unsafe extern "C" fn undertone_document_init(
 
 /// Adds one sentence by its embedding.
 ///
-/// `embedding`: `len` floats, `undertone_pack_dimension` in number, computed for this sentence
-/// alone by the encoder that the pack names. A coordinate that is not finite counts as 0.
+/// `embedding`: `len` floats, where `len` is the `dimension` of the pack
+/// (`undertone_pack_describe`). They were computed for this sentence alone by the encoder that the
+/// pack names. A coordinate that is not finite counts as 0.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`, and
 /// `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features. The document is then unchanged.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push(
@@ -111,15 +100,12 @@ pub unsafe extern "C" fn undertone_document_push(
 /// This equals `undertone_document_push` for each embedding, but is faster, because it reads the
 /// pack once for every four embeddings.
 ///
-/// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after
-/// another. `out_sentence_count`: NULL, or receives the number of sentences added, which is private
-/// and must not leave the device.
+/// `embeddings`: `len` floats, a multiple of the pack's `dimension`, one embedding after another.
+/// `out_sentence_count`: NULL, or receives the number of sentences added, which is private and must
+/// not leave the device.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, and `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with
 /// features. The document is then unchanged.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_all(
@@ -145,9 +131,6 @@ pub unsafe extern "C" fn undertone_document_push_all(
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is then
 /// unchanged. The time of the call depends on the sentence.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_sentence(
@@ -169,9 +152,6 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`. The document is
 /// then unchanged. The time of the call depends on the sentence.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_encoded(
@@ -200,9 +180,6 @@ pub unsafe extern "C" fn undertone_document_push_encoded(
 /// added, which is private and must not leave the device.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_LEXICON`. The time of the call depends on the text.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_text(
@@ -222,9 +199,6 @@ pub unsafe extern "C" fn undertone_document_push_text(
 
 /// Returns the number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if
 /// `document` is not a valid handle. It is private and must not leave the device.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_sentence_count(
     document: *const UndertoneDocument,
@@ -234,9 +208,6 @@ pub unsafe extern "C" fn undertone_document_sentence_count(
 
 /// Removes all sentences and wipes their traces from the document. Call it before you free the
 /// memory of a document.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocument) -> i32 {
     report(|| {
@@ -256,17 +227,14 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// micro-units. `out_sentence_micro`: NULL, or receives the epsilon for replacing one sentence.
 /// `out_whole_text_micro`: NULL, or receives the epsilon for replacing the whole text by any other.
 /// For a whole-text release, both are epsilon. For a sentence release, the second is computed for
-/// the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with
-/// `undertone_pack_level_count`. A draw uses integer weights, which limit the epsilon that it can
-/// use. If epsilon is above that limit, both outputs are computed for the limit; for a whole-text
-/// release the limit is 33.271065.
+/// the worst two texts of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with the pack's
+/// `level_count`. A draw uses integer weights, which limit the epsilon that it can use. If epsilon
+/// is above that limit, both outputs are computed for the limit; for a whole-text release the limit
+/// is 33.271065.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`; for the whole text also `UNDERTONE_STATUS_NO_SCORES` and
 /// `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_promise(
@@ -325,9 +293,6 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release(
@@ -365,9 +330,9 @@ pub unsafe extern "C" fn undertone_document_release(
 /// length.
 ///
 /// The release favours the candidate whose scores, added over all sentences, are the highest. The
-/// larger epsilon is, the more it does so. If the pack recognises nothing in the text,
-/// `undertone_pack_nothing_known` takes the place of the best candidate, or one candidate of the
-/// pack if it leaves that outcome out.
+/// larger epsilon is, the more it does so. If the pack recognises nothing in the text, the pack's
+/// `nothing_known` takes the place of the best candidate, or one candidate of the pack if it leaves
+/// that outcome out.
 ///
 /// Leaks: that there is a release, its time, pack and epsilon. The work does not depend on the
 /// content of the sentences. Programs that observe the lines of the processor's cache are out of
@@ -378,9 +343,6 @@ pub unsafe extern "C" fn undertone_document_release(
 ///
 /// Statuses: those of `undertone_document_release` without `UNDERTONE_STATUS_UNKNOWN_RULE`, and
 /// `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release_whole_text(
@@ -416,9 +378,6 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// Leaks: the same as for `undertone_document_release_whole_text`. It also has the same arguments.
 ///
 /// Statuses: those of `undertone_document_release_whole_text`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release_projective(
@@ -445,9 +404,9 @@ pub unsafe extern "C" fn undertone_document_release_projective(
 #[inline(always)]
 fn release(
     (document, grant, out, mut entropy): (
-        memory::Exclusive<UndertoneDocument>,
+        Exclusive<UndertoneDocument>,
         &mut Option<Grant>,
-        memory::Writer<u8>,
+        Writer<u8>,
         Callback,
     ),
     unit: Unit,

@@ -24,9 +24,6 @@ pub(crate) fn refusal(error: EpsilonError) -> Refusal {
 ///
 /// Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_epsilon_parse(

@@ -9,7 +9,7 @@ use crate::document::{self, UndertoneDocument};
 use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    self, Buffer, Handle, HandleMut, HandleRef, In, InMut, Out, Place, Room, Source, checked,
+    Buffer, Handle, HandleMut, HandleRef, In, InMut, Out, Place, Room, Source, checked,
 };
 use crate::status::{Refusal, SENTENCES_STACK, report, report_private};
 
@@ -22,7 +22,7 @@ pub struct UndertoneForm {
 impl Handle for UndertoneForm {
     type Value = Form<'static>;
     const TAG: usize = 0x666f_726d;
-    const LARGEST: usize = UNDERTONE_FORM_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_FORM_HANDLE_SIZE;
 }
 
 fn refusal(error: FormError) -> Refusal {
@@ -47,12 +47,6 @@ pub(crate) fn answers_refusal(error: AnswersError) -> Refusal {
     })
 }
 
-/// Returns the bytes of memory that a form needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_form_handle_size() -> usize {
-    memory::size::<UndertoneForm>()
-}
-
 /// Checks a form and makes a handle for it. One form may be used by many threads at once.
 ///
 /// `bytes`: the `len` bytes of the file, at any address. They are read in place, not copied, and
@@ -61,9 +55,6 @@ pub extern "C" fn undertone_form_handle_size() -> usize {
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NOT_A_FORM`,
 /// `UNDERTONE_STATUS_FORM_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_FORM_DAMAGED`,
 /// `UNDERTONE_STATUS_FORM_MALFORMED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_form_init(
@@ -85,9 +76,6 @@ pub unsafe extern "C" fn undertone_form_init(
 /// form; no zero follows it. `out_len`: receives its length in bytes.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_form_attribute_name(
@@ -108,9 +96,6 @@ pub unsafe extern "C" fn undertone_form_attribute_name(
 /// other arguments are those of `undertone_form_attribute_name`.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_SUCH_CATEGORY`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_form_category_name(
@@ -153,9 +138,6 @@ fn give_name(
 /// Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_FORM_OTHER_PACK`,
 /// `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`. The answers and the
 /// document are then unchanged.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_form_answer_topic(
@@ -193,9 +175,6 @@ pub unsafe extern "C" fn undertone_form_answer_topic(
 /// Statuses: `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`; with these the grant
 /// remains. `UNDERTONE_STATUS_ENTROPY_FAILED`; then the grant is spent and nothing was released.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_form_release(

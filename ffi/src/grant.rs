@@ -12,7 +12,7 @@ use undertone_core::unit::Unit;
 
 use crate::epsilon;
 use crate::interface::*;
-use crate::memory::{Handle, HandleMut, Room, Writer, checked, size};
+use crate::memory::{Handle, HandleMut, Room, Writer, checked};
 use crate::release::unit_of;
 use crate::status::{Refusal, report};
 
@@ -26,7 +26,7 @@ impl Handle for UndertoneGrant {
     /// `None` once it is spent.
     type Value = Option<Grant>;
     const TAG: usize = 0x6772_616d;
-    const LARGEST: usize = UNDERTONE_GRANT_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_GRANT_HANDLE_SIZE;
 }
 
 /// Returns the grant in a handle, `None` if it was spent, for the C++ bridge of the host.
@@ -75,12 +75,6 @@ pub(crate) fn release(
     Ok(())
 }
 
-/// Returns the bytes of memory that a grant needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_grant_handle_size() -> usize {
-    size::<UndertoneGrant>()
-}
-
 /// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public
 /// text. The epsilons of several releases of the same text or vector add up.
 ///
@@ -89,9 +83,6 @@ pub extern "C" fn undertone_grant_handle_size() -> usize {
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_grant_init_unrecorded(

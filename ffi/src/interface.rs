@@ -294,23 +294,23 @@ pub const UNDERTONE_LEDGER_IMAGE_BYTES: usize = 128;
 /// The length of a record, which is what a reservation writes.
 pub const UNDERTONE_LEDGER_RECORD_BYTES: usize = 64;
 
-/// The alignment of the memory for handles, enough for each on every target.
+/// The alignment of the memory for handles.
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
-/// Enough bytes for an `undertone_pack` on every target.
+/// The length of the memory for an `undertone_pack` on every target.
 pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 640;
-/// Enough bytes for an `undertone_form` on every target.
+/// The length of the memory for an `undertone_form` on every target.
 pub const UNDERTONE_FORM_HANDLE_SIZE: usize = 192;
-/// Enough bytes for an `undertone_grant` on every target.
+/// The length of the memory for an `undertone_grant` on every target.
 pub const UNDERTONE_GRANT_HANDLE_SIZE: usize = 32;
-/// Enough bytes for an `undertone_ledger` on every target.
+/// The length of the memory for an `undertone_ledger` on every target.
 pub const UNDERTONE_LEDGER_HANDLE_SIZE: usize = 512;
-/// Enough bytes for an `undertone_document` on every target.
+/// The length of the memory for an `undertone_document` on every target.
 pub const UNDERTONE_DOCUMENT_HANDLE_SIZE: usize = 26_624;
-/// Enough bytes for an `undertone_vector_mechanism` on every target.
+/// The length of the memory for an `undertone_vector_mechanism` on every target.
 pub const UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE: usize = 256;
-/// Enough bytes for an `undertone_vocabulary` on every target.
+/// The length of the memory for an `undertone_vocabulary` on every target.
 pub const UNDERTONE_VOCABULARY_HANDLE_SIZE: usize = 192;
-/// Enough bytes for an `undertone_bag` on every target.
+/// The length of the memory for an `undertone_bag` on every target.
 pub const UNDERTONE_BAG_HANDLE_SIZE: usize = 2304;
 
 const _: () = {

@@ -55,36 +55,6 @@ macro_rules! getters {
     };
 }
 
-/// Exports methods that return the size of a buffer for a handle.
-macro_rules! sizes {
-    ($($name:ident = $function:ident;)*) => {
-        native! {$( fn $name() -> jint { Memory::size($function()) } )*}
-    };
-}
-
-sizes! {
-    packHandleMemory = undertone_pack_handle_size;
-    grantHandleMemory = undertone_grant_handle_size;
-    documentHandleMemory = undertone_document_handle_size;
-    vectorMechanismHandleMemory = undertone_vector_mechanism_handle_size;
-    vocabularyHandleMemory = undertone_vocabulary_handle_size;
-    bagHandleMemory = undertone_bag_handle_size;
-    formHandleMemory = undertone_form_handle_size;
-}
-
-getters! { UndertonePack {
-    packDimension = undertone_pack_dimension -> u32;
-    packCandidateCount = undertone_pack_candidate_count -> u32;
-    packWordCount = undertone_pack_word_count -> u32;
-    packFeatureCount = undertone_pack_feature_count -> u32;
-    packDirectionCount = undertone_pack_direction_count -> u32;
-    packProjectedDimension = undertone_pack_projected_dimension -> u32;
-    packSelector = undertone_pack_selector -> i32;
-    packLargestScore = undertone_pack_largest_score -> u32;
-    packLevelCount = undertone_pack_level_count -> u32;
-    packNothingKnown = undertone_pack_nothing_known -> u32;
-} }
-
 getters! { UndertoneVectorMechanism {
     vectorMechanismDimension = undertone_vector_mechanism_dimension -> u32;
     vectorMechanismReleaseLength = undertone_vector_mechanism_release_len -> usize;
@@ -128,20 +98,10 @@ native! {
         })
     }
 
-    fn packId(pack: Handle<UndertonePack>, _held: Held, out: Reference) -> i32 {
-        out.fill::<UNDERTONE_PACK_ID_BYTES>(|id| undertone_pack_id(pack.0, id.as_mut_ptr()))
-    }
-
-    fn packEncoderDigest(pack: Handle<UndertonePack>, _held: Held, out: Reference) -> i32 {
-        out.fill::<UNDERTONE_ENCODER_DIGEST_BYTES>(|digest| {
-            undertone_pack_encoder_digest(pack.0, digest.as_mut_ptr())
-        })
-    }
-
-    fn packEncoderName(pack: Handle<UndertonePack>, _held: Held, out: Reference) -> i32 {
-        out.fill::<UNDERTONE_ENCODER_NAME_BYTES>(|name| {
-            undertone_pack_encoder_name(pack.0, name.as_mut_ptr().cast())
-        })
+    fn packDescribe(
+        pack: Handle<UndertonePack>, _held: Held, out: Buffer<UndertonePackDescription>
+    ) -> i32 {
+        undertone_pack_describe(pack.0, out.start)
     }
 
     /// Returns the number of floats written, or a negated status.

@@ -11,9 +11,7 @@ use undertone_core::ledger::{
 use crate::epsilon;
 use crate::grant::{UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
-use crate::memory::{
-    Buffer, Handle, HandleMut, In, Optional, Out, Room, Source, checked, give, size,
-};
+use crate::memory::{Buffer, Handle, HandleMut, In, Optional, Out, Room, Source, checked, give};
 use crate::release::unit_of;
 use crate::reservoir::schedule;
 use crate::status::{Refusal, report};
@@ -33,7 +31,7 @@ pub struct UndertoneLedger {
 impl Handle for UndertoneLedger {
     type Value = Ledger;
     const TAG: usize = 0x6c65_6765;
-    const LARGEST: usize = UNDERTONE_LEDGER_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_LEDGER_HANDLE_SIZE;
 }
 
 fn refusal(error: LedgerError) -> Refusal {
@@ -235,9 +233,6 @@ impl Storage for AppStorage {
 /// `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
 /// `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, and all statuses of `undertone_ledger_open`,
 /// `undertone_ledger_reserve_epsilon` and `undertone_ledger_grant`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_spend(
@@ -287,9 +282,6 @@ pub unsafe extern "C" fn undertone_ledger_spend(
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_SET_BACK`,
 /// `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, and those of `undertone_ledger_open` except
 /// `UNDERTONE_STATUS_MEMORY_TOO_SMALL` and `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_remaining(
@@ -332,9 +324,6 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, and
 /// those of `undertone_ledger_open` about the image.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_appointment(
@@ -373,9 +362,6 @@ pub unsafe extern "C" fn undertone_ledger_appointment(
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, and those of `undertone_ledger_remaining` about the image.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_is_due(
@@ -422,9 +408,6 @@ pub unsafe extern "C" fn undertone_ledger_is_due(
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`,
 /// `UNDERTONE_STATUS_LEDGER_WORN_OUT`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
 /// `UNDERTONE_STATUS_LEDGER_NOT_RAISED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_recreate_spent(
@@ -468,9 +451,6 @@ pub unsafe extern "C" fn undertone_ledger_recreate_spent(
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`,
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_create_image(
@@ -494,12 +474,6 @@ pub unsafe extern "C" fn undertone_ledger_create_image(
     })
 }
 
-/// Returns the bytes of memory that a ledger needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_ledger_handle_size() -> usize {
-    size::<UndertoneLedger>()
-}
-
 /// Opens a ledger from the bytes of its file.
 ///
 /// The app locks the file before it reads the image, and unlocks it when it has finished with the
@@ -513,9 +487,6 @@ pub extern "C" fn undertone_ledger_handle_size() -> usize {
 /// `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
 /// `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_open(
@@ -559,9 +530,6 @@ pub unsafe extern "C" fn undertone_ledger_open(
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
 /// `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
 /// `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_reserve_epsilon(
@@ -609,9 +577,6 @@ pub unsafe extern "C" fn undertone_ledger_reserve_epsilon(
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
 /// `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
 /// `UNDERTONE_STATUS_LEDGER_RECORD_LOST`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_grant(

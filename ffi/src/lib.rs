@@ -5,6 +5,10 @@
 //! rules of every function for memory, statuses, threads and privacy. The README of the folder
 //! explains how to link.
 //!
+//! # Safety
+//!
+//! The arguments of every exported function follow the rules at the top of `undertone.h`.
+//!
 //! # For maintainers
 //!
 //! A function checks all its arguments before it uses them: `memory.rs` checks pointers, lengths,
@@ -18,6 +22,10 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic
+)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the documentation of the crate has the section for all functions"
 )]
 #![cfg_attr(
     test,

@@ -9,7 +9,7 @@
 //!
 //! [`checked!`] refuses pointers that are null or misaligned and lengths that no object has, then
 //! handles without their tag, then memory that is written and overlaps another argument. Whether an
-//! address points to memory cannot be checked: each `# Safety` section leaves that to the caller.
+//! address points to memory cannot be checked: `# Safety` of the crate leaves that to the caller.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -22,16 +22,16 @@ use crate::status::Refusal;
 /// Evaluates to the values of the described arguments, or returns from the function with the status
 /// of the first check that fails.
 ///
-/// The word `unsafe` stands for the promise in the `# Safety` section of the function that uses it:
-/// each pointer is null or correct for its description, and during the call nobody else writes
-/// there or reads memory that the call writes.
+/// The word `unsafe` stands for the promise in `# Safety` of the crate: each pointer is null or
+/// correct for its description, and during the call nobody else writes there or reads memory that
+/// the call writes.
 macro_rules! checked {
     (unsafe $argument:expr) => {{
         let (value,) = $crate::memory::checked!(unsafe $argument,);
         value
     }};
     (unsafe $($argument:expr),+ $(,)?) => {
-        // SAFETY: the caller of the exported function promises it, in `# Safety`.
+        // SAFETY: the caller of the exported function promises it, in `# Safety` of the crate.
         unsafe { $crate::memory::Arguments::check(($($argument,)+)) }?
     };
 }
@@ -452,8 +452,8 @@ pub(crate) trait Handle: Sized {
     type Value: 'static;
     /// Tells the kinds of handles apart. Its lowest bit is set and the next one is not.
     const TAG: usize;
-    /// The size that the header promises on every target.
-    const LARGEST: usize;
+    /// The size that the header requires on every target.
+    const SIZE: usize;
 }
 
 /// The memory of a handle.
@@ -470,10 +470,10 @@ pub(crate) struct Slot<T> {
 /// leave this bit of the tag alone.
 pub(crate) const BUSY_BIT: usize = 2;
 
-/// The bytes that a handle needs.
-pub(crate) const fn size<H: Handle>() -> usize {
+/// The bytes that a handle uses.
+const fn size<H: Handle>() -> usize {
     const {
-        assert!(size_of::<Slot<H::Value>>() <= H::LARGEST);
+        assert!(size_of::<Slot<H::Value>>() <= H::SIZE);
         assert!(align_of::<Slot<H::Value>>() <= UNDERTONE_HANDLE_ALIGNMENT);
     }
     size_of::<Slot<H::Value>>()
@@ -576,7 +576,7 @@ impl<'a, H: Handle + 'a> Argument<'a> for Room<H> {
     fn extents(&self, extents: &mut Extents) {
         extents.add(self.2, 1, true);
         extents.add(self.0.cast::<Slot<H::Value>>(), 1, true);
-        if self.1 < size::<H>() {
+        if self.1 < H::SIZE {
             extents.refuse(UNDERTONE_STATUS_MEMORY_TOO_SMALL);
         }
     }

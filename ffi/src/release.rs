@@ -29,9 +29,9 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 ///
 /// `bytes`: any `len` bytes. Each output may be NULL:
 ///
-/// - `out_candidate`: the index of the candidate; compare it with `undertone_pack_candidate_count`,
+/// - `out_candidate`: the index of the candidate; compare it with the pack's `candidate_count`,
 ///   since a release can be forged. A release of the whole text, or by
-///   `UNDERTONE_MECHANISM_DRAWN`, may have `undertone_pack_nothing_known` instead.
+///   `UNDERTONE_MECHANISM_DRAWN`, may have the pack's `nothing_known` instead.
 /// - `out_epsilon_micro`: the epsilon of the release in micro-units.
 /// - `out_rule`: a `UNDERTONE_RULE_` number.
 /// - `out_unit`: the privacy unit, `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`.
@@ -41,13 +41,10 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 ///   `core/FORMAT.md` defines the candidates of a point. For `undertone_reservoir_release_drawn`,
 ///   whose unit is `UNDERTONE_UNIT_SENTENCE`, the number of places. Otherwise 0.
 /// - `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack
-///   (`undertone_pack_id`) or of the form.
+///   (`undertone_pack_describe`) or of the form.
 ///
 /// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
 /// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_release_read(

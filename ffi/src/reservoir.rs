@@ -52,9 +52,6 @@ pub(crate) fn schedule(number: u32) -> Result<NonZero<u16>, Refusal> {
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_NO_SCORES`,
 /// `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_init(
@@ -87,9 +84,6 @@ pub unsafe extern "C" fn undertone_reservoir_init(
 ///
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then remains in the document and does not count.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_push(
@@ -120,9 +114,6 @@ pub unsafe extern "C" fn undertone_reservoir_push(
 /// of the slot. `out_place_count`: NULL, or receives the number of places.
 ///
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_read(
@@ -165,9 +156,6 @@ pub unsafe extern "C" fn undertone_reservoir_read(
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
@@ -202,9 +190,6 @@ pub unsafe extern "C" fn undertone_reservoir_release_whole_text(
 /// The arguments are those of `undertone_reservoir_release_whole_text`.
 ///
 /// Statuses: those of `undertone_reservoir_release_whole_text`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_release_projective(
@@ -242,9 +227,6 @@ pub unsafe extern "C" fn undertone_reservoir_release_projective(
 /// `undertone_reservoir_release_whole_text`.
 ///
 /// Statuses: those of `undertone_reservoir_release_whole_text`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_reservoir_release_drawn(
@@ -278,9 +260,6 @@ pub unsafe extern "C" fn undertone_reservoir_release_drawn(
 /// keeps "no answer".
 ///
 /// Statuses: `UNDERTONE_STATUS_SCHEDULE_OUT_OF_RANGE`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_answer_reservoir_init(
@@ -315,9 +294,6 @@ pub unsafe extern "C" fn undertone_answer_reservoir_init(
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
 /// `UNDERTONE_STATUS_WRONG_ANSWER_COUNT`, `UNDERTONE_STATUS_ENTROPY_FAILED`. The line then does not
 /// count.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_answer_reservoir_push(
@@ -348,9 +324,6 @@ pub unsafe extern "C" fn undertone_answer_reservoir_push(
 /// does for lines.
 ///
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_answer_reservoir_read(
@@ -393,9 +366,6 @@ pub unsafe extern "C" fn undertone_answer_reservoir_read(
 /// Statuses: `UNDERTONE_STATUS_RESERVOIR_DAMAGED`, `UNDERTONE_STATUS_RESERVOIR_OTHER_PACK`,
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_answer_reservoir_release(

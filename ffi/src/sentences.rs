@@ -15,9 +15,6 @@ use crate::status::{SPLITTING_STACK, report_private};
 /// previous sentence. `out_start` and `out_len`: receive the start and the length of the sentence
 /// without the spaces around it; the length is 0 if no sentence is left. Both are as private as the
 /// text. The time of the call depends on the text.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next(
@@ -37,9 +34,6 @@ pub unsafe extern "C" fn undertone_sentence_next(
 
 /// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but
 /// finds a sentence only when no text typed after the sentence can change it.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_sentence_next_finished(

@@ -12,7 +12,7 @@ use crate::epsilon;
 use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    self, Buffer, Handle, HandleMut, HandleRef, In, Optional, Room, Source, Vector, checked, give,
+    Buffer, Handle, HandleMut, HandleRef, In, Optional, Room, Source, Vector, checked, give,
 };
 use crate::pack::UndertonePack;
 use crate::release;
@@ -27,7 +27,7 @@ pub struct UndertoneVectorMechanism {
 impl Handle for UndertoneVectorMechanism {
     type Value = VectorMechanism<'static>;
     const TAG: usize = 0x7665_6375;
-    const LARGEST: usize = UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE;
 }
 
 fn refusal(error: VectorError) -> Refusal {
@@ -51,12 +51,6 @@ fn noise_from(number: i32) -> Result<Noise, Refusal> {
     noise.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_NOISE))
 }
 
-/// Returns the bytes of memory that a mechanism needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
-    memory::size::<UndertoneVectorMechanism>()
-}
-
 /// Makes a mechanism that releases vectors without a projection. All parameters must be chosen
 /// without looking at private vectors.
 ///
@@ -70,9 +64,6 @@ pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
 /// `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
 /// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (the bound must lie between about 2^-46 and 2^15 times the
 /// scale of the noise of one coordinate; between 2^-43 and 2^18 times for discrete Laplace noise).
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_init(
@@ -95,8 +86,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 }
 
 /// Makes a mechanism that projects vectors with the projection of a pack before it releases them. A
-/// vector has `undertone_pack_dimension` coordinates, its release
-/// `undertone_pack_projected_dimension`. The pack contains the bound of the coordinates.
+/// vector has the pack's `dimension`, its release the `projected_dimension`
+/// (`undertone_pack_describe`). The pack contains the bound of the coordinates.
 ///
 /// The handle `pack` is not needed after the call. Keep the bytes of the pack, unchanged, while the
 /// mechanism is in use. The other arguments are as for `undertone_vector_mechanism_init`.
@@ -107,9 +98,6 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 ///
 /// Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
 /// `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
@@ -135,9 +123,6 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
 }
 
 /// Returns the dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_dimension(
     mechanism: *const UndertoneVectorMechanism,
@@ -147,9 +132,6 @@ pub unsafe extern "C" fn undertone_vector_mechanism_dimension(
 
 /// Returns the length of a release of this mechanism in bytes, at most
 /// `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if `mechanism` is not a valid handle.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
     mechanism: *const UndertoneVectorMechanism,
@@ -183,9 +165,6 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_mechanism_release(
@@ -234,9 +213,6 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 /// projection, zeroes without one.
 ///
 /// Statuses: those of `undertone_release_read`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read(
@@ -274,9 +250,6 @@ pub unsafe extern "C" fn undertone_vector_release_read(
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read_steps(
@@ -299,9 +272,6 @@ pub unsafe extern "C" fn undertone_vector_release_read_steps(
 /// `undertone_vector_release_read_steps` times the step 2^g of the grid, exactly.
 ///
 /// `out`: `out_capacity` numbers. All else is as for `undertone_vector_release_read_steps`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_read_values(

@@ -10,8 +10,8 @@ use undertone_core::words::{Bag, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsE
 use crate::grant::{self, UndertoneEntropyFn, UndertoneGrant};
 use crate::interface::*;
 use crate::memory::{
-    self, Buffer, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Out, Room, Source,
-    checked, give,
+    Buffer, Handle, HandleBusy, HandleMut, HandleRef, In, Optional, Out, Room, Source, checked,
+    give,
 };
 use crate::pack::UndertonePack;
 use crate::release;
@@ -31,13 +31,13 @@ pub struct UndertoneBag {
 impl Handle for UndertoneVocabulary {
     type Value = Vocabulary<'static>;
     const TAG: usize = 0x766f_6361;
-    const LARGEST: usize = UNDERTONE_VOCABULARY_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_VOCABULARY_HANDLE_SIZE;
 }
 
 impl Handle for UndertoneBag {
     type Value = Bag<'static, UNDERTONE_MAX_BAG_WORDS>;
     const TAG: usize = 0x6261_6771;
-    const LARGEST: usize = UNDERTONE_BAG_HANDLE_SIZE;
+    const SIZE: usize = UNDERTONE_BAG_HANDLE_SIZE;
 }
 
 fn refusal(error: WordsError) -> Refusal {
@@ -79,21 +79,12 @@ pub(crate) fn bag_size(word_count: u32) -> Option<u16> {
     (1..=MAX_BAG_SIZE).contains(&words).then_some(words)
 }
 
-/// Returns the bytes of memory that a vocabulary needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_vocabulary_handle_size() -> usize {
-    memory::size::<UndertoneVocabulary>()
-}
-
 /// Makes the vocabulary of a pack, in one pass over the words' vectors. It holds nothing private.
 ///
 /// `pack` is not used after the call, but the bytes of the pack are, as long as the vocabulary or a
 /// bag made from it is used.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_LEXICON`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_init(
@@ -110,9 +101,6 @@ pub unsafe extern "C" fn undertone_vocabulary_init(
 }
 
 /// Returns the number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_word_count(
     vocabulary: *const UndertoneVocabulary,
@@ -125,9 +113,6 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
 /// `out_fallback`: receives the number of the public word that replaces all unknown words.
 /// `out_unit_exponent`: receives u. Distances between words are rounded to multiples of q = 2^u,
 /// which the guarantee of `undertone_bag_release` uses.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_describe(
@@ -152,9 +137,6 @@ pub unsafe extern "C" fn undertone_vocabulary_describe(
 /// length in bytes.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_SUCH_WORD`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_word(
@@ -174,21 +156,12 @@ pub unsafe extern "C" fn undertone_vocabulary_word(
     })
 }
 
-/// Returns the bytes of memory that a bag needs.
-#[unsafe(no_mangle)]
-pub extern "C" fn undertone_bag_handle_size() -> usize {
-    memory::size::<UndertoneBag>()
-}
-
 /// Makes an empty bag of words of a vocabulary.
 ///
 /// `vocabulary` is not used after the call, but the bytes of its pack are, as long as the bag is
 /// used. Wipe a bag that may hold words with `undertone_bag_reset` before you reuse its memory.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_init(
@@ -209,9 +182,6 @@ pub unsafe extern "C" fn undertone_bag_init(
 /// `word`: `len` bytes of UTF-8. A word is letters and digits with apostrophes inside. Anything
 /// else, and a word that is not in the vocabulary, counts as the fallback word. A bag with
 /// `UNDERTONE_MAX_BAG_WORDS` words stays as it is. The time of the call depends on the word.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_push(
@@ -230,9 +200,6 @@ pub unsafe extern "C" fn undertone_bag_push(
 ///
 /// `text`: `len` bytes of UTF-8. Bytes that are not UTF-8 separate words, and words of more than 48
 /// bytes are left out. All else is as for `undertone_bag_push`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_push_text(
@@ -248,9 +215,6 @@ pub unsafe extern "C" fn undertone_bag_push_text(
 }
 
 /// Removes all words and wipes them. Call it before you free the memory of a bag.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_reset(bag: *mut UndertoneBag) -> i32 {
     report(|| {
@@ -299,9 +263,6 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// `UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS`, `UNDERTONE_STATUS_GRANT_SPENT`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`; for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also
 /// `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release(
@@ -346,9 +307,6 @@ pub unsafe extern "C" fn undertone_bag_release(
 /// has the words.
 ///
 /// Statuses: those of `undertone_release_read`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release_read(
@@ -384,9 +342,6 @@ pub unsafe extern "C" fn undertone_bag_release_read(
 /// vocabulary; `undertone_vocabulary_word` refuses them.
 ///
 /// Statuses: those of `undertone_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
-///
-/// # Safety
-/// The arguments follow the rules at the top of the header.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release_read_words(

@@ -84,7 +84,6 @@ fn release(
 
 #[test]
 fn golden_answers_come_out() {
-    assert!(undertone_form_handle_size() <= UNDERTONE_FORM_HANDLE_SIZE);
     let mut memory = Memory([0; 192]);
     let (status, form) = init(&mut memory, FORM);
     assert_eq!(status, OK);
@@ -199,9 +198,9 @@ fn golden_reservoirs_come_out() {
 fn a_text_answers_the_topic() {
     let (mut memory, mut pack_memory) = (
         Memory([0; 192]),
-        vec![0u128; undertone_pack_handle_size().div_ceil(16)],
+        vec![0u128; UNDERTONE_PACK_HANDLE_SIZE.div_ceil(16)],
     );
-    let mut document_memory = vec![0u128; undertone_document_handle_size().div_ceil(16)];
+    let mut document_memory = vec![0u128; UNDERTONE_DOCUMENT_HANDLE_SIZE.div_ceil(16)];
     let (_, form) = init(&mut memory, TOPIC_FORM);
     let (mut pack, mut document) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: all memory outlives the calls.

@@ -103,12 +103,7 @@ fn header() -> String {
         .generate()
         .expect("cbindgen reads the sources")
         .write(&mut header);
-    String::from_utf8(header)
-        .expect("a header is text")
-        .replace(
-            " *\n * # Safety\n * The arguments follow the rules at the top of the header.\n",
-            "",
-        )
+    String::from_utf8(header).expect("a header is text")
 }
 
 /// A number of the header other than a status.

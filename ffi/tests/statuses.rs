@@ -1,120 +1,51 @@
 //! The statuses that need a crafted pack or ledger; `tests/c/misuse.c` has the others.
 
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use sha2::{Digest, Sha256};
-use undertone_core::pack::{digest, format};
 use undertone_ffi::{
     UNDERTONE_STATUS_NO_CANDIDATES as NO_CANDIDATES, UNDERTONE_STATUS_NO_SCORES as NO_SCORES,
     UNDERTONE_STATUS_NULL_POINTER as NULL_POINTER, UNDERTONE_STATUS_OK as OK,
     UNDERTONE_STATUS_TOO_MANY_CANDIDATES as TOO_MANY_CANDIDATES,
     UNDERTONE_STATUS_TOO_MANY_DIRECTIONS as TOO_MANY_DIRECTIONS, *,
 };
-use zerocopy::IntoBytes;
-
-/// A pack with these sections, its digest right whatever their content.
-fn pack(dimension: u32, sections: impl IntoIterator<Item = ([u8; 4], Vec<u8>)>) -> Vec<u8> {
-    let sections: Vec<_> = sections.into_iter().collect();
-    let mut table = Vec::new();
-    let mut rest = vec![0; sections.len() * size_of::<format::Entry>()];
-    for (tag, bytes) in &sections {
-        rest.resize(
-            (128 + rest.len()).next_multiple_of(format::ALIGNMENT) - 128,
-            0,
-        );
-        let entry = format::Entry {
-            tag: *tag,
-            reserved: 0.into(),
-            offset: (128 + rest.len() as u64).into(),
-            length: (bytes.len() as u64).into(),
-        };
-        table.extend(entry.as_bytes());
-        rest.extend(bytes);
-    }
-    rest[..table.len()].copy_from_slice(&table);
-    let length = 128 + rest.len();
-    let mut header = format::Header {
-        magic: format::MAGIC,
-        major: format::MAJOR.into(),
-        minor: format::MINOR.into(),
-        section_count: (sections.len() as u32).into(),
-        length: (length as u64).into(),
-        dimension: dimension.into(),
-        reserved: 0.into(),
-        digest: [0; 32],
-        encoder_digest: [0; 32],
-        encoder_name: [0; 32],
-    };
-    header.digest = digest(&header, &rest);
-    [header.as_bytes(), &rest].concat()
-}
+use undertone_tests::packs::{DepthParts, ScoreParts, Scoring, Section, features_pack, pack};
 
 /// A depth section for embeddings of one coordinate and one candidate.
-fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
-    let head = format::DepthHead {
-        candidate_count: 1.into(),
-        direction_count: (directions as u32).into(),
-        exponent: 0.into(),
-        shift: 0.into(),
+fn depth(directions: usize) -> Section {
+    let parts = DepthParts {
+        dimension: 1,
+        exponent: 0,
+        shift: 0,
+        directions: vec![vec![0]; directions],
+        boundaries: vec![vec![0; 255]; directions],
+        codes: vec![vec![0]; directions],
     };
-    let boundaries = 4 * format::BOUNDARIES * directions;
-    let arrays = [2 * directions, boundaries, directions].map(zeroes);
-    Some((format::DEPTH_TAG, section(head.as_bytes(), &arrays)))
-}
-
-fn zeroes(len: usize) -> Vec<u8> {
-    vec![0; len]
-}
-
-/// A section of aligned arrays.
-fn section(head: &[u8], arrays: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = head.to_vec();
-    for array in arrays {
-        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
-        bytes.extend(array);
-    }
-    bytes
+    parts.to_section()
 }
 
 /// A section of votes for embeddings of one coordinate.
-fn votes(candidates: usize) -> Option<([u8; 4], Vec<u8>)> {
-    scores(candidates, format::SCORES_VOTE)
+fn votes(candidates: usize) -> Section {
+    let parts = ScoreParts {
+        dimension: 1,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0],
+        weights: vec![vec![0]; candidates],
+        bias: vec![0; candidates],
+        scoring: Scoring::Vote,
+        levels: 160,
+    };
+    parts.to_section()
 }
 
-/// Votes, or scores up to 1 with features.
-fn scores(candidates: usize, kind: u16) -> Option<([u8; 4], Vec<u8>)> {
-    let head = format::ScoresHead {
-        candidate_count: (candidates as u32).into(),
-        kind: kind.into(),
-        largest_score: 1.into(),
-        exponent: 0.into(),
-        level_count: 0.into(),
-    };
-    let thresholds = if kind == format::SCORES_VOTE { 0 } else { 4 };
-    let arrays = [2, candidates, 4 * candidates, thresholds].map(zeroes);
-    Some((format::SCORES_TAG, section(head.as_bytes(), &arrays)))
-}
-
-/// Scores with one feature without weights.
-fn featured(candidates: usize) -> [([u8; 4], Vec<u8>); 2] {
-    let head = format::FeaturesHead {
-        feature_count: 1.into(),
-        candidate_count: (candidates as u32).into(),
-        weight_count: 0.into(),
-        rules: 1,
-        kinds: format::FEATURES_WORDS,
-        least: 1,
-        most: 0,
-        bucket_bits: 0,
-        shift: 0,
-        reserved: 0.into(),
-    };
-    let buckets = [0, 0, 0, 0, 1, 0, 0, 0].to_vec();
-    let arrays = [2, candidates.div_ceil(8), 4, 0, 2 * candidates].map(zeroes);
-    let bytes = section(head.as_bytes(), &[&[buckets][..], &arrays].concat());
-    let scores = scores(candidates, format::SCORES_FEATURES);
-    [scores.expect("a section"), (format::FEATURES_TAG, bytes)]
+/// A pack for embeddings of two coordinates, with one feature.
+fn featured(candidates: usize) -> Vec<u8> {
+    let mut topics: Vec<&[&str]> = vec![&[]; candidates];
+    topics[0] = &["word"];
+    features_pack(&topics, false)
 }
 
 /// Memory for a handle.
@@ -150,6 +81,15 @@ fn init_pack(
     })
 }
 
+fn describe(pack: *const UndertonePack) -> UndertonePackDescription {
+    let mut description = MaybeUninit::uninit();
+    // SAFETY: `pack` is what `undertone_pack_init` returned, and writes the description.
+    unsafe {
+        assert_eq!(undertone_pack_describe(pack, description.as_mut_ptr()), OK);
+        description.assume_init()
+    }
+}
+
 fn init_document(
     memory: &mut Memory<UNDERTONE_DOCUMENT_HANDLE_SIZE>,
     pack: *const UndertonePack,
@@ -162,15 +102,15 @@ fn init_document(
 
 #[test]
 fn intact_packs_that_break_the_rules_are_malformed() {
-    let (tag, mut cut) = depth(3).expect("a section");
+    let (tag, mut cut) = depth(3);
     cut.pop();
     for bytes in [
-        pack(0, []),
-        pack(4097, []),
+        pack(0, &[]),
+        pack(4097, &[]),
         // Rows too short for the coordinates.
-        pack(64, depth(3)),
-        pack(1, Some((tag, cut))),
-        pack(1, Some((tag, Vec::new()))),
+        pack(64, &[depth(3)]),
+        pack(1, &[(tag, cut)]),
+        pack(1, &[(tag, Vec::new())]),
     ] {
         let (status, pack) = init_pack(&mut Memory::new(), &bytes);
         assert_eq!(
@@ -182,25 +122,22 @@ fn intact_packs_that_break_the_rules_are_malformed() {
 
 #[test]
 fn packs_without_what_a_document_needs_are_refused() {
-    let unknown = Some((*b"NEWS", vec![1, 2, 3]));
+    let unknown = (*b"NEWS", vec![1, 2, 3]);
     for (bytes, candidates, directions, expected) in [
-        (pack(1, []), 0, 0, NO_CANDIDATES),
-        (pack(1, unknown), 0, 0, NO_CANDIDATES),
-        (pack(1, depth(100)), 1, 100, OK),
-        (pack(1, depth(101)), 1, 101, TOO_MANY_DIRECTIONS),
-        (pack(1, votes(12_800)), 12_800, 0, OK),
-        (pack(1, votes(12_801)), 12_801, 0, TOO_MANY_CANDIDATES),
+        (pack(1, &[]), 0, 0, NO_CANDIDATES),
+        (pack(1, &[unknown]), 0, 0, NO_CANDIDATES),
+        (pack(1, &[depth(100)]), 1, 100, OK),
+        (pack(1, &[depth(101)]), 1, 101, TOO_MANY_DIRECTIONS),
+        (pack(1, &[votes(12_800)]), 12_800, 0, OK),
+        (pack(1, &[votes(12_801)]), 12_801, 0, TOO_MANY_CANDIDATES),
     ] {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
         assert_eq!(status, UNDERTONE_STATUS_OK);
-        // SAFETY: `pack` is what `undertone_pack_init` returned.
-        unsafe {
-            assert_eq!(undertone_pack_dimension(pack), 1);
-            assert_eq!(undertone_pack_candidate_count(pack), candidates);
-            assert_eq!(undertone_pack_direction_count(pack), directions);
-            assert_eq!(undertone_pack_word_count(pack), 0);
-        }
+        let description = describe(pack);
+        assert_eq!((description.dimension, description.word_count), (1, 0));
+        assert_eq!(description.candidate_count, candidates);
+        assert_eq!(description.direction_count, directions);
         let (status, document) = init_document(&mut memory, pack);
         assert_eq!(status, expected);
         assert_eq!(document.is_null(), expected != UNDERTONE_STATUS_OK);
@@ -211,11 +148,11 @@ fn packs_without_what_a_document_needs_are_refused() {
 #[test]
 fn features_and_whole_texts_take_room() {
     for (bytes, document_status, whole_text_status) in [
-        (pack(1, votes(4224)), OK, OK),
-        (pack(1, votes(4225)), OK, TOO_MANY_CANDIDATES),
-        (pack(1, featured(2560)), OK, OK),
-        (pack(1, featured(2561)), TOO_MANY_CANDIDATES, NULL_POINTER),
-        (pack(1, depth(1)), OK, NO_SCORES),
+        (pack(1, &[votes(4224)]), OK, OK),
+        (pack(1, &[votes(4225)]), OK, TOO_MANY_CANDIDATES),
+        (featured(2560), OK, OK),
+        (featured(2561), TOO_MANY_CANDIDATES, NULL_POINTER),
+        (pack(1, &[depth(1)]), OK, NO_SCORES),
     ] {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
@@ -272,26 +209,33 @@ fn release_whole_text(document: *mut UndertoneDocument) -> i32 {
 
 #[test]
 fn features_need_text() {
-    let bytes = pack(1, featured(3));
+    let bytes = featured(3);
     let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
     let (_, pack) = init_pack(&mut pack_memory, &bytes);
     let (_, document) = init_document(&mut memory, pack);
-    let text = c"word";
+    let description = describe(pack);
+    assert_eq!(
+        (
+            description.feature_count,
+            description.level_count,
+            description.nothing_known
+        ),
+        (1, 160, 3)
+    );
+    let (text, embedding) = (c"word", [0.5; 2]);
     let mut count = 99;
     // SAFETY: `pack` and `document` are what the functions returned; the other arguments exist.
     unsafe {
-        assert_eq!(undertone_pack_feature_count(pack), 1);
-        assert_eq!(undertone_pack_level_count(pack), 160);
-        assert_eq!(undertone_pack_nothing_known(pack), 3);
-        let status = undertone_document_push(document, &0.5, 1);
+        let status = undertone_document_push(document, embedding.as_ptr(), 2);
         assert_eq!(status, UNDERTONE_STATUS_NEEDS_TEXT);
-        let status = undertone_document_push_all(document, &0.5, 1, &mut count);
+        let status = undertone_document_push_all(document, embedding.as_ptr(), 2, &mut count);
         assert_eq!((status, count), (UNDERTONE_STATUS_NEEDS_TEXT, 99));
         // They stand beside an encoder here.
         let status = undertone_document_push_sentence(document, text.as_ptr(), 4);
         assert_eq!(status, UNDERTONE_STATUS_NO_LEXICON);
         assert_eq!(undertone_document_sentence_count(document), 0);
-        let status = undertone_document_push_encoded(document, text.as_ptr(), 4, &0.5, 1);
+        let (text, embedding) = (text.as_ptr(), embedding.as_ptr());
+        let status = undertone_document_push_encoded(document, text, 4, embedding, 2);
         assert_eq!(status, UNDERTONE_STATUS_OK);
         assert_eq!(undertone_document_sentence_count(document), 1);
     }
@@ -299,7 +243,7 @@ fn features_need_text() {
 
 #[test]
 fn text_needs_a_lexicon() {
-    let bytes = pack(1, depth(1));
+    let bytes = pack(1, &[depth(1)]);
     let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
     let (_, pack) = init_pack(&mut pack_memory, &bytes);
     let (_, document) = init_document(&mut memory, pack);
@@ -312,7 +256,7 @@ fn text_needs_a_lexicon() {
 /// The pack handle may go before the document; the bytes may not.
 #[test]
 fn document_outlives_the_pack_handle() {
-    let bytes = pack(1, depth(1));
+    let bytes = pack(1, &[depth(1)]);
     let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
     let (_, pack) = init_pack(&mut pack_memory, &bytes);
     let (_, document) = init_document(&mut memory, pack);

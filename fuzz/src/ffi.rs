@@ -370,17 +370,21 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 undertone_sentence_next(text, len, start, world.one(u)?, world.one(u)?)
             }
             28 => {
-                let pack = world.slot(u)?;
-                let numbers = [
-                    undertone_pack_dimension(pack),
-                    undertone_pack_candidate_count(pack),
-                    undertone_pack_projected_dimension(pack),
-                    undertone_pack_feature_count(pack),
-                ];
-                assert!(numbers.iter().all(|number| *number <= 3));
-                assert!([0, 160].contains(&undertone_pack_level_count(pack)));
-                assert!([2, u32::MAX].contains(&undertone_pack_nothing_known(pack)));
-                undertone_pack_id(pack, world.one(u)?)
+                let (pack, description) = (world.slot(u)?, world.one(u)?);
+                let status = undertone_pack_describe(pack, description);
+                if status == UNDERTONE_STATUS_OK {
+                    let found: UndertonePackDescription = *description;
+                    let numbers = [
+                        found.dimension,
+                        found.candidate_count,
+                        found.projected_dimension,
+                        found.feature_count,
+                    ];
+                    assert!(numbers.iter().all(|number| *number <= 3));
+                    assert!([0, 160].contains(&found.level_count));
+                    assert!([2, u32::MAX].contains(&found.nothing_known));
+                }
+                status
             }
             29 => {
                 let (text, text_len) = world.array(u)?;

@@ -35,7 +35,7 @@ public:
     /// Makes an empty document for the candidates of a pack.
     static Result<Document> create(const Pack &pack) noexcept
     {
-        auto handle = detail::make<undertone_document>(undertone_document_handle_size(), pack.bytes(),
+        auto handle = detail::make<undertone_document>(UNDERTONE_DOCUMENT_HANDLE_SIZE, pack.bytes(),
                                                        [&](void *memory, std::size_t len, undertone_document **out) {
                                                            return detail::call(undertone_document_init, memory, len,
                                                                                pack.capi(), out);

@@ -100,7 +100,7 @@ private:
 
     static Result<Form> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
     {
-        auto handle = detail::make<undertone_form>(undertone_form_handle_size(), std::move(owner),
+        auto handle = detail::make<undertone_form>(UNDERTONE_FORM_HANDLE_SIZE, std::move(owner),
                                                    [&](void *memory, std::size_t memory_len, undertone_form **out) {
                                                        return detail::call(undertone_form_init, memory, memory_len,
                                                                            bytes, len, out);

@@ -25,7 +25,7 @@ public:
     static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+            UNDERTONE_GRANT_HANDLE_SIZE, nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
                 return detail::call(undertone_grant_init_unrecorded, memory, len, static_cast<std::int32_t>(unit),
                                     epsilon.micro(), out);
             });

@@ -61,7 +61,7 @@ public:
     static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
-            undertone_ledger_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+            UNDERTONE_LEDGER_HANDLE_SIZE, nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
                 return detail::call(undertone_ledger_open, memory, memory_len, static_cast<std::int32_t>(unit), stored,
                                     len, entropy.function(), entropy.context(), out);
             });
@@ -138,7 +138,7 @@ public:
     Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+            UNDERTONE_GRANT_HANDLE_SIZE, nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
                 return detail::call(undertone_ledger_grant, capi(), stored, len, memory, memory_len, out);
             });
         if (!handle) return handle.status();

@@ -184,7 +184,7 @@ public:
         Access access(nullptr, file_.descriptor(), counter_);
         const undertone_ledger_storage storage = access.storage();
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+            UNDERTONE_GRANT_HANDLE_SIZE, nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
                 return detail::call(undertone_ledger_spend, &storage, static_cast<std::int32_t>(unit_), epsilon.micro(),
                                     word_count, window, entropy_->function(), entropy_->context(), memory, memory_len,
                                     out, nullptr);

@@ -88,7 +88,7 @@ private:
     static Result<VectorMechanism> make(detail::Owner bytes, Init init) noexcept
     {
         auto handle =
-            detail::make<undertone_vector_mechanism>(undertone_vector_mechanism_handle_size(), std::move(bytes), init);
+            detail::make<undertone_vector_mechanism>(UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE, std::move(bytes), init);
         if (!handle) return handle.status();
         return VectorMechanism(*std::move(handle));
     }

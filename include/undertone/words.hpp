@@ -25,7 +25,7 @@ public:
     static Result<Vocabulary> create(const Pack &pack) noexcept
     {
         auto handle = detail::make<undertone_vocabulary>(
-            undertone_vocabulary_handle_size(), pack.bytes(),
+            UNDERTONE_VOCABULARY_HANDLE_SIZE, pack.bytes(),
             [&](void *memory, std::size_t len, undertone_vocabulary **out) {
                 return detail::call(undertone_vocabulary_init, memory, len, pack.capi(), out);
             });
@@ -93,7 +93,7 @@ public:
     static Result<Bag> create(const Vocabulary &vocabulary) noexcept
     {
         auto handle = detail::make<undertone_bag>(
-            undertone_bag_handle_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
+            UNDERTONE_BAG_HANDLE_SIZE, vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
                 return detail::call(undertone_bag_init, memory, len, vocabulary.capi(), out);
             });
         if (!handle) return handle.status();

@@ -317,6 +317,8 @@ static void append(struct test_case *test, const uint8_t *bytes, size_t len)
     test->embeddings_len = before + len;
 }
 
+static undertone_pack_description described;
+
 /* The sections of a pack; NULL if it lacks one. */
 struct handles {
     undertone_pack *pack;
@@ -378,14 +380,14 @@ static void check_document(const struct handles *handles, struct test_case *test
 static void check_batch(const struct handles *handles, struct test_case *test,
                         const uint8_t *expected, size_t expected_len)
 {
-    if (test->texts || undertone_pack_feature_count(handles->pack) > 0) {
+    if (test->texts || described.feature_count > 0) {
         return;
     }
     size_t pushed = 0;
     check(undertone_document_push_all(handles->document, test->embeddings, test->embeddings_len,
                                       &pushed),
           test->name);
-    if (pushed * undertone_pack_dimension(handles->pack) != test->embeddings_len) {
+    if (pushed * described.dimension != test->embeddings_len) {
         fail("%s: %lu embeddings were pushed", test->name, (unsigned long)pushed);
     }
     test->entropy.calls = 0;
@@ -429,14 +431,14 @@ static void check_bag(const struct handles *handles, struct test_case *test,
 static void check_vector(const struct handles *handles, struct test_case *test,
                          const uint8_t *expected, size_t expected_len)
 {
-    void *memory = allocate(undertone_vector_mechanism_handle_size());
+    void *memory = allocate(UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
     undertone_vector_mechanism *vector;
     const int32_t noise = (int32_t)test->noise;
     const uint32_t epsilon = (uint32_t)test->epsilon;
     const int32_t status =
-        test->projected ? undertone_vector_mechanism_init_projected(memory, undertone_vector_mechanism_handle_size(),
+        test->projected ? undertone_vector_mechanism_init_projected(memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE,
                                                                     handles->pack, noise, epsilon, &vector)
-                        : undertone_vector_mechanism_init(memory, undertone_vector_mechanism_handle_size(),
+                        : undertone_vector_mechanism_init(memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE,
                                                           (uint32_t)test->vector_len, (int32_t)test->bound_exponent,
                                                           noise, epsilon, &vector);
     check(status, test->name);
@@ -582,7 +584,7 @@ static unsigned long check_sentences(const undertone_pack *pack, const char *pat
         fail("cannot open %s", path);
         return 0;
     }
-    const size_t dimension = undertone_pack_dimension(pack);
+    const size_t dimension = described.dimension;
     float *vector = allocate(dimension * sizeof *vector);
     unsigned long cases = 0;
     size_t len;
@@ -640,24 +642,25 @@ int main(int argc, char **argv)
     size_t len;
     const uint8_t *bytes = open_file(argv[1], &len);
     undertone_pack *pack;
-    void *pack_memory = allocate(undertone_pack_handle_size());
-    check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), bytes, len, &pack), argv[1]);
+    void *pack_memory = allocate(UNDERTONE_PACK_HANDLE_SIZE);
+    check(undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, bytes, len, &pack), argv[1]);
+    check(undertone_pack_describe(pack, &described), argv[1]);
 
     undertone_document *document = NULL;
-    void *document_memory = allocate(undertone_document_handle_size());
-    if (undertone_pack_candidate_count(pack) != 0) {
-        check(undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document),
+    void *document_memory = allocate(UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    if (described.candidate_count != 0) {
+        check(undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document),
               argv[1]);
     }
     undertone_vocabulary *vocabulary = NULL;
     undertone_bag *bag = NULL;
-    void *vocabulary_memory = allocate(undertone_vocabulary_handle_size());
-    void *bag_memory = allocate(undertone_bag_handle_size());
-    if (undertone_pack_word_count(pack) != 0) {
-        check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(), pack,
+    void *vocabulary_memory = allocate(UNDERTONE_VOCABULARY_HANDLE_SIZE);
+    void *bag_memory = allocate(UNDERTONE_BAG_HANDLE_SIZE);
+    if (described.word_count != 0) {
+        check(undertone_vocabulary_init(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE, pack,
                                         &vocabulary),
               argv[1]);
-        check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag), argv[1]);
+        check(undertone_bag_init(bag_memory, UNDERTONE_BAG_HANDLE_SIZE, vocabulary, &bag), argv[1]);
     }
 
     if (strcmp(mode, "--vectors") == 0 || strcmp(mode, "--sentences") == 0) {
@@ -671,7 +674,7 @@ int main(int argc, char **argv)
         printf("%lu golden vectors agree\n", cases);
     } else {
         if (argc == 4) {
-            push_embeddings(document, argv[3], undertone_pack_dimension(pack));
+            push_embeddings(document, argv[3], described.dimension);
         } else {
             push_text(document);
         }

@@ -24,7 +24,7 @@ static undertone_ledger_storage storage;
 static undertone_document *document;
 static undertone_grant *grant;
 static void *grant_memory;
-static uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
+static undertone_pack_description described;
 
 static void hold(int held, const char *what, int line)
 {
@@ -57,7 +57,7 @@ static void store(const uint8_t *bytes, size_t len)
 static int32_t spend(uint32_t whole_epsilon, uint64_t window)
 {
     return undertone_ledger_spend(&storage, unit, whole_epsilon * 1000000, 1, window, undertone_posix_entropy, NULL, grant_memory,
-                                  undertone_grant_handle_size(), &grant, NULL);
+                                  UNDERTONE_GRANT_HANDLE_SIZE, &grant, NULL);
 }
 
 static uint64_t left(uint64_t window)
@@ -84,7 +84,7 @@ static void release(uint32_t whole_epsilon)
     STATUS(OK, undertone_release_read(bytes, len, &candidate, &epsilon, &rule, &found, &order, id));
     HOLD(candidate < 200 && epsilon == whole_epsilon * 1000000);
     HOLD(rule == UNDERTONE_RULE_PERMUTE_AND_FLIP && found == unit && order == 0);
-    HOLD(memcmp(id, pack_id, sizeof id) == 0);
+    HOLD(memcmp(id, described.id, sizeof id) == 0);
 }
 
 int main(int argc, char **argv)
@@ -99,21 +99,21 @@ int main(int argc, char **argv)
     path = argv[2];
     file = (undertone_posix_ledger){path, -1, 0};
     storage = undertone_posix_storage(&file);
-    void *pack_memory = malloc(undertone_pack_handle_size());
-    void *document_memory = malloc(undertone_document_handle_size());
-    grant_memory = malloc(undertone_grant_handle_size());
+    void *pack_memory = malloc(UNDERTONE_PACK_HANDLE_SIZE);
+    void *document_memory = malloc(UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    grant_memory = malloc(UNDERTONE_GRANT_HANDLE_SIZE);
     step = "before the first step";
     HOLD(pack_memory && document_memory && grant_memory);
     const size_t pack_len = load(argv[1], bytes, sizeof bytes);
-    STATUS(OK, undertone_pack_init(pack_memory, undertone_pack_handle_size(), bytes, pack_len, &pack));
-    STATUS(OK, undertone_pack_id(pack, pack_id));
-    HOLD(memcmp(pack_id, scores_pack, sizeof scores_pack) == 0);
+    STATUS(OK, undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, bytes, pack_len, &pack));
+    STATUS(OK, undertone_pack_describe(pack, &described));
+    HOLD(memcmp(described.id, scores_pack, sizeof scores_pack) == 0);
 
     STEP(new_ledger);
     STATUS(OK, undertone_posix_create(&file, unit, 10000000, undertone_posix_entropy, NULL));
     HOLD(load(path, before, sizeof before) == IMAGE && left(20000) == 10000000);
     STEP(typed_text);
-    STATUS(OK, undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document));
+    STATUS(OK, undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document));
     STATUS(OK, undertone_document_push_text(document, typed, strlen(typed), &sentences));
     HOLD(sentences == 2);
     STEP(first_spend);

@@ -56,6 +56,7 @@ MEMORY(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE);
 
 static uint8_t files[4][LARGEST_PACK] __attribute__((aligned(64)));
 static undertone_pack *packs[4], *pack;
+static undertone_pack_description described;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
@@ -139,7 +140,7 @@ static void new_grant(int32_t unit)
 
 static void pushed(void)
 {
-    const size_t dimension = undertone_pack_dimension(pack);
+    const size_t dimension = described.dimension;
     size_t n;
     must(undertone_document_init(&document_memory, sizeof document_memory, pack, &document),
          "document");
@@ -187,7 +188,7 @@ static void pushed_both(void)
 {
     pushed_text();
     must(undertone_document_push_encoded(document, own.sentence, sizeof own.sentence, own.coordinates,
-                                         undertone_pack_dimension(pack)), "both");
+                                         described.dimension), "both");
 }
 
 static void embeddings_flips(void) { pushed(), released(UNDERTONE_RULE_PERMUTE_AND_FLIP); }
@@ -406,6 +407,7 @@ __attribute__((noinline)) static void begin(int run)
     need(dup2(outputs[own.child], OUTPUT) == OUTPUT, "dup2");
     fill(inputs[own.child].text, inputs[own.child].key);
     pack = packs[runs[run].pack];
+    must(undertone_pack_describe(pack, &described), "describe");
 }
 
 static struct image images[4];

@@ -88,6 +88,18 @@ struct fixture {
 
 static void *const untouched = (void *)&failures;
 
+static undertone_pack_description describe(const undertone_pack *pack)
+{
+    undertone_pack_description description;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_describe(pack, &description));
+    return description;
+}
+
+static int has_scores(const struct fixture *f)
+{
+    return describe(f->pack).selector == UNDERTONE_SELECTOR_SCORES;
+}
+
 static undertone_grant *new_grant(const struct fixture *f, int32_t unit, uint32_t epsilon_micro)
 {
     undertone_grant *grant = NULL;
@@ -166,12 +178,6 @@ static void versions_agree(void)
     unsigned major, minor, patch;
     HOLD(sscanf(undertone_version(), "%u.%u.%u", &major, &minor, &patch) == 3);
     HOLD(major * 10000 + minor * 100 + patch == UNDERTONE_VERSION_NUMBER);
-    HOLD(undertone_pack_handle_size() <= UNDERTONE_PACK_HANDLE_SIZE);
-    HOLD(undertone_document_handle_size() <= UNDERTONE_DOCUMENT_HANDLE_SIZE);
-    HOLD(undertone_grant_handle_size() <= UNDERTONE_GRANT_HANDLE_SIZE);
-    HOLD(undertone_vector_mechanism_handle_size() <= UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
-    HOLD(undertone_vocabulary_handle_size() <= UNDERTONE_VOCABULARY_HANDLE_SIZE);
-    HOLD(undertone_bag_handle_size() <= UNDERTONE_BAG_HANDLE_SIZE);
 }
 
 static void every_number_has_a_message(void)
@@ -323,37 +329,28 @@ static void packs_are_read_at_any_address(const struct fixture *f)
 
 static void pack_handles_are_checked(const struct fixture *f)
 {
-    uint8_t id[UNDERTONE_PACK_ID_BYTES], digest[UNDERTONE_ENCODER_DIGEST_BYTES];
-    char name[UNDERTONE_ENCODER_NAME_BYTES];
-    HOLD(undertone_pack_dimension(f->pack) > 0);
-    HOLD(undertone_pack_candidate_count(f->pack) > 0);
-    HOLD(undertone_pack_direction_count(f->pack) > 0);
-    HOLD(undertone_pack_word_count(f->pack) > 0);
-    HOLD(undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_DEPTH
-         || undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES);
-    HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
-         == (undertone_pack_largest_score(f->pack) > 0));
-    HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
-         == (undertone_pack_level_count(f->pack) > 0));
-    HOLD(undertone_pack_feature_count(f->pack) == 0);
-    HOLD(undertone_pack_nothing_known(f->pack)
-         == (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES
-                 ? undertone_pack_candidate_count(f->pack)
-                 : UINT32_MAX));
-    HOLD(undertone_pack_nothing_known(f->projection) == UINT32_MAX);
-    HOLD(undertone_pack_projected_dimension(f->pack) == 0);
-    HOLD(undertone_pack_projected_dimension(f->projection) > 0);
-    HOLD(undertone_pack_selector(f->projection) == 0);
-    HOLD(undertone_pack_candidate_count(f->projection) == 0);
-    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_id(f->pack, id));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_encoder_digest(f->pack, digest));
-    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_encoder_name(f->pack, name));
+    const undertone_pack_description pack = describe(f->pack), projection = describe(f->projection);
+    HOLD(pack.dimension > 0);
+    HOLD(pack.candidate_count > 0);
+    HOLD(pack.direction_count > 0);
+    HOLD(pack.word_count > 0);
+    HOLD(pack.selector == UNDERTONE_SELECTOR_DEPTH || has_scores(f));
+    HOLD(has_scores(f) == (pack.largest_score > 0));
+    HOLD(has_scores(f) == (pack.level_count > 0));
+    HOLD(pack.feature_count == 0);
+    HOLD(pack.nothing_known == (has_scores(f) ? pack.candidate_count : UINT32_MAX));
+    HOLD(projection.nothing_known == UINT32_MAX);
+    HOLD(pack.projected_dimension == 0);
+    HOLD(projection.projected_dimension > 0);
+    HOLD(projection.selector == 0);
+    HOLD(projection.candidate_count == 0);
     /* Where the format says they are. */
-    HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
-    HOLD(memcmp(digest, f->bytes + 64, sizeof digest) == 0);
-    HOLD(memcmp(name, f->bytes + 96, sizeof name - 1) == 0 && name[sizeof name - 1] == '\0');
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_id(f->pack, NULL));
-    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_pack_id(f->pack, f->pack_memory));
+    HOLD(memcmp(pack.id, f->bytes + 32, sizeof pack.id) == 0);
+    HOLD(memcmp(pack.encoder_digest, f->bytes + 64, sizeof pack.encoder_digest) == 0);
+    HOLD(memcmp(pack.encoder_name, f->bytes + 96, sizeof pack.encoder_name - 1) == 0);
+    HOLD(pack.encoder_name[sizeof pack.encoder_name - 1] == '\0');
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_describe(f->pack, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_pack_describe(f->pack, f->pack_memory));
 
     /* Not a handle: NULL, zeroes, a copy, misaligned. */
     void *zeroes = calloc(1, f->pack_size);
@@ -368,12 +365,6 @@ static void pack_handles_are_checked(const struct fixture *f)
         undertone_vector_mechanism *vector = untouched;
         float coordinates[4096];
         size_t written = 99;
-        HOLD(undertone_pack_selector(wrong[i]) == 0);
-        HOLD(undertone_pack_largest_score(wrong[i]) == 0);
-        HOLD(undertone_pack_level_count(wrong[i]) == 0);
-        HOLD(undertone_pack_feature_count(wrong[i]) == 0);
-        HOLD(undertone_pack_nothing_known(wrong[i]) == UINT32_MAX);
-        HOLD(undertone_pack_projected_dimension(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
                                                       wrong[i], &vocabulary));
         EXPECT(statuses[i],
@@ -382,13 +373,11 @@ static void pack_handles_are_checked(const struct fixture *f)
         EXPECT(statuses[i],
                undertone_pack_embed_sentence(wrong[i], "word", 4, coordinates, 4096, &written));
         HOLD(vocabulary == untouched && vector == untouched && written == 99);
-        HOLD(undertone_pack_dimension(wrong[i]) == 0);
-        HOLD(undertone_pack_candidate_count(wrong[i]) == 0);
-        HOLD(undertone_pack_direction_count(wrong[i]) == 0);
-        HOLD(undertone_pack_word_count(wrong[i]) == 0);
-        EXPECT(statuses[i], undertone_pack_id(wrong[i], id));
-        EXPECT(statuses[i], undertone_pack_encoder_digest(wrong[i], digest));
-        EXPECT(statuses[i], undertone_pack_encoder_name(wrong[i], name));
+        undertone_pack_description description, before;
+        memset(&description, 0xee, sizeof description);
+        before = description;
+        EXPECT(statuses[i], undertone_pack_describe(wrong[i], &description));
+        HOLD(memcmp(&description, &before, sizeof before) == 0);
         EXPECT(statuses[i], undertone_document_init(f->document_memory, f->document_size, wrong[i],
                                                     &document));
         HOLD(document == untouched);
@@ -456,7 +445,8 @@ static void document_pointers_are_checked(const struct fixture *f)
                                                        NULL, release, sizeof release, &written));
     }
     HOLD(calls == 0 && written == 99);
-    HOLD(undertone_pack_dimension((void *)document) == 0);
+    undertone_pack_description description;
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE, undertone_pack_describe((void *)document, &description));
     free(zeroes);
     free(moved);
 }
@@ -678,7 +668,7 @@ static void encoded_sentences_are_checked(const struct fixture *f)
 static void promises_are_checked(const struct fixture *f)
 {
     undertone_document *document = new_document(f);
-    const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
+    const int scores = has_scores(f);
     uint64_t sentence = 99, whole_text = 99;
 #define PROMISE(unit, micro) undertone_document_promise(document, unit, micro, &sentence, &whole_text)
     EXPECT(UNDERTONE_STATUS_OVERLAP,
@@ -724,7 +714,7 @@ typedef int32_t (*whole_release)(undertone_document *, undertone_grant *, undert
 static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_release by, int projective)
 {
     undertone_document *document = new_document(f);
-    const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
+    const int scores = has_scores(f);
     const size_t bytes = UNDERTONE_RELEASE_BYTES;
     uint8_t out[64];
     size_t written = 99;
@@ -939,7 +929,7 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, NULL, release));
     HOLD(memcmp(before, document, f->document_size) == 0);
-    if (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES) {
+    if (has_scores(f)) {
         size_t written;
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK,
@@ -974,8 +964,8 @@ static void create_ledger(uint64_t budget, uint8_t *image)
 static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
 {
     undertone_ledger *ledger = NULL;
-    void *memory = allocate(undertone_ledger_handle_size());
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_open(memory, undertone_ledger_handle_size(), UNDERTONE_UNIT_SENTENCE,
+    void *memory = allocate(UNDERTONE_LEDGER_HANDLE_SIZE);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_open(memory, UNDERTONE_LEDGER_HANDLE_SIZE, UNDERTONE_UNIT_SENTENCE,
                                                       image, IMAGE, counting_entropy, &name, &ledger));
     HOLD(ledger == memory);
     return ledger;
@@ -1025,7 +1015,6 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     uint8_t file[IMAGE + 8], out[IMAGE + 8];
     size_t written = 99, offset = 99;
     uint64_t micro = 99;
-    HOLD(undertone_ledger_handle_size() <= UNDERTONE_LEDGER_HANDLE_SIZE);
 
     memset(file, 0, sizeof file);
     memset(out, 0xee, sizeof out);
@@ -1056,7 +1045,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
 #undef CREATE
 
     create_ledger(10, file);
-    const size_t size = undertone_ledger_handle_size();
+    const size_t size = UNDERTONE_LEDGER_HANDLE_SIZE;
     uint8_t *memory = allocate(size + 1);
     undertone_ledger *ledger = untouched;
 #define INIT(memory, size, image, len, entropy, out)                                               \
@@ -1244,10 +1233,11 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     free(ledger);
 
     /* Not a ledger. */
-    void *memory = allocate(undertone_ledger_handle_size());
+    void *memory = allocate(UNDERTONE_LEDGER_HANDLE_SIZE);
     undertone_ledger *none = untouched;
 #define INIT() \
-    undertone_ledger_open(memory, undertone_ledger_handle_size(), UNDERTONE_UNIT_SENTENCE, torn, IMAGE, counting_entropy, NULL, &none)
+    undertone_ledger_open(memory, UNDERTONE_LEDGER_HANDLE_SIZE, UNDERTONE_UNIT_SENTENCE, torn, IMAGE, \
+                          counting_entropy, NULL, &none)
     memset(torn, 0, IMAGE);
     EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, INIT());
     memcpy(torn, file, IMAGE);
@@ -1572,7 +1562,7 @@ static void releases_are_read_back(const struct fixture *f)
 
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     EXPECT(UNDERTONE_STATUS_OK, READ(release, 24));
-    HOLD(candidate < undertone_pack_candidate_count(f->pack));
+    HOLD(candidate < describe(f->pack).candidate_count);
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
     /* Each alone, as the four together, and none: whether it is a release. */
@@ -1706,7 +1696,7 @@ static void sentence_vectors_are_checked(const struct fixture *f)
 
 static void vector_parameters_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vector_mechanism_handle_size();
+    const size_t size = UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE;
     uint8_t *memory = allocate(size + 1);
     undertone_vector_mechanism *vector = untouched;
     const uint32_t micro = 1000000;
@@ -1749,7 +1739,7 @@ static void vector_parameters_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_MISALIGNED, INIT(memory + 1, size, f->projection));
     EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, INIT(memory, size - 1, f->projection));
     EXPECT(UNDERTONE_STATUS_NO_PROJECTION, INIT(memory, size, f->pack));
-    EXPECT(UNDERTONE_STATUS_OVERLAP, INIT((void *)f->projection, undertone_pack_handle_size(), f->projection));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, INIT((void *)f->projection, UNDERTONE_PACK_HANDLE_SIZE, f->projection));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_NOISE, undertone_vector_mechanism_init_projected(memory, size, f->projection, 0,
                                                                                      micro, &vector));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
@@ -1762,7 +1752,7 @@ static void vector_parameters_are_checked(const struct fixture *f)
 
 static void vectors_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vector_mechanism_handle_size();
+    const size_t size = UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE;
     void *memory = allocate(size);
     undertone_vector_mechanism *vector = NULL;
     EXPECT(UNDERTONE_STATUS_OK, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE,
@@ -1954,7 +1944,7 @@ static int32_t entropy_using_the_bag(void *context, uint8_t *out, size_t len)
 
 static void vocabularies_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vocabulary_handle_size();
+    const size_t size = UNDERTONE_VOCABULARY_HANDLE_SIZE;
     uint8_t *memory = allocate(size + 1);
     undertone_vocabulary *vocabulary = untouched;
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_init(NULL, size, f->pack, &vocabulary));
@@ -1966,14 +1956,14 @@ static void vocabularies_are_checked(const struct fixture *f)
                undertone_vocabulary_init(memory, len, f->pack, &vocabulary));
     }
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init(memory, size, f->pack, (void *)memory));
-    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init((void *)f->pack, undertone_pack_handle_size(),
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init((void *)f->pack, UNDERTONE_PACK_HANDLE_SIZE,
                                                                f->pack, &vocabulary));
     EXPECT(UNDERTONE_STATUS_NO_LEXICON,
            undertone_vocabulary_init(memory, size, f->projection, &vocabulary));
     HOLD(vocabulary == untouched);
     EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(memory, size, f->pack, &vocabulary));
     const uint32_t words = undertone_vocabulary_word_count(vocabulary);
-    HOLD(words == undertone_pack_word_count(f->pack));
+    HOLD(words == describe(f->pack).word_count);
 
     const char *text = untouched;
     size_t len = 99;
@@ -2044,11 +2034,11 @@ static int32_t release_bag(const struct fixture *f, undertone_bag *bag, underton
 
 static void bags_are_checked(const struct fixture *f)
 {
-    void *vocabulary_memory = allocate(undertone_vocabulary_handle_size());
+    void *vocabulary_memory = allocate(UNDERTONE_VOCABULARY_HANDLE_SIZE);
     undertone_vocabulary *vocabulary;
-    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(),
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE,
                                                           f->pack, &vocabulary));
-    const size_t size = undertone_bag_handle_size();
+    const size_t size = UNDERTONE_BAG_HANDLE_SIZE;
     uint8_t *memory = allocate(size + 1);
     undertone_bag *bag = untouched;
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_init(NULL, size, vocabulary, &bag));
@@ -2062,7 +2052,7 @@ static void bags_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, undertone_bag_init(memory, size, vocabulary, &bag));
     HOLD((void *)bag == memory);
     /* It does not need the vocabulary's handle any more. */
-    memset(vocabulary_memory, 0xff, undertone_vocabulary_handle_size());
+    memset(vocabulary_memory, 0xff, UNDERTONE_VOCABULARY_HANDLE_SIZE);
 
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_push(bag, NULL, 1));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_push_text(bag, NULL, 1));
@@ -2242,10 +2232,10 @@ static void packs_say_what_they_lack(const struct fixture *f)
     HOLD(document == untouched);
     CASE(embedding_without_text);
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_init(f->document_memory, f->document_size, f->features, &document));
-    float *embedding = calloc(undertone_pack_dimension(f->features), sizeof *embedding);
+    float *embedding = calloc(describe(f->features).dimension, sizeof *embedding);
     HOLD(embedding != NULL);
     EXPECT(UNDERTONE_STATUS_NEEDS_TEXT,
-           undertone_document_push(document, embedding, undertone_pack_dimension(f->features)));
+           undertone_document_push(document, embedding, describe(f->features).dimension));
     free(embedding);
 
     /* This pack has scores. */
@@ -2308,7 +2298,7 @@ static void answers_of_lines_are_checked(const struct fixture *f, const underton
 
     CASE(lines_as_answers);
     undertone_document *document = new_document(f);
-    if (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES) {
+    if (has_scores(f)) {
         EXPECT(UNDERTONE_STATUS_OK, undertone_reservoir_init(document, 7, 1, counting_entropy, NULL, reservoir));
         EXPECT(UNDERTONE_STATUS_RESERVOIR_OTHER_PACK,
                undertone_answer_reservoir_read(reservoir, sizeof reservoir, form, &slot, &places));
@@ -2366,7 +2356,7 @@ static void answers_of_lines_are_checked(const struct fixture *f, const underton
 
 static void forms_are_checked(const struct fixture *f, uint8_t *bytes, size_t len)
 {
-    size_t size = undertone_form_handle_size();
+    size_t size = UNDERTONE_FORM_HANDLE_SIZE;
     void *memory = allocate(size);
     undertone_form *form = untouched;
     CASE(foreign_form);
@@ -2436,11 +2426,11 @@ int main(int argc, char **argv)
     }
     struct fixture f;
     f.bytes = read_file(argv[1], &f.len);
-    f.pack_size = undertone_pack_handle_size();
+    f.pack_size = UNDERTONE_PACK_HANDLE_SIZE;
     f.pack_memory = allocate(f.pack_size);
-    f.document_size = undertone_document_handle_size();
+    f.document_size = UNDERTONE_DOCUMENT_HANDLE_SIZE;
     f.document_memory = allocate(f.document_size);
-    f.grant_size = undertone_grant_handle_size();
+    f.grant_size = UNDERTONE_GRANT_HANDLE_SIZE;
     f.grant_memory = allocate(f.grant_size);
 
     versions_agree();
@@ -2451,7 +2441,7 @@ int main(int argc, char **argv)
     packs_are_read_at_any_address(&f);
 
     EXPECT(UNDERTONE_STATUS_OK, undertone_pack_init(f.pack_memory, f.pack_size, f.bytes, f.len, &f.pack));
-    f.dimension = undertone_pack_dimension(f.pack);
+    f.dimension = describe(f.pack).dimension;
     f.embedding = allocate(f.dimension * sizeof *f.embedding);
     for (size_t i = 0; i < f.dimension; i++) {
         f.embedding[i] = i % 2 == 0 ? 0.5f : -0.25f;

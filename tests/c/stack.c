@@ -41,6 +41,7 @@ MEMORY(ledger_memory, UNDERTONE_LEDGER_HANDLE_SIZE);
 static uint8_t pack_bytes[LARGEST_PACK], projection_bytes[LARGEST_PACK];
 static size_t pack_len, projection_len;
 static undertone_pack *pack, *projection;
+static undertone_pack_description described;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
@@ -80,6 +81,11 @@ static int32_t init_pack(void)
     return undertone_pack_init(&pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack);
 }
 
+static int32_t describe_pack(void)
+{
+    return undertone_pack_describe(pack, &described);
+}
+
 static int32_t init_projection(void)
 {
     return undertone_pack_init(&projection_memory, sizeof projection_memory, projection_bytes,
@@ -93,12 +99,12 @@ static int32_t init_document(void)
 
 static int32_t push(void)
 {
-    return undertone_document_push(document, embedding, undertone_pack_dimension(pack));
+    return undertone_document_push(document, embedding, described.dimension);
 }
 
 static int32_t push_all(void)
 {
-    return undertone_document_push_all(document, embedding, 5 * undertone_pack_dimension(pack),
+    return undertone_document_push_all(document, embedding, 5 * described.dimension,
                                        &written);
 }
 
@@ -138,14 +144,14 @@ static int32_t release_whole_text(void)
 {
     const int32_t released = undertone_document_release_whole_text(document, grant, not_entropy, NULL, release,
                                                                    sizeof release, &written);
-    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    const int has_scores = described.selector == UNDERTONE_SELECTOR_SCORES;
     return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
 }
 
 /* Nor a reservoir. */
 static int32_t with_scores(int32_t made)
 {
-    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    const int has_scores = described.selector == UNDERTONE_SELECTOR_SCORES;
     return made == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES)
                || (!has_scores && made == UNDERTONE_STATUS_RESERVOIR_DAMAGED)
            ? UNDERTONE_STATUS_OK
@@ -174,13 +180,13 @@ static int32_t release_projective(void)
 {
     const int32_t released = undertone_document_release_projective(document, grant, not_entropy, NULL, release,
                                                                    sizeof release, &written);
-    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    const int has_scores = described.selector == UNDERTONE_SELECTOR_SCORES;
     return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
 }
 
 static int32_t push_encoded(void)
 {
-    return undertone_document_push_encoded(document, "a few words", 11, embedding, undertone_pack_dimension(pack));
+    return undertone_document_push_encoded(document, "a few words", 11, embedding, described.dimension);
 }
 
 static int32_t promise(void)
@@ -345,6 +351,7 @@ static const struct call {
     size_t limit;
 } calls[] = {
     {"pack_init", init_pack, MOST},
+    {"pack_describe", describe_pack, MOST},
     {"document_init", init_document, MOST},
     {"document_push", push, MOST},
     {"document_push_all", push_all, MOST},

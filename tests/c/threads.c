@@ -61,7 +61,7 @@ static int32_t replay(void *context, uint8_t *out, size_t len)
 static undertone_grant *new_grant(void *memory, int32_t unit)
 {
     undertone_grant *grant;
-    check(undertone_grant_init_unrecorded(memory, undertone_grant_handle_size(), unit, 3000000, &grant), "grant");
+    check(undertone_grant_init_unrecorded(memory, UNDERTONE_GRANT_HANDLE_SIZE, unit, 3000000, &grant), "grant");
     return grant;
 }
 
@@ -71,7 +71,7 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
     static const char *const texts[] = {
         "Good music, good food, good people", "morning tea great old river", "dog dog cat",
     };
-    void *memory = allocate(undertone_grant_handle_size());
+    void *memory = allocate(UNDERTONE_GRANT_HANDLE_SIZE);
     size_t written;
     for (int i = 0; i <= round; i++) {
         const char *text = texts[i % 3];
@@ -97,13 +97,13 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
 
 static void all_rounds(struct results *results)
 {
-    void *document_memory = allocate(undertone_document_handle_size());
-    void *bag_memory = allocate(undertone_bag_handle_size());
+    void *document_memory = allocate(UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    void *bag_memory = allocate(UNDERTONE_BAG_HANDLE_SIZE);
     undertone_document *document;
     undertone_bag *bag;
-    check(undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document),
+    check(undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document),
           "document");
-    check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag), "bag");
+    check(undertone_bag_init(bag_memory, UNDERTONE_BAG_HANDLE_SIZE, vocabulary, &bag), "bag");
     for (int round = 0; round < ROUNDS; round++) {
         one_round(document, bag, round, &results[round]);
     }
@@ -142,7 +142,7 @@ static const undertone_pack *open_pack(const char *path)
     }
     const size_t len = fread(bytes, 1, MOST, file);
     fclose(file);
-    check(undertone_pack_init(allocate(undertone_pack_handle_size()), undertone_pack_handle_size(), bytes, len,
+    check(undertone_pack_init(allocate(UNDERTONE_PACK_HANDLE_SIZE), UNDERTONE_PACK_HANDLE_SIZE, bytes, len,
                               &opened),
           path);
     return opened;
@@ -160,12 +160,13 @@ struct spender {
 static void *spend_all(void *own)
 {
     struct spender *spender = own;
-    void *memory = allocate(undertone_grant_handle_size());
+    void *memory = allocate(UNDERTONE_GRANT_HANDLE_SIZE);
     undertone_grant *grant;
     int32_t status;
     do {
         status = undertone_ledger_spend(spender->storage, UNDERTONE_UNIT_SENTENCE, 1000000, 1, spender->window,
-                                        undertone_posix_entropy, NULL, memory, undertone_grant_handle_size(), &grant, NULL);
+                                        undertone_posix_entropy, NULL, memory, UNDERTONE_GRANT_HANDLE_SIZE,
+                                        &grant, NULL);
         spender->grants += status == UNDERTONE_STATUS_OK;
     } while (status == UNDERTONE_STATUS_OK || status == UNDERTONE_STATUS_LEDGER_IN_USE);
     if (status != UNDERTONE_STATUS_LEDGER_EXHAUSTED) check(status, "spend");
@@ -215,11 +216,11 @@ int main(int argc, char **argv)
     pack = open_pack(argv[1]);
     undertone_vocabulary *words;
     undertone_vector_mechanism *vector;
-    check(undertone_vocabulary_init(allocate(undertone_vocabulary_handle_size()),
-                                    undertone_vocabulary_handle_size(), pack, &words),
+    check(undertone_vocabulary_init(allocate(UNDERTONE_VOCABULARY_HANDLE_SIZE),
+                                    UNDERTONE_VOCABULARY_HANDLE_SIZE, pack, &words),
           "vocabulary");
-    check(undertone_vector_mechanism_init_projected(allocate(undertone_vector_mechanism_handle_size()),
-                                                    undertone_vector_mechanism_handle_size(), open_pack(argv[2]),
+    check(undertone_vector_mechanism_init_projected(allocate(UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE),
+                                                    UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE, open_pack(argv[2]),
                                           UNDERTONE_NOISE_LAPLACE, 3000000, &vector),
           "vector");
     vocabulary = words;
@@ -227,8 +228,8 @@ int main(int argc, char **argv)
 
     undertone_document *shared = NULL;
     if (argc == 4) {
-        check(undertone_document_init(allocate(undertone_document_handle_size()),
-                                      undertone_document_handle_size(), pack, &shared),
+        check(undertone_document_init(allocate(UNDERTONE_DOCUMENT_HANDLE_SIZE),
+                                      UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &shared),
               "document");
     } else {
         all_rounds(expected);

@@ -59,17 +59,19 @@ int main(int argc, char **argv)
     const size_t len = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
 
-    void *pack_memory = malloc(undertone_pack_handle_size());
-    void *document_memory = malloc(undertone_document_handle_size());
-    void *grant_memory = malloc(undertone_grant_handle_size());
+    void *pack_memory = malloc(UNDERTONE_PACK_HANDLE_SIZE);
+    void *document_memory = malloc(UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    void *grant_memory = malloc(UNDERTONE_GRANT_HANDLE_SIZE);
     if (pack_memory == NULL || document_memory == NULL || grant_memory == NULL) {
         return 1;
     }
     undertone_pack *pack;
+    undertone_pack_description described;
     undertone_document *document;
     undertone_grant *grant;
-    check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), bytes, len, &pack), argv[1]);
-    check(undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document), argv[1]);
+    check(undertone_pack_init(pack_memory, UNDERTONE_PACK_HANDLE_SIZE, bytes, len, &pack), argv[1]);
+    check(undertone_pack_describe(pack, &described), argv[1]);
+    check(undertone_document_init(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE, pack, &document), argv[1]);
     const int32_t units[] = {UNDERTONE_UNIT_SENTENCE, UNDERTONE_UNIT_WHOLE_TEXT};
     for (size_t i = 0; i < 2; i++) {
         uint64_t sentence, whole_text;
@@ -77,12 +79,13 @@ int main(int argc, char **argv)
         printf("%lu %lu\n", (unsigned long)sentence, (unsigned long)whole_text);
     }
     while (fgets(line, sizeof line, stdin) != NULL) {
-        push_line(document, line, undertone_pack_dimension(pack), argc > 3);
+        push_line(document, line, described.dimension, argc > 3);
     }
 
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written;
-    check(undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), UNDERTONE_UNIT_WHOLE_TEXT, 2000000, &grant), "a grant");
+    check(undertone_grant_init_unrecorded(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE, UNDERTONE_UNIT_WHOLE_TEXT, 2000000,
+                                          &grant), "a grant");
     check(undertone_document_release_whole_text(document, grant, prescribed, argv[2], release, sizeof release, &written),
           "a release");
     for (size_t i = 0; i < written; i++) {
@@ -96,7 +99,7 @@ int main(int argc, char **argv)
         fputs("whole_text: the release says something else than what was done\n", stderr);
         return 1;
     }
-    if (candidate == undertone_pack_nothing_known(pack)) {
+    if (candidate == described.nothing_known) {
         puts(" nothing known");
     } else {
         printf(" %lu\n", (unsigned long)candidate);

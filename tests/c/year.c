@@ -133,7 +133,7 @@ static void *grant_memory;
 static undertone_document *document_of(const undertone_pack *pack)
 {
     undertone_document *made = NULL;
-    const size_t size = undertone_document_handle_size();
+    const size_t size = UNDERTONE_DOCUMENT_HANDLE_SIZE;
     EXPECT(OK, undertone_document_init(allocate(size), size, pack, &made));
     return made;
 }
@@ -176,7 +176,9 @@ static unsigned release_slot(uint8_t *reservoir, uint64_t slot)
     int32_t unit = 0;
     EXPECT(OK, undertone_release_read(out, written, &candidate, &epsilon, NULL, &unit, NULL, NULL));
     HOLD(epsilon == EPSILON && unit == UNDERTONE_UNIT_WHOLE_TEXT);
-    HOLD(candidate <= undertone_pack_nothing_known(packs[0]));
+    undertone_pack_description described;
+    EXPECT(OK, undertone_pack_describe(packs[0], &described));
+    HOLD(candidate <= described.nothing_known);
     if (prints_releases) {
         printf("%lu ", (unsigned long)slot);
         for (size_t i = 0; i < written; i++) {
@@ -382,7 +384,7 @@ int main(int argc, char **argv)
         }
         const size_t len = fread(pack_bytes[i], 1, sizeof pack_bytes[i], file);
         fclose(file);
-        const size_t size = undertone_pack_handle_size();
+        const size_t size = UNDERTONE_PACK_HANDLE_SIZE;
         EXPECT(OK, undertone_pack_init(allocate(size), size, pack_bytes[i], len, &packs[i]));
     }
     document = document_of(packs[0]);

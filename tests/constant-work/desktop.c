@@ -82,7 +82,8 @@ static int32_t early_exit(void)
 static void planted_paths(const uint8_t *bytes, size_t len)
 {
     must(undertone_pack_init(pack_memory, sizeof pack_memory, bytes, len, &pack), "a pack");
-    dimension = undertone_pack_dimension(pack);
+    must(undertone_pack_describe(pack, &described), "a pack");
+    dimension = described.dimension;
     new_document();
     fill(4);
     warm_up(push);

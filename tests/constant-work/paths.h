@@ -35,6 +35,7 @@ static uint8_t ledger_memory[UNDERTONE_LEDGER_HANDLE_SIZE] ALIGNED;
 static uint8_t form_memory[UNDERTONE_FORM_HANDLE_SIZE] ALIGNED;
 
 static undertone_pack *pack;
+static undertone_pack_description described;
 static undertone_form *form;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
@@ -216,7 +217,7 @@ static uint32_t nothing(void)
 static int32_t push_one(const float *embedding)
 {
     static const char text[] = "the garden dog qqq";
-    return undertone_pack_feature_count(pack) == 0
+    return described.feature_count == 0
         ? undertone_document_push(document, embedding, dimension)
         : undertone_document_push_encoded(document, text, sizeof text - 1, embedding, dimension);
 }
@@ -229,7 +230,7 @@ static int32_t push(void)
 static int32_t push_several(uint32_t sentences)
 {
     int32_t status = UNDERTONE_STATUS_OK;
-    if (undertone_pack_feature_count(pack) == 0) {
+    if (described.feature_count == 0) {
         return undertone_document_push_all(document, embeddings, sentences * dimension, &written);
     }
     for (uint32_t i = 0; i < sentences && status == UNDERTONE_STATUS_OK; i++) {
@@ -308,7 +309,7 @@ static uint32_t released_quarter(void)
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
     must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, NULL, NULL, id), "a release");
-    return part_of(candidate, undertone_pack_candidate_count(pack));
+    return part_of(candidate, described.candidate_count);
 }
 
 /* The same for a whole text, whose outcomes include "nothing known". */
@@ -318,7 +319,7 @@ static uint32_t outcome_quarter(void)
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
     must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, NULL, NULL, id), "a release");
-    return part_of(candidate, undertone_pack_nothing_known(pack) + 1);
+    return part_of(candidate, described.nothing_known + 1);
 }
 
 static int32_t release_vector(void)
@@ -431,7 +432,7 @@ static void paths_of_texts(const char *what, const char *random_bytes, const cha
         filled(4, sentences);
         count(few, "random, to 1", by, quarter);
     }
-    if (undertone_pack_word_count(pack) == 0) {
+    if (described.word_count == 0) {
         return;
     }
     for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -702,21 +703,22 @@ __attribute__((unused)) static void form_paths(const uint8_t *bytes, size_t len)
 static void pack_paths(const uint8_t *bytes, size_t len)
 {
     must(undertone_pack_init(pack_memory, sizeof pack_memory, bytes, len, &pack), "a pack");
-    dimension = undertone_pack_dimension(pack);
+    must(undertone_pack_describe(pack, &described), "a pack");
+    dimension = described.dimension;
     if (dimension > MOST_COORDINATES) {
         fail("a pack", "too many coordinates");
         return;
     }
-    if (undertone_pack_candidate_count(pack) > 0) {
+    if (described.candidate_count > 0) {
         document_paths();
         if (has_whole_texts()) {
             whole_text_paths();
         }
     }
-    if (undertone_pack_word_count(pack) > 0 && stride == 1) {
+    if (described.word_count > 0 && stride == 1) {
         bag_paths();
     }
-    if (undertone_pack_projected_dimension(pack) > 0) {
+    if (described.projected_dimension > 0) {
         projection_paths();
     }
 }

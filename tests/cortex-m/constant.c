@@ -129,7 +129,8 @@ int main(void)
     pack_name = "";
     must(undertone_pack_init(pack_memory, sizeof pack_memory, depth_pack,
                              (size_t)(depth_pack_end - depth_pack), &pack), "a pack");
-    dimension = undertone_pack_dimension(pack);
+    must(undertone_pack_describe(pack, &described), "a pack");
+    dimension = described.dimension;
     for (uint32_t i = 0; i < DOCUMENTS; i++) {
         new_document();
         fill(i);

@@ -158,16 +158,18 @@ static int passes(const struct test_case *test)
 static int open_pack(const struct golden *golden)
 {
     undertone_vocabulary *vocabulary;
+    undertone_pack_description described;
     if (undertone_pack_init(pack_memory, sizeof pack_memory, golden->bytes, golden->len, &pack) !=
-        UNDERTONE_STATUS_OK) {
+            UNDERTONE_STATUS_OK ||
+        undertone_pack_describe(pack, &described) != UNDERTONE_STATUS_OK) {
         return 0;
     }
-    if (undertone_pack_candidate_count(pack) != 0 &&
+    if (described.candidate_count != 0 &&
         undertone_document_init(document_memory, sizeof document_memory, pack, &document) !=
             UNDERTONE_STATUS_OK) {
         return 0;
     }
-    return undertone_pack_word_count(pack) == 0 ||
+    return described.word_count == 0 ||
            (undertone_vocabulary_init(vocabulary_memory, sizeof vocabulary_memory, pack,
                                       &vocabulary) == UNDERTONE_STATUS_OK &&
             undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag) == UNDERTONE_STATUS_OK);

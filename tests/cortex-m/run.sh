@@ -4,7 +4,7 @@
 # - the golden vectors, to the byte;
 # - every release path takes the same number of instructions for all documents;
 # - instructions and stack of each call, the stack within the limit of the header and the same for
-#   any number of candidates; the state of a document below 32 KiB;
+#   any number of candidates;
 # - the smallest program that releases a text: code and constants within 70 KiB, no allocator, no
 #   panic and no unwinding in it; without the feature any-language within 55 KiB, with the same
 #   golden vectors, and packs that need the feature are refused;

@@ -166,7 +166,9 @@ static void packs(const char *path)
         EXPECT(pack->dimension() > 0 && pack->candidate_count() > 0 && pack->direction_count() > 0 &&
                pack->word_count() > 0);
         EXPECT(pack->selector() == UNDERTONE_SELECTOR_DEPTH && pack->largest_score() == 0);
-        EXPECT(pack->projected_dimension() == undertone_pack_projected_dimension(pack->capi()));
+        undertone_pack_description described{};
+        EXPECT(undertone_pack_describe(pack->capi(), &described) == UNDERTONE_STATUS_OK);
+        EXPECT(pack->projected_dimension() == described.projected_dimension);
         EXPECT(take(pack->id()) == take(view.id()));
         EXPECT(take(pack->encoder_digest()) == take(view.encoder_digest()));
         EXPECT(take(pack->encoder_name()) == "golden");

@@ -37,7 +37,6 @@ fn every_function_of_c_has_a_face() {
         // waits.
         let needless = [
             "undertone_ledger_grant",
-            "undertone_ledger_handle_size",
             "undertone_ledger_open",
             "undertone_ledger_reserve_epsilon",
         ]

@@ -23,7 +23,9 @@ int main(int argc, char **argv)
     if (!file) return 2;
     size_t length = fread(bytes, 1, sizeof bytes, file), added;
     if (undertone_pack_init(pack_memory, sizeof pack_memory, bytes, length, &pack)) return 1;
-    size_t dimension = undertone_pack_dimension(pack);
+    undertone_pack_description described;
+    if (undertone_pack_describe(pack, &described)) return 1;
+    size_t dimension = described.dimension;
     size_t count = strtoul(argv[2], NULL, 10) * dimension, repeats = strtoul(argv[3], NULL, 10);
     float *embeddings = malloc(count * sizeof *embeddings);
     double *times = malloc(repeats * sizeof *times);

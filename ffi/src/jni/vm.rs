@@ -132,11 +132,6 @@ impl Memory {
         let mut handle = ptr::null_mut();
         init(self.start, self.len, &raw mut handle)
     }
-
-    /// The size of a buffer that has room for a handle wherever the buffer starts.
-    pub(super) fn size(handle_size: usize) -> jint {
-        (handle_size + UNDERTONE_HANDLE_ALIGNMENT) as jint
-    }
 }
 
 impl Argument for Memory {

@@ -1,4 +1,4 @@
-import { RELEASE_BYTES, RULE_EXPONENTIAL, RULE_PERMUTE_AND_FLIP } from "./numbers.js";
+import { DOCUMENT_HANDLE_SIZE, RELEASE_BYTES, RULE_EXPONENTIAL, RULE_PERMUTE_AND_FLIP } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
 import { expect, hex, meaningOf, withCopy, withFloats, withText, wordOf } from "./arguments.js";
@@ -36,7 +36,7 @@ export class Document extends Handle {
         const from = expect(pack, Pack, "pack").address;
         const init = (memory: number, length: number, out: number) =>
             call("undertone_document_init", memory, length, from, out);
-        super("document", handleMemory("document", init), pack.content);
+        super("document", handleMemory(DOCUMENT_HANDLE_SIZE, init), pack.content);
     }
 
     /**

@@ -1,4 +1,4 @@
-import { RELEASE_BYTES } from "./numbers.js";
+import { FORM_HANDLE_SIZE, RELEASE_BYTES } from "./numbers.js";
 import { expect, natural } from "./arguments.js";
 import { call, out, u32, written } from "./calls.js";
 import { Document, Release } from "./document.js";
@@ -39,7 +39,7 @@ export class Form extends Handle {
      * @throws UndertoneError if they are not a form, or damaged
      */
     constructor(data: Uint8Array) {
-        const [memory, content] = fileMemory("form", data);
+        const [memory, content] = fileMemory("form", FORM_HANDLE_SIZE, data);
         super("form", memory, content);
         // `Handle` keeps it now.
         content.letGo();

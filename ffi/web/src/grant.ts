@@ -1,4 +1,4 @@
-import { UNIT_SENTENCE, UNIT_VECTOR, UNIT_WHOLE_TEXT, UNIT_WORD } from "./numbers.js";
+import { GRANT_HANDLE_SIZE, UNIT_SENTENCE, UNIT_VECTOR, UNIT_WHOLE_TEXT, UNIT_WORD } from "./numbers.js";
 import { meaningOf } from "./arguments.js";
 import { call, epsilonMicro } from "./calls.js";
 import { Handle, handleMemory } from "./handle.js";
@@ -39,7 +39,7 @@ export class Grant extends Handle {
     static unrecorded(unit: Unit, epsilon: number | string): Grant {
         const [number, micro] = [meaningOf(UNITS, unit, "the unit"), epsilonMicro(epsilon)];
         return new Grant(
-            handleMemory("grant", (memory, length, out) =>
+            handleMemory(GRANT_HANDLE_SIZE, (memory, length, out) =>
                 call("undertone_grant_init_unrecorded", memory, length, number, micro, out),
             ),
         );

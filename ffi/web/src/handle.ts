@@ -1,7 +1,7 @@
 // Handles of the C interface, as objects.
 
 import { isBytes } from "./arguments.js";
-import { call, number, out } from "./calls.js";
+import { call, out } from "./calls.js";
 import { UndertoneError } from "./errors.js";
 import { Region } from "./memory.js";
 
@@ -58,11 +58,11 @@ export class Handle {
 }
 
 /**
- * @internal Makes a handle's memory: `init` gets its address, its length, and the address of an
- * output for the handle.
+ * @internal Makes a handle's memory of `size` bytes: `init` gets its address, its length, and the
+ * address of an output for the handle.
  */
-export function handleMemory(kind: string, init: (address: number, length: number, out: number) => void): Region {
-    const region = new Region(number(`undertone_${kind}_handle_size`));
+export function handleMemory(size: number, init: (address: number, length: number, out: number) => void): Region {
+    const region = new Region(size);
     try {
         init(region.address, region.length, out());
         return region;
@@ -73,14 +73,14 @@ export function handleMemory(kind: string, init: (address: number, length: numbe
 }
 
 /** @internal The memory of a handle that reads a copy of a file, and that copy. */
-export function fileMemory(kind: string, data: Uint8Array): [Region, Region] {
+export function fileMemory(kind: "form" | "pack", size: number, data: Uint8Array): [Region, Region] {
     if (!isBytes(data)) throw new TypeError(`the ${kind} is not a Uint8Array`);
     const content = new Region(data.length);
     content.bytes.set(data);
     try {
         const made = (memory: number, length: number, out: number) =>
             call(`undertone_${kind}_init`, memory, length, content.address, content.length, out);
-        return [handleMemory(kind, made), content];
+        return [handleMemory(size, made), content];
     } catch (error) {
         content.letGo();
         throw error;

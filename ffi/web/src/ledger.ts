@@ -1,4 +1,4 @@
-import { LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
+import { GRANT_HANDLE_SIZE, LEDGER_HANDLE_SIZE, LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
 import { meaningOf, natural, shown, withCopy } from "./arguments.js";
@@ -219,7 +219,7 @@ export class Ledger {
         return this.#turn(async (storage) => {
             const image = await storage.read();
             const ledger = withCopy(image, (start, length) =>
-                handleMemory("ledger", (memory, room, out) =>
+                handleMemory(LEDGER_HANDLE_SIZE, (memory, room, out) =>
                     call("undertone_ledger_open", memory, room, this.#unit, start, length, ...source(), out),
                 ),
             );
@@ -237,7 +237,7 @@ export class Ledger {
                 );
                 await storage.write(u32(1), record);
                 const memory = withCopy(await storage.read(), (start, length) =>
-                    handleMemory("grant", (memory, room, out) =>
+                    handleMemory(GRANT_HANDLE_SIZE, (memory, room, out) =>
                         call("undertone_ledger_grant", ledger.address, start, length, memory, room, out),
                     ),
                 );

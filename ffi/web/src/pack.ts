@@ -1,8 +1,18 @@
-import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_ID_BYTES } from "./numbers.js";
+import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_HANDLE_SIZE, PACK_ID_BYTES } from "./numbers.js";
 import { hex, withText } from "./arguments.js";
-import { call, number, out, written } from "./calls.js";
+import { call, out, written } from "./calls.js";
 import { fileMemory, Handle } from "./handle.js";
 import { bytes, type Region, withBytes } from "./memory.js";
+
+// undertone_pack_description: numbers of four bytes, then arrays of bytes.
+const NUMBERS = [
+    "dimension", "candidate_count", "nothing_known", "selector", "largest_score", "level_count", "feature_count",
+    "direction_count", "word_count", "projected_dimension",
+] as const;
+const ID_AT = 4 * NUMBERS.length;
+const DIGEST_AT = ID_AT + PACK_ID_BYTES;
+const NAME_AT = DIGEST_AT + ENCODER_DIGEST_BYTES;
+const DESCRIPTION_BYTES = 4 * Math.ceil((NAME_AT + ENCODER_NAME_BYTES) / 4);
 
 /**
  * A pack: what the public side built and every device reads. Documents go on working when it is
@@ -19,28 +29,28 @@ export class Pack extends Handle {
      * @throws UndertoneError if they are not a pack, or damaged
      */
     constructor(data: Uint8Array) {
-        const [memory, content] = fileMemory("pack", data);
+        const [memory, content] = fileMemory("pack", PACK_HANDLE_SIZE, data);
         super("pack", memory, content);
         // `Handle` keeps it now.
         content.letGo();
         this.content = content;
     }
 
-    #number(name: string): number {
-        return number(`undertone_pack_${name}`, this.address);
+    #description(): Uint8Array<ArrayBuffer> {
+        const pack = this.address;
+        return withBytes(DESCRIPTION_BYTES, (region) => {
+            call("undertone_pack_describe", pack, region.address);
+            return region.bytes.slice();
+        });
+    }
+
+    #number(name: (typeof NUMBERS)[number]): number {
+        return new DataView(this.#description().buffer).getUint32(4 * NUMBERS.indexOf(name), true);
     }
 
     /** The identifier, which releases carry, in hexadecimal. */
     get id(): string {
-        return hex(this.#bytes("id", PACK_ID_BYTES));
-    }
-
-    #bytes(name: string, length: number): Uint8Array {
-        const pack = this.address;
-        return withBytes(length, (region) => {
-            call(`undertone_pack_${name}`, pack, region.address);
-            return region.bytes.slice();
-        });
+        return hex(this.#description().subarray(ID_AT, DIGEST_AT));
     }
 
     /** The dimension of an embedding, 1 to 4096. */
@@ -105,12 +115,12 @@ export class Pack extends Handle {
 
     /** The name of the encoder whose embeddings the pack was built from. */
     get encoderName(): string {
-        return new TextDecoder().decode(this.#bytes("encoder_name", ENCODER_NAME_BYTES)).replace(/\0+$/, "");
+        return new TextDecoder().decode(this.#description().subarray(NAME_AT)).replace(/\0+$/, "");
     }
 
     /** The digest that identifies that encoder, in hexadecimal. */
     get encoderDigest(): string {
-        return hex(this.#bytes("encoder_digest", ENCODER_DIGEST_BYTES));
+        return hex(this.#description().subarray(DIGEST_AT, NAME_AT));
     }
 
     /**

@@ -1,4 +1,4 @@
-import { MAX_VECTOR_DIMENSION, NOISE_DISCRETE_LAPLACE, NOISE_LAPLACE } from "./numbers.js";
+import { MAX_VECTOR_DIMENSION, NOISE_DISCRETE_LAPLACE, NOISE_LAPLACE, VECTOR_MECHANISM_HANDLE_SIZE } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
 import { expect, meaningOf, natural, shown, withCopy, withFloats, wordOf } from "./arguments.js";
@@ -41,7 +41,7 @@ export class VectorMechanism extends Handle {
     constructor(epsilon: number | string, options: VectorOptions) {
         const spent = epsilonMicro(epsilon);
         const noise = meaningOf(NOISES, options.noise ?? "laplace", "the noise");
-        const memory = handleMemory("vector_mechanism", (memory, length, out) => {
+        const memory = handleMemory(VECTOR_MECHANISM_HANDLE_SIZE, (memory, length, out) => {
             if ("pack" in options) {
                 const from = expect(options.pack, Pack, "pack").address;
                 call("undertone_vector_mechanism_init_projected", memory, length, from, noise, spent, out);

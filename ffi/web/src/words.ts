@@ -1,5 +1,6 @@
 import {
-    MAX_RELEASED_WORDS, WORD_METHOD_EXPONENTIAL, WORD_METHOD_LAPLACE_NEAREST, WORD_METHOD_PERMUTE_AND_FLIP,
+    BAG_HANDLE_SIZE, MAX_RELEASED_WORDS, VOCABULARY_HANDLE_SIZE, WORD_METHOD_EXPONENTIAL,
+    WORD_METHOD_LAPLACE_NEAREST, WORD_METHOD_PERMUTE_AND_FLIP,
 } from "./numbers.js";
 import { Grant } from "./grant.js";
 import { Pack, writtenId } from "./pack.js";
@@ -28,7 +29,7 @@ export class Vocabulary extends Handle {
         const from = expect(pack, Pack, "pack").address;
         const init = (memory: number, length: number, out: number) =>
             call("undertone_vocabulary_init", memory, length, from, out);
-        super("vocabulary", handleMemory("vocabulary", init), pack.content);
+        super("vocabulary", handleMemory(VOCABULARY_HANDLE_SIZE, init), pack.content);
         this.pack = pack.content;
     }
 
@@ -65,7 +66,7 @@ export class Bag extends Handle {
     constructor(vocabulary: Vocabulary) {
         const from = expect(vocabulary, Vocabulary, "vocabulary").address;
         const init = (memory: number, length: number, out: number) => call("undertone_bag_init", memory, length, from, out);
-        super("bag", handleMemory("bag", init), vocabulary.pack);
+        super("bag", handleMemory(BAG_HANDLE_SIZE, init), vocabulary.pack);
     }
 
     /**

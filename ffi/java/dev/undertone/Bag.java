@@ -28,7 +28,7 @@ public final class Bag implements Closeable {
     public Bag(Vocabulary vocabulary) {
         this.vocabulary = vocabulary;
         ByteBuffer vocabularyMemory = vocabulary.memory;
-        memory = ByteBuffer.allocateDirect(Native.bagHandleMemory());
+        memory = Native.memory(Numbers.BAG_HANDLE_SIZE);
         Native.check(Native.bagInit(memory, vocabularyMemory, vocabulary.pack().bytes));
     }
 

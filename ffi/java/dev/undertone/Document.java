@@ -29,7 +29,7 @@ public final class Document implements Closeable {
     public Document(Pack pack) {
         this.pack = pack;
         ByteBuffer packMemory = pack.memory;
-        memory = ByteBuffer.allocateDirect(Native.documentHandleMemory());
+        memory = Native.memory(Numbers.DOCUMENT_HANDLE_SIZE);
         Native.check(Native.documentInit(memory, packMemory, pack.bytes));
     }
 

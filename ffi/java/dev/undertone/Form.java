@@ -15,7 +15,7 @@ public final class Form {
     /** Read in place by the native side, as those of a {@link Pack}. */
     final ByteBuffer bytes;
 
-    final ByteBuffer memory = ByteBuffer.allocateDirect(Native.formHandleMemory());
+    final ByteBuffer memory = Native.memory(Numbers.FORM_HANDLE_SIZE);
 
     private Form(ByteBuffer bytes) {
         this.bytes = bytes;

@@ -26,7 +26,7 @@ public final class Grant {
      * @throws UndertoneException if it is less or more
      */
     public static Grant unrecorded(Unit unit, long epsilonMicro) {
-        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantHandleMemory());
+        ByteBuffer memory = Native.memory(Numbers.GRANT_HANDLE_SIZE);
         Native.check(Native.grantInitUnrecorded(memory, unit.number, epsilonMicro));
         return new Grant(memory);
     }

@@ -481,7 +481,7 @@ public final class Ledger implements Closeable {
      */
     public synchronized Grant spend(long epsilonMicro, int words, long window) throws IOException {
         check(window);
-        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantHandleMemory());
+        ByteBuffer grant = Native.memory(Numbers.GRANT_HANDLE_SIZE);
         begin();
         try {
             Native.check(Native.ledgerSpend(

@@ -68,6 +68,11 @@ final class Native {
         return entropy;
     }
 
+    /** Memory for a handle of this size, which is aligned wherever the buffer starts. */
+    static ByteBuffer memory(int size) {
+        return ByteBuffer.allocateDirect(size + Numbers.HANDLE_ALIGNMENT);
+    }
+
     /** Room for what a call writes: numbers in the order of bytes of this machine. */
     static ByteBuffer room(int bytes) {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
@@ -98,41 +103,13 @@ final class Native {
 
     static native int epsilonParse(byte[] text);
 
-    static native int packHandleMemory();
-
     static native int packInit(ByteBuffer memory, ByteBuffer bytes);
 
-    static native int packDimension(ByteBuffer pack, ByteBuffer held);
-
-    static native int packCandidateCount(ByteBuffer pack, ByteBuffer held);
-
-    static native int packWordCount(ByteBuffer pack, ByteBuffer held);
-
-    static native int packFeatureCount(ByteBuffer pack, ByteBuffer held);
-
-    static native int packDirectionCount(ByteBuffer pack, ByteBuffer held);
-
-    static native int packProjectedDimension(ByteBuffer pack, ByteBuffer held);
-
-    static native int packSelector(ByteBuffer pack, ByteBuffer held);
-
-    static native int packLargestScore(ByteBuffer pack, ByteBuffer held);
-
-    static native int packLevelCount(ByteBuffer pack, ByteBuffer held);
-
-    static native int packNothingKnown(ByteBuffer pack, ByteBuffer held);
+    static native int packDescribe(ByteBuffer pack, ByteBuffer held, ByteBuffer out);
 
     static native int packEmbedSentence(ByteBuffer pack, ByteBuffer held, byte[] text, ByteBuffer out);
 
-    static native int packId(ByteBuffer pack, ByteBuffer held, byte[] out);
-
-    static native int packEncoderDigest(ByteBuffer pack, ByteBuffer held, byte[] out);
-
-    static native int packEncoderName(ByteBuffer pack, ByteBuffer held, byte[] out);
-
     static native int sentenceNext(byte[] text, int start, boolean finished, long[] outRange);
-
-    static native int grantHandleMemory();
 
     static native int grantInitUnrecorded(ByteBuffer memory, int unit, long epsilonMicro);
 
@@ -168,8 +145,6 @@ final class Native {
             byte[] outImage)
             throws IOException;
 
-    static native int documentHandleMemory();
-
     static native int documentInit(ByteBuffer memory, ByteBuffer pack, ByteBuffer held);
 
     static native int documentPush(ByteBuffer document, float[] embedding);
@@ -203,8 +178,6 @@ final class Native {
     static native int reservoirRelease(
             ByteBuffer reservoir, ByteBuffer document, int mechanism, ByteBuffer grant, byte[] entropy, byte[] out);
 
-    static native int formHandleMemory();
-
     static native int formInit(ByteBuffer memory, ByteBuffer bytes);
 
     static native int formAttributeName(ByteBuffer form, ByteBuffer held, int attribute, long[] outRange);
@@ -230,8 +203,6 @@ final class Native {
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 
-    static native int vectorMechanismHandleMemory();
-
     static native int vectorMechanismInit(
             ByteBuffer memory, int dimension, int boundExponent, int noise, long epsilonMicro);
 
@@ -251,8 +222,6 @@ final class Native {
 
     static native int vectorReleaseReadValues(byte[] bytes, ByteBuffer out);
 
-    static native int vocabularyHandleMemory();
-
     static native int vocabularyInit(ByteBuffer memory, ByteBuffer pack, ByteBuffer held);
 
     static native int vocabularyWordCount(ByteBuffer vocabulary, ByteBuffer held);
@@ -260,8 +229,6 @@ final class Native {
     static native int vocabularyDescribe(ByteBuffer vocabulary, ByteBuffer held, long[] outNumbers);
 
     static native int vocabularyWord(ByteBuffer vocabulary, ByteBuffer packBytes, int word, long[] outRange);
-
-    static native int bagHandleMemory();
 
     static native int bagInit(ByteBuffer memory, ByteBuffer vocabulary, ByteBuffer held);
 

@@ -126,31 +126,31 @@ final class Numbers {
     /** The length of a record, which is what a reservation writes. */
     static final int LEDGER_RECORD_BYTES = 64;
 
-    /** The alignment of the memory for handles, enough for each on every target. */
+    /** The alignment of the memory for handles. */
     static final int HANDLE_ALIGNMENT = 16;
 
-    /** Enough bytes for an undertone_pack on every target. */
+    /** The length of the memory for an undertone_pack on every target. */
     static final int PACK_HANDLE_SIZE = 640;
 
-    /** Enough bytes for an undertone_form on every target. */
+    /** The length of the memory for an undertone_form on every target. */
     static final int FORM_HANDLE_SIZE = 192;
 
-    /** Enough bytes for an undertone_grant on every target. */
+    /** The length of the memory for an undertone_grant on every target. */
     static final int GRANT_HANDLE_SIZE = 32;
 
-    /** Enough bytes for an undertone_ledger on every target. */
+    /** The length of the memory for an undertone_ledger on every target. */
     static final int LEDGER_HANDLE_SIZE = 512;
 
-    /** Enough bytes for an undertone_document on every target. */
+    /** The length of the memory for an undertone_document on every target. */
     static final int DOCUMENT_HANDLE_SIZE = 26624;
 
-    /** Enough bytes for an undertone_vector_mechanism on every target. */
+    /** The length of the memory for an undertone_vector_mechanism on every target. */
     static final int VECTOR_MECHANISM_HANDLE_SIZE = 256;
 
-    /** Enough bytes for an undertone_vocabulary on every target. */
+    /** The length of the memory for an undertone_vocabulary on every target. */
     static final int VOCABULARY_HANDLE_SIZE = 192;
 
-    /** Enough bytes for an undertone_bag on every target. */
+    /** The length of the memory for an undertone_bag on every target. */
     static final int BAG_HANDLE_SIZE = 2304;
 
     /**

@@ -20,10 +20,40 @@ public final class Pack {
 
     final ByteBuffer memory;
 
+    private final int dimension;
+    private final int candidateCount;
+    final int nothingKnown;
+    private final int selector;
+    private final int largestScore;
+    private final int levelCount;
+    private final int featureCount;
+    private final int directionCount;
+    private final int wordCount;
+    private final int projectedDimension;
+    private final byte[] id;
+    private final byte[] encoderDigest;
+    private final byte[] encoderName;
+
     private Pack(ByteBuffer bytes) {
         this.bytes = bytes;
-        memory = ByteBuffer.allocateDirect(Native.packHandleMemory());
+        memory = Native.memory(Numbers.PACK_HANDLE_SIZE);
         Native.check(Native.packInit(memory, bytes));
+        // In the order of undertone_pack_description.
+        ByteBuffer fields = Native.room(128);
+        Native.check(Native.packDescribe(memory, bytes, fields));
+        dimension = fields.getInt();
+        candidateCount = fields.getInt();
+        nothingKnown = fields.getInt();
+        selector = fields.getInt();
+        largestScore = fields.getInt();
+        levelCount = fields.getInt();
+        featureCount = fields.getInt();
+        directionCount = fields.getInt();
+        wordCount = fields.getInt();
+        projectedDimension = fields.getInt();
+        id = Native.bytes(fields, Numbers.PACK_ID_BYTES);
+        encoderDigest = Native.bytes(fields, Numbers.ENCODER_DIGEST_BYTES);
+        encoderName = Native.bytes(fields, Numbers.ENCODER_NAME_BYTES);
     }
 
     /**
@@ -55,35 +85,34 @@ public final class Pack {
 
     /** The dimension of an embedding. */
     public int dimension() {
-        return Native.packDimension(memory, bytes);
+        return dimension;
     }
 
     /** The number of candidates that a release is drawn from; 0 if the pack has none. */
     public int candidateCount() {
-        return Native.packCandidateCount(memory, bytes);
+        return candidateCount;
     }
 
     /**
      * The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 without one.
      */
     public int wordCount() {
-        return Native.packWordCount(memory, bytes);
+        return wordCount;
     }
 
     /** The number of features of texts, which need the text of a sentence; 0 without them. */
     public int featureCount() {
-        return Native.packFeatureCount(memory, bytes);
+        return featureCount;
     }
 
     /** How a candidate is selected; nothing if the pack has no candidates. */
     public Optional<Selector> selector() {
-        int number = Native.packSelector(memory, bytes);
-        return Arrays.stream(Selector.values()).filter(selector -> selector.number == number).findFirst();
+        return Arrays.stream(Selector.values()).filter(it -> it.number == selector).findFirst();
     }
 
     /** The largest score that one sentence can give a candidate, 1 to 255; 0 without scores. */
     public int largestScore() {
-        return Native.packLargestScore(memory, bytes);
+        return largestScore;
     }
 
     /**
@@ -91,12 +120,12 @@ public final class Pack {
      * the whole text ({@link Document#promise}).
      */
     public int levelCount() {
-        return Native.packLevelCount(memory, bytes);
+        return levelCount;
     }
 
     /** The number of projection directions of a pack that selects by depth; 0 for any other. */
     public int directionCount() {
-        return Native.packDirectionCount(memory, bytes);
+        return directionCount;
     }
 
     /**
@@ -104,7 +133,7 @@ public final class Pack {
      * projection.
      */
     public int projectedDimension() {
-        return Native.packProjectedDimension(memory, bytes);
+        return projectedDimension;
     }
 
     /**
@@ -129,26 +158,16 @@ public final class Pack {
 
     /** The identifier of the pack, eight bytes, which a release carries. */
     public byte[] id() {
-        byte[] id = new byte[Release.PACK_ID_BYTES];
-        Native.check(Native.packId(memory, bytes, id));
-        return id;
+        return id.clone();
     }
 
     /** The name of the encoder whose embeddings the pack was built from. */
     public String encoderName() {
-        byte[] name = new byte[Numbers.ENCODER_NAME_BYTES];
-        Native.check(Native.packEncoderName(memory, bytes, name));
-        int len = 0;
-        while (name[len] != 0) {
-            len++;
-        }
-        return new String(name, 0, len, StandardCharsets.UTF_8);
+        return new String(encoderName, StandardCharsets.UTF_8).replace("\0", "");
     }
 
     /** The digest that identifies that encoder, 32 bytes. */
     public byte[] encoderDigest() {
-        byte[] digest = new byte[Numbers.ENCODER_DIGEST_BYTES];
-        Native.check(Native.packEncoderDigest(memory, bytes, digest));
-        return digest;
+        return encoderDigest.clone();
     }
 }

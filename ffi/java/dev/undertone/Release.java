@@ -80,7 +80,7 @@ public final class Release {
      * this outcome.
      */
     public boolean isNothingKnown(Pack pack) {
-        return (unit() == Unit.WHOLE_TEXT) == (order() == 0) && candidate() == Native.packNothingKnown(pack.memory, pack.bytes);
+        return (unit() == Unit.WHOLE_TEXT) == (order() == 0) && candidate() == pack.nothingKnown;
     }
 
     /**

@@ -23,7 +23,7 @@ public final class VectorMechanism {
 
     private VectorMechanism(Pack pack) {
         this.pack = pack;
-        memory = ByteBuffer.allocateDirect(Native.vectorMechanismHandleMemory());
+        memory = Native.memory(Numbers.VECTOR_MECHANISM_HANDLE_SIZE);
     }
 
     /**

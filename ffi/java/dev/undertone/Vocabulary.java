@@ -23,7 +23,7 @@ public final class Vocabulary {
     public Vocabulary(Pack pack) {
         this.pack = pack;
         ByteBuffer packMemory = pack.memory;
-        memory = ByteBuffer.allocateDirect(Native.vocabularyHandleMemory());
+        memory = Native.memory(Numbers.VOCABULARY_HANDLE_SIZE);
         Native.check(Native.vocabularyInit(memory, packMemory, pack.bytes));
         Native.check(Native.vocabularyDescribe(memory, pack.bytes, description));
     }

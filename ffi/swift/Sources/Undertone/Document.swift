@@ -56,7 +56,7 @@ public final class Document: Sendable {
     /// An empty document for the candidates of a pack.
     public init(_ pack: Pack) throws {
         let wipe: (OpaquePointer) -> Void = { undertone_document_reset($0) }
-        handle = try Handle(size: undertone_document_handle_size(), bytes: pack.handle.bytes, wipe: wipe) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_DOCUMENT_HANDLE_SIZE, bytes: pack.handle.bytes, wipe: wipe) { memory, size, out in
             try pack.handle.use { undertone_document_init(memory, size, $0, out) }
         }
     }

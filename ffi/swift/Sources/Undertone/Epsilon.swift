@@ -24,7 +24,7 @@ public final class Grant: Sendable {
     /// A grant that no ledger counts, for apps that count elsewhere what they spend, and for public
     /// text.
     public static func unrecorded(_ unit: PrivacyUnit, _ epsilon: Epsilon) throws -> Grant {
-        Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
+        Grant(try Handle(size: UNDERTONE_GRANT_HANDLE_SIZE) { memory, size, out in
             undertone_grant_init_unrecorded(memory, size, unit.rawValue, epsilon.micro, out)
         })
     }

@@ -12,7 +12,7 @@ public final class Form: Sendable {
     /// Checks a form, and keeps a copy of its bytes.
     public init(_ bytes: some Collection<UInt8>) throws {
         let bytes = Bytes(bytes)
-        handle = try Handle(size: undertone_form_handle_size(), bytes: bytes) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_FORM_HANDLE_SIZE, bytes: bytes) { memory, size, out in
             undertone_form_init(memory, size, bytes.buffer.baseAddress, bytes.buffer.count, out)
         }
     }

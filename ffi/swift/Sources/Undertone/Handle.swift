@@ -42,13 +42,13 @@ final class Handle: @unchecked Sendable {
     let bytes: Bytes?
 
     init(
-        size: Int, bytes: Bytes? = nil, wipe: @escaping (OpaquePointer) -> Void = { _ in },
+        size: Int32, bytes: Bytes? = nil, wipe: @escaping (OpaquePointer) -> Void = { _ in },
         make: (UnsafeMutableRawPointer, Int, UnsafeMutablePointer<OpaquePointer?>) throws -> Int32
     ) throws {
-        memory = .allocate(byteCount: size, alignment: Int(UNDERTONE_HANDLE_ALIGNMENT))
+        memory = .allocate(byteCount: Int(size), alignment: Int(UNDERTONE_HANDLE_ALIGNMENT))
         self.bytes = bytes
         self.wipe = wipe
-        try check(make(memory, size, &pointer))
+        try check(make(memory, Int(size), &pointer))
     }
 
     func use<T>(_ body: (OpaquePointer) throws -> T) throws -> T {

@@ -121,7 +121,7 @@ public final class Ledger: @unchecked Sendable {
     /// number of words that a bag releases; each costs epsilon.
     public func spend(_ epsilon: Epsilon, in window: UInt64, words: UInt32 = 1) throws -> Grant {
         try alone {
-            Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
+            Grant(try Handle(size: UNDERTONE_GRANT_HANDLE_SIZE) { memory, size, out in
                 try access.with { storage in
                     undertone_ledger_spend(
                         &storage, unit.rawValue, epsilon.micro, words, window, entropy, nil, memory, size, out, nil)

@@ -4,55 +4,51 @@ import Foundation
 /// A pack: what the public side built and every device reads.
 public final class Pack: Sendable {
     let handle: Handle
+    private let description: undertone_pack_description
 
     /// Checks a pack, and keeps a copy of its bytes.
     public init(_ bytes: some Collection<UInt8>) throws {
         let bytes = Bytes(bytes)
-        handle = try Handle(size: undertone_pack_handle_size(), bytes: bytes) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_PACK_HANDLE_SIZE, bytes: bytes) { memory, size, out in
             undertone_pack_init(memory, size, bytes.buffer.baseAddress, bytes.buffer.count, out)
         }
+        var found = undertone_pack_description()
+        try handle.use { try check(undertone_pack_describe($0, &found)) }
+        description = found
     }
 
     /// Reads a file.
     public convenience init(contentsOf file: URL) throws { try self.init(Data(contentsOf: file)) }
 
-    func number<T>(_ of: (OpaquePointer) -> T) -> T { try! handle.use(of) } // A pack is never closed.
-
     /// The number of coordinates of an embedding.
-    public var dimension: Int { Int(number(undertone_pack_dimension)) }
+    public var dimension: Int { Int(description.dimension) }
     /// The number of candidates that a release is drawn from.
-    public var candidateCount: Int { Int(number(undertone_pack_candidate_count)) }
+    public var candidateCount: Int { Int(description.candidate_count) }
     /// The number of words in the lexicon; 0 without one.
-    public var wordCount: Int { Int(number(undertone_pack_word_count)) }
+    public var wordCount: Int { Int(description.word_count) }
     /// The number of features of texts, which need the text of a sentence; 0 without them.
-    public var featureCount: Int { Int(number(undertone_pack_feature_count)) }
+    public var featureCount: Int { Int(description.feature_count) }
     /// The number of projection directions of a pack that selects by depth; 0 for any other.
-    public var directionCount: Int { Int(number(undertone_pack_direction_count)) }
+    public var directionCount: Int { Int(description.direction_count) }
     /// The dimension of a vector released through the pack's projection; 0 without one.
-    public var projectedDimension: Int { Int(number(undertone_pack_projected_dimension)) }
+    public var projectedDimension: Int { Int(description.projected_dimension) }
     /// How a candidate is selected; nil without candidates.
-    public var selector: Selection? { Selection(rawValue: number(undertone_pack_selector)) }
+    public var selector: Selection? { Selection(rawValue: description.selector) }
     /// The largest score that one sentence can give a candidate; 0 without scores.
-    public var largestScore: Int { Int(number(undertone_pack_largest_score)) }
+    public var largestScore: Int { Int(description.largest_score) }
     /// The number of levels of the scores; 0 without scores.
-    public var levelCount: Int { Int(number(undertone_pack_level_count)) }
+    public var levelCount: Int { Int(description.level_count) }
     /// The candidate number of "nothing known" in a whole-text release; `UInt32.max` without
     /// scores.
-    public var nothingKnown: UInt32 { number(undertone_pack_nothing_known) }
+    public var nothingKnown: UInt32 { description.nothing_known }
 
     /// The identifier, which a release carries: 8 bytes.
-    public var id: [UInt8] { read(Int(UNDERTONE_PACK_ID_BYTES), undertone_pack_id) }
+    public var id: [UInt8] { withUnsafeBytes(of: description.id, Array.init) }
     /// The digest of the encoder that the pack was built with: 32 bytes.
-    public var encoderDigest: [UInt8] { read(Int(UNDERTONE_ENCODER_DIGEST_BYTES), undertone_pack_encoder_digest) }
-
+    public var encoderDigest: [UInt8] { withUnsafeBytes(of: description.encoder_digest, Array.init) }
     /// The name of that encoder.
     public var encoderName: String {
-        let name = read(Int(UNDERTONE_ENCODER_NAME_BYTES)) { pack, out in
-            out.withMemoryRebound(to: CChar.self, capacity: Int(UNDERTONE_ENCODER_NAME_BYTES)) {
-                undertone_pack_encoder_name(pack, $0)
-            }
-        }
-        return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        withUnsafeBytes(of: description.encoder_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
     /// The embedding of one sentence by the lexicon of the pack. It is as private as the sentence.
@@ -63,12 +59,6 @@ public final class Pack: Sendable {
                 try array(dimension, of: Float(0)) { undertone_pack_embed_sentence(pack, text, count, $0, $1, &$2) }
             }
         }
-    }
-
-    private func read(_ count: Int, _ from: (OpaquePointer, UnsafeMutablePointer<UInt8>) -> Int32) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        _ = number { pack in bytes.withUnsafeMutableBufferPointer { from(pack, $0.baseAddress!) } }
-        return bytes
     }
 }
 

@@ -5,7 +5,7 @@ public final class Vocabulary: Sendable {
     let handle: Handle
 
     public init(_ pack: Pack) throws {
-        handle = try Handle(size: undertone_vocabulary_handle_size(), bytes: pack.handle.bytes) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_VOCABULARY_HANDLE_SIZE, bytes: pack.handle.bytes) { memory, size, out in
             try pack.handle.use { undertone_vocabulary_init(memory, size, $0, out) }
         }
     }
@@ -39,7 +39,7 @@ public final class Bag: Sendable {
 
     public init(_ vocabulary: Vocabulary) throws {
         let wipe: (OpaquePointer) -> Void = { undertone_bag_reset($0) }
-        handle = try Handle(size: undertone_bag_handle_size(), bytes: vocabulary.handle.bytes, wipe: wipe) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_BAG_HANDLE_SIZE, bytes: vocabulary.handle.bytes, wipe: wipe) { memory, size, out in
             try vocabulary.handle.use { undertone_bag_init(memory, size, $0, out) }
         }
     }
@@ -112,14 +112,14 @@ public final class VectorMechanism: Sendable {
     /// Releases vectors as they are, clamped to plus or minus 2^`boundExponent`; 0 is enough for
     /// norm 1.
     public init(dimension: UInt32, boundExponent: Int32 = 0, epsilon: Epsilon, noise: Noise = .laplace) throws {
-        handle = try Handle(size: undertone_vector_mechanism_handle_size()) { memory, size, out in
+        handle = try Handle(size: UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE) { memory, size, out in
             undertone_vector_mechanism_init(memory, size, dimension, boundExponent, noise.rawValue, epsilon.micro, out)
         }
     }
 
     /// Projects vectors with the projection of a pack, then releases them.
     public init(projectedBy pack: Pack, epsilon: Epsilon, noise: Noise = .laplace) throws {
-        let size = undertone_vector_mechanism_handle_size()
+        let size = UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE
         handle = try Handle(size: size, bytes: pack.handle.bytes) { memory, size, out in
             try pack.handle.use {
                 undertone_vector_mechanism_init_projected(memory, size, $0, noise.rawValue, epsilon.micro, out)
