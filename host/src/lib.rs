@@ -52,12 +52,20 @@ pub mod encoder;
 pub mod error;
 pub mod files;
 pub mod form;
-#[cfg(feature = "models")]
-pub mod lexicon;
 pub mod pack;
 pub mod progress;
 pub mod release;
 pub mod text;
+
+/// Lexicons of word vectors: distilled from an encoder, made from a word list, or read from a file.
+#[cfg(feature = "models")]
+pub mod lexicon {
+    mod affixes;
+    pub mod distil;
+    pub mod model2vec;
+    pub mod pieces;
+    pub mod word_vectors;
+}
 
 pub use error::{Error, Result};
 

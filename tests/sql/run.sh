@@ -22,8 +22,8 @@ export UNDERTONE
 environment=${CARGO_TARGET_DIR:-target}/sql-environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 python=$(realpath "$environment")/bin/python
-wanted=(-r tests/sql/requirements.txt)
-[ "${1:-}" != --spark ] || wanted+=(-r tests/sql/requirements-spark.txt)
+wanted=(duckdb==2.0.0)
+[ "${1:-}" != --spark ] || wanted+=(pyspark==4.3.0 'pandas<3' 'pyarrow==26.*')
 "$python" -m pip install --quiet --disable-pip-version-check "${wanted[@]}"
 # Executors run the same Python.
 PYSPARK_PYTHON=$python "$python" tests/sql/counts.py "$work" "$@"

@@ -15,6 +15,6 @@ cargo build --release --quiet
 cargo build --release --quiet --package undertone-estimate --example releases
 environment=$target/sql-environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-"$environment/bin/python" -m pip install --quiet --disable-pip-version-check -r tests/sql/requirements.txt
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check duckdb==2.0.0
 "$target/release/examples/releases" "$number" "$work/releases.raw"
 "$environment/bin/python" tests/sql/speed.py "$target/release/undertone" "$target/release/examples/releases" "$work" "$number"

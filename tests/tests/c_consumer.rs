@@ -230,14 +230,6 @@ fn headers_compile_in_strict_standards() {
 }
 
 #[test]
-fn header_compiles_as_cpp() {
-    if have("g++", "g++") {
-        let program = compile("g++", "header-cpp", "header.cpp", static_library(), []);
-        run(&mut Command::new(program));
-    }
-}
-
-#[test]
 fn stack_stays_within_its_promise() {
     if have("gcc", "gcc") {
         let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);

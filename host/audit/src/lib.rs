@@ -5,9 +5,26 @@
 
 #![warn(clippy::too_many_lines)]
 
-pub mod exact;
+/// Computes exact laws and searches for the worst neighbours.
+pub mod exact {
+    mod construct;
+    pub mod inside;
+    pub(crate) mod neighbours;
+    pub mod sentences;
+    pub mod whole_text;
+    pub mod words;
+}
+
+/// Judges mechanisms by the releases of a device.
+pub mod sampled {
+    pub mod device;
+    pub mod selection;
+    pub mod stated;
+    pub mod statistics;
+    pub mod vectors;
+}
+
 mod report;
-pub mod sampled;
 pub mod schedule;
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 """The error of shares of labels: ours, and EMQ and ACC of QuaPy, on the same releases and the same public texts.
 
-    python3 -m pip install -r host/estimate/peers/requirements-labels.txt
+    python3 -m pip install quapy==0.2.3 numpy==2.4.6 scikit-learn==1.9.1
     UNDERTONE_DATA=FOLDER python3 host/estimate/peers/labels.py PACK CANDIDATES [--populations 100] [--known]
 
 The pack is of the training texts of 20 Newsgroups; its candidates file has the calibration. Releases are of populations
