@@ -95,7 +95,7 @@ impl Private<'_> {
     /// field that was named. `keep` are copied beside releases.
     pub(crate) fn check_fields(&self, keep: &[String]) -> Result<()> {
         let FieldNames { text, id, .. } = &self.names;
-        // The private value itself, what it is in, or what is in it.
+        // The private field, a field that contains it, or one inside it.
         let private = |field: &str| {
             let mut all = self.names.private().into_iter();
             all.any(|own| is_inside(own, field) || is_inside(field, own))
@@ -134,12 +134,12 @@ impl Private<'_> {
                 ("--id-field", id, &defaults.id),
             ] {
                 if field != default {
-                    let problem = "a .tsv file has no fields with names, only a label and the text; leave it out";
+                    let problem = "a .tsv file has only a label and the text, and no field names; leave this option out";
                     return refused(option, field, problem);
                 }
             }
             if let Some(field) = keep.iter().find(|field| **field != defaults.label) {
-                let problem = "a .tsv file has nothing to keep but label; leave it out";
+                let problem = "a .tsv file can keep only label; leave this field out";
                 return refused("--keep", field, problem);
             }
         }
@@ -160,7 +160,8 @@ impl Private<'_> {
         Ok(())
     }
 
-    /// Refuses a table without a column for each attribute: all its answers would be "no answer".
+    /// Refuses a table that lacks the column of an attribute: all answers to it would be "no
+    /// answer".
     fn check_attributes(&self, columns: &[String]) -> Result<()> {
         let Some(answers) = &self.names.answers else {
             return Ok(());
@@ -171,7 +172,7 @@ impl Private<'_> {
         {
             None => Ok(()),
             Some(name) => Err(Error::input(format!(
-                "not a usable form: `{}` has no column for its attribute \"{name}\"; add \
+                "not a usable form: the table `{}` has no column for attribute \"{name}\"; add \
                  one, which may be empty",
                 self.input().display()
             ))),
@@ -212,7 +213,7 @@ impl Private<'_> {
     }
 }
 
-/// Fields that were asked for, as long as no document has them: a name may be mistyped.
+/// Named fields that no document has had yet: a name may be mistyped.
 struct Absent<'a> {
     kept: Vec<&'a String>,
     /// Whether an id's field was named and not found yet.
@@ -285,7 +286,7 @@ impl LedgerArgs {
                 if is_stream(path) {
                     return Err(Error::argument(format!(
                         "{option} cannot be `-`: with --ledger an interrupted run must be able \
-                         to go on, which takes files"
+                         to go on, and that needs files"
                     )));
                 }
             }
@@ -294,7 +295,7 @@ impl LedgerArgs {
             Some(budget) if u64::from(budget.micro()) < each.micro() => Err(Error::setting(
                 "--budget",
                 epsilon_f64(budget),
-                "what one document costs or more: --epsilon, and for a bag that times --bag-size",
+                "what one document costs or more: --epsilon, times --bag-size for a bag",
             )),
             _ => Ok(()),
         }
@@ -306,7 +307,7 @@ impl LedgerArgs {
             return Ok((run, None));
         };
         let ledger = LedgerFile::open_or_create(path, unit, budget)?;
-        // Lines that no ledger, or another one, paid for are not gone on with.
+        // Does not resume lines that another ledger, or none, paid for.
         Ok((run.with_place(path)?, Some(ledger)))
     }
 }
@@ -343,7 +344,7 @@ impl<'a> Checked<'a> {
         Ok(match self.held {
             Some(held) => Box::new(held.into_iter().map(Ok).skip(first)),
             None => {
-                // Not watched: another bar is there.
+                // Without a progress bar for reading, because releasing has one.
                 let Private { names, .. } = self.private;
                 let corpus =
                     undertone_tables::corpus(self.private.input(), names, Some(self.keep))?;
@@ -517,14 +518,14 @@ impl Written {
     }
 }
 
-/// Lines of releases, to a file where an interrupted run goes on, or to standard output.
+/// Lines of releases, to a file, so that an interrupted run can go on, or to standard output.
 pub(crate) enum ReleaseLines {
     File {
         lines: PartialLines,
-        /// It is made of the lines when all are there: no table can be gone on with.
+        /// The table, made once all lines are written, because a table cannot be resumed.
         table: Option<Table>,
-        /// An earlier run left more lines than `--limit`: the number to publish. The others stay,
-        /// because their cost is spent.
+        /// How many lines to publish, if an earlier run left more than `--limit`. The others stay,
+        /// because they are paid for.
         first: Option<usize>,
     },
     Stream(BufWriter<io::Stdout>),
@@ -561,8 +562,7 @@ impl ReleaseLines {
             note!("resuming: {} documents are released already", lines.kept());
         } else if lines.of_other_run() {
             note!(
-                "starting over: what is left of an earlier run is for other options or another input, or the input \
-                 was changed since",
+                "starting over: the options or the input are not those of the earlier run, or the input was changed",
             );
         }
         Ok(Self::File {
@@ -595,7 +595,7 @@ impl ReleaseLines {
         }
     }
 
-    /// Ends a run that `released` some of all documents: publishes all lines, or those that were
+    /// Ends a run that has released `released` of all documents: publishes all lines, or those that were
     /// paid for before the budget was used up, or reports the file in which they wait.
     pub(crate) fn end(
         mut self,
@@ -628,7 +628,7 @@ impl ReleaseLines {
         {
             note!(
                 "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
-                 others once the ledger has a new day (UTC), from `{}`: keep that file",
+                 others once the ledger has a new day (UTC); keep `{}` for it",
                 out.display(),
                 waiting.display()
             );

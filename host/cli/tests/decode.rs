@@ -538,7 +538,7 @@ fn fields_that_are_not_there_are_no_options() {
         p.csv --id-field nope => --id-field nope | no such column
         p.parquet --keep nope => --keep nope | no such column
         p.parquet --keep app.nope => --keep app.nope | no such column
-        public.tsv --keep nope => --keep nope | nothing to keep but label
+        public.tsv --keep nope => --keep nope | can keep only label
         public.tsv --text-field body => --text-field body | no fields with names
         public.tsv --id-field user => --id-field user | no fields with names",
     );

@@ -130,7 +130,7 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
     fs::write(path.join("none.jsonl"), lines).unwrap();
     assert_eq!(succeed(path, release("none.jsonl")).lines().count(), 4);
     fs::write(path.join("less.csv"), "id,language,stars\n1,de,2\n").unwrap();
-    let missing = "`less.csv` has no column for its attribute \"app.mood\"; add one";
+    let missing = "`less.csv` has no column for attribute \"app.mood\"; add one";
     refuse(path, release("less.csv"), &[missing]);
     fs::write(path.join("a.jsonl"), documents(3, true)).unwrap();
     for (option, field) in [

@@ -1,5 +1,5 @@
-//! Score heads in closed form, which score a sentence for each class, learnt from labelled
-//! documents or from clusters.
+//! Score heads, which score a sentence for each class, fitted in closed form to labelled documents
+//! or clusters.
 //!
 //! A head is a ridge regression (Hoerl and Kennard 1970) of "this sentence is from a document of
 //! class c" on the direction of the sentence from the centre of the public documents. Its value,
@@ -11,8 +11,8 @@
 //! lowered F₁: directions whitened by the covariance of sentences (discriminant analysis); logistic
 //! regression of sentences; several heads per label; a head for each label's mean (clipped cosine);
 //! scaling each head by its spread; equal weight for all documents of all classes; equal weight for
-//! all sentences; and without labels 12, 20, 50 or 100 clusters, and Euclidean instead of spherical
-//! clusters.
+//! all sentences; and, for documents without labels, 12, 20, 50 or 100 clusters, or Euclidean
+//! instead of spherical ones.
 
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 use rayon::prelude::*;
@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 use crate::pack::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::pack::trained::ScoreHeads;
 
-/// The largest score, Q. On the validation documents of 20 Newsgroups 4, 8, 16 and 32 give the same
-/// F₁ within 0.3 points; with 8, the levels of a release cover scores up to 20 sentences below the
-/// best candidate's.
+/// The largest score, Q. Values of 4, 8, 16 and 32 give the same F₁ within 0.3 points on the
+/// validation documents of 20 Newsgroups. With 8, the 160 levels of a release cover sums down to 20
+/// full sentence scores below the best candidate's.
 pub const SCORE_STEPS: usize = 8;
 
 /// The ridge λ, in units of the mean variance of a coordinate. It is large because sentences of one
@@ -67,7 +67,7 @@ pub struct Targets {
 /// no document with a sentence, equal sentences, or a coordinate that is not finite.
 ///
 /// # Panics
-/// If there is not one target per document, or one is not below `classes`.
+/// If the number of targets is not that of the documents, or a target is not below `classes`.
 ///
 /// # Cost
 /// About d²·sentences multiplications in a matrix product on all threads; memory for a few thousand
@@ -254,15 +254,16 @@ fn as_heads(centre: &[f32], solved: &DMatrix<f64>, shift: &[f64]) -> ScoreHeads 
     }
 }
 
-/// Makes clusters of the documents into classes, for [`fit`] without labels, by k-means over the
-/// directions of the documents' means from their centre.
+/// Clusters documents into classes, for [`fit`] without labels, by k-means over the directions of
+/// their means from the centre.
 ///
 /// The default is 30 clusters, or one per document if there are fewer. Empty clusters are left out.
 /// Documents without sentences get class 0, which [`fit`] ignores.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters, or more than there
-/// are documents with sentences; [`ErrorKind::Input`](crate::error::ErrorKind::Input).
+/// are documents with sentences; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a
+/// coordinate that is not finite.
 pub fn clusters_as_targets(
     documents: &DocumentVectors,
     clusters: Option<usize>,
