@@ -770,6 +770,20 @@ fn tables_that_cannot_be_written_are_refused() {
 
 /// Damaged files cause no panic, and no error that quotes a text.
 #[test]
+fn files_that_are_no_whole_parquet_are_named() {
+    let folder = TempDir::new().unwrap();
+    for (content, part) in [
+        (&b"text,label\na,b\n"[..], "does not begin as Parquet"),
+        (b"", "does not begin as Parquet"),
+        (b"PAR1\x15\x04", "is the file cut off?"),
+    ] {
+        let path = put(&folder, "n.parquet", content);
+        let error = releases(&path).err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
 fn damaged_parquet_is_an_error() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("n.parquet");
