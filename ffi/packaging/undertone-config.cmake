@@ -5,12 +5,15 @@
 get_filename_component(_undertone_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 foreach(_undertone_kind static shared)
-    if(NOT TARGET undertone::${_undertone_kind})
-        string(TOUPPER ${_undertone_kind} _undertone_type)
+    string(TOUPPER ${_undertone_kind} _undertone_type)
+    set(_undertone_file
+        "${_undertone_prefix}/lib/${CMAKE_${_undertone_type}_LIBRARY_PREFIX}undertone${CMAKE_${_undertone_type}_LIBRARY_SUFFIX}")
+    # A package may contain only one of the two.
+    if(NOT TARGET undertone::${_undertone_kind} AND EXISTS "${_undertone_file}")
         add_library(undertone::${_undertone_kind} ${_undertone_type} IMPORTED)
         set_target_properties(undertone::${_undertone_kind} PROPERTIES
             INTERFACE_INCLUDE_DIRECTORIES "${_undertone_prefix}/include"
-            IMPORTED_LOCATION "${_undertone_prefix}/lib/${CMAKE_${_undertone_type}_LIBRARY_PREFIX}undertone${CMAKE_${_undertone_type}_LIBRARY_SUFFIX}")
+            IMPORTED_LOCATION "${_undertone_file}")
     endif()
 endforeach()
 
@@ -31,11 +34,12 @@ foreach(_undertone_component IN LISTS undertone_FIND_COMPONENTS)
     elseif(undertone_FIND_REQUIRED_${_undertone_component})
         set(undertone_FOUND FALSE)
         set(undertone_NOT_FOUND_MESSAGE
-            "undertone has no component \"${_undertone_component}\", only static and shared")
+            "undertone has no component \"${_undertone_component}\" here; the components are static and shared")
     endif()
 endforeach()
 
 unset(_undertone_component)
+unset(_undertone_file)
 unset(_undertone_kind)
 unset(_undertone_type)
 unset(_undertone_prefix)

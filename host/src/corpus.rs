@@ -126,6 +126,8 @@ pub struct Corpus {
     names: FieldNames,
     keep: Option<Vec<String>>,
     lines: Lines<Box<dyn BufRead + Send>>,
+    /// Whether a line that is not blank was read.
+    started: bool,
     ended: bool,
 }
 
@@ -208,6 +210,7 @@ impl Corpus {
             names: FieldNames::default(),
             keep: None,
             lines: Lines::new(reader, LINE_LIMIT),
+            started: false,
             ended: false,
         }
     }
@@ -245,7 +248,10 @@ impl Corpus {
                 Format::Jsonl | Format::Table => {
                     from_json(line, number, &self.names, self.keep.as_deref())
                 }
-                Format::Tsv => from_tsv(line, number, &self.names, self.keep.is_none()),
+                Format::Tsv => {
+                    let is_first = !std::mem::replace(&mut self.started, true);
+                    from_tsv(line, number, is_first, &self.names, self.keep.is_none())
+                }
             }?;
             if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
                 document.kept = kept_of_tsv(&document, keep);
@@ -312,11 +318,12 @@ fn line_id(line: u64) -> String {
 fn from_tsv(
     line: &str,
     number: u64,
+    is_first: bool,
     names: &FieldNames,
     is_public: bool,
 ) -> Result<CorpusDocument, LineProblem> {
     let (label, text) = line.split_once('\t').ok_or(LineProblem::MissingTab)?;
-    if number == 1 && names_columns(line, names) {
+    if is_first && names_columns(line, names) {
         return Err(LineProblem::Header);
     }
     let is_in = |mark| label.len() > 1 && label.starts_with(mark) && label.ends_with(mark);
@@ -337,7 +344,7 @@ fn from_tsv(
 
 /// Returns whether a line is a header: it names a text column and a label column.
 fn names_columns(line: &str, names: &FieldNames) -> bool {
-    const TEXTS: [&str; 9] = [
+    const TEXTS: [&str; 17] = [
         "text",
         "sentence",
         "document",
@@ -347,8 +354,16 @@ fn names_columns(line: &str, names: &FieldNames) -> bool {
         "content",
         "utterance",
         "question",
+        "body",
+        "title",
+        "comment",
+        "post",
+        "email",
+        "query",
+        "description",
+        "headline",
     ];
-    const LABELS: [&str; 7] = [
+    const LABELS: [&str; 11] = [
         "label",
         "labels",
         "class",
@@ -356,10 +371,14 @@ fn names_columns(line: &str, names: &FieldNames) -> bool {
         "intent",
         "topic",
         "sentiment",
+        "target",
+        "tag",
+        "categories",
+        "topics",
     ];
     let columns: Vec<String> = line
         .split('\t')
-        .map(|name| name.trim().trim_matches('"').to_lowercase())
+        .map(|name| name.trim().trim_matches(['"', '#', ' ']).to_lowercase())
         .collect();
     let has = |known: &[&str], own: &str| {
         let own = own.to_lowercase();

@@ -112,6 +112,7 @@ find_undertone() {
 later=${version%.*}.5
 mkdir -p "$work/later/lib/cmake"
 cp -r "$install/lib/cmake/undertone" "$work/later/lib/cmake"
+cp "$libdir/libundertone.a" "$libdir/libundertone.so" "$work/later/lib"
 sed -i "s/\"$version\"/\"$later\"/" "$work/later/lib/cmake/undertone/undertone-config-version.cmake"
 for accepted in "0.$minor" "${version%.*}.5 EXACT" "$version...$later" "0.$minor...<0.$((minor + 1))" \
     "0.$minor COMPONENTS static shared" "0.$minor OPTIONAL_COMPONENTS java"; do
@@ -121,6 +122,10 @@ for unavailable in "0.$((minor + 1))" 1.0 "${version%.*}.99" "$version EXACT" "$
     "0.$minor...<$later" "COMPONENTS java" "COMPONENTS static nonsense"; do
     refused find_undertone $unavailable
 done
+# A package without the shared library.
+rm "$work/later/lib/libundertone.so"
+refused find_undertone COMPONENTS shared
+find_undertone COMPONENTS static >"$work/cmake.log"
 
 # The example finds nothing of this repository except the installed copy.
 undertone inspect "$work/demo.candidates.safetensors" >"$work/candidates.tsv"

@@ -152,7 +152,7 @@ fn pools_as_the_files_beside_the_model_say() {
             sep.to_vec(),
         ),
         (
-            r#"{"pooling_mode": "max"}"#,
+            r#"{"pooling_mode": "MAX"}"#,
             of(&|a, b, c, d| a.max(b).max(c).max(d)),
         ),
         (
@@ -207,7 +207,7 @@ fn pools_as_the_files_beside_the_model_say() {
     beside(
         &path,
         "sentence_bert_config.json",
-        r#"{"max_seq_length": 9, "do_lower_case": true}"#,
+        r#"{"max_seq_length": 1000000000000000019884624838656, "do_lower_case": true}"#,
     );
     let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
     assert_eq!(encoder.token_ids("RED").unwrap(), [1, 4, 3, 2]);
@@ -218,7 +218,11 @@ fn pools_as_the_files_beside_the_model_say() {
             r#"{"pooling_mode": "cls", "include_prompt": false}"#,
             ["config.json", "include_prompt"],
         ),
-        ("config_sentence_transformers.json", "{}", ["", ""]),
+        (
+            "config_sentence_transformers.json",
+            r#"{"prompts": null}"#,
+            ["", ""],
+        ),
         (
             "1_Pooling/config.json",
             r#"{"pooling_mode": "attention"}"#,
@@ -271,6 +275,25 @@ fn finds_the_files_of_sentence_transformers() {
         assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
         assert_eq!(encoder.identity().name, "tiny");
     }
+    // Exports of old versions, and those of a user, are in a folder with a tokenizer.
+    write_encoder(
+        &path,
+        "0_Transformer",
+        &Model::default(),
+        &fitting_tokenizer(),
+    );
+    let settings = r#"{"max_seq_length": 9}"#;
+    beside(&path, "0_Transformer/sentence_bert_config.json", settings);
+    let encoder = OnnxEncoder::open_with(&path.join("0_Transformer"), &Runtime::Rten).unwrap();
+    assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+    fs::remove_dir_all(path.join("1_Pooling")).unwrap();
+    beside(
+        &path,
+        "sentence_bert_config.json",
+        r#"{"max_seq_length": 3}"#,
+    );
+    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    assert_eq!(encoder.token_ids("red pink").unwrap().len(), 3);
     fs::remove_file(path.join("tokenizer.json")).unwrap();
     refuse_built_in(&path, &["tokenizer.json` does not exist"]);
 }

@@ -151,13 +151,21 @@ impl Absent {
     }
 }
 
+/// Finds a name that differs only in capitals, or in spaces or quotation marks around it.
+pub fn similar<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    let around = |c: char| c.is_whitespace() || "\"'`“”„‘’«»".contains(c);
+    let plain = |name: &str| name.trim_matches(around).to_lowercase();
+    let name = plain(name);
+    let mut names = names.iter().map(String::as_str);
+    names.find(|other| plain(other) == name)
+}
+
 /// An error that names the fields or columns of a file, at most 30 of them.
 pub fn no_such_field(path: &Path, kind: &str, name: &str, present: &[String]) -> Error {
-    let lower = name.to_lowercase();
-    let other_case = present.iter().find(|own| own.to_lowercase() == lower);
-    let problem = match other_case {
+    let problem = match similar(name, present) {
         Some(other) => format!(
-            "it has no {kind} `{name}`, but `{other}`, which differs in capitals; name that one"
+            "it has no {kind} `{name}`, but `{other}`, which differs in capitals, spaces or quotation marks; name \
+             that one"
         ),
         None => format!(
             "it has no {kind} `{name}`, only {}; name another",

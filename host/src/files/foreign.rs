@@ -29,15 +29,23 @@ const ZIP: Foreign = Foreign(
     "a zip archive, as spreadsheets (.xlsx) and PyTorch files are; unpack it or export its content",
 );
 
+const LFS: Foreign =
+    Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`");
+const ZSTANDARD: Foreign = Foreign("compressed with Zstandard; unpack it first");
+const LZ4: Foreign = Foreign("compressed with LZ4; unpack it first");
+const ARROW: Foreign = Foreign("an Arrow file; save it as Parquet");
+const PICKLE: Foreign = Foreign("a Python pickle; save its content as text");
 const UTF_16: Foreign = Foreign("text in UTF-16; save it as UTF-8");
 const UTF_32: Foreign = Foreign("text in UTF-32; save it as UTF-8");
 const TAR: Foreign = Foreign("a tar archive; unpack it first");
 
 /// First bytes of files, compared without regard to case, because web pages differ in it.
-const SIGNATURES: [(&[u8], Foreign); 24] = [
+const SIGNATURES: [(&[u8], Foreign); 37] = [
+    (b"version https://git-lfs.github.com/spec/", LFS),
+    (b"version https://hawser.github.com/spec/", LFS),
     (
-        b"version https://git-lfs.github.com/spec/",
-        Foreign("a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`"),
+        b"/annex/objects/",
+        Foreign("a git-annex pointer, not the file itself; fetch the file with `git annex get`"),
     ),
     (b"<!doctype html", WEB_PAGE),
     (b"<html", WEB_PAGE),
@@ -59,12 +67,25 @@ const SIGNATURES: [(&[u8], Foreign); 24] = [
     // A digit follows, then the bytes of a block or of the end of the file.
     (b"BZh", Foreign("compressed with bzip2; unpack it first")),
     (
-        b"\x28\xb5\x2f\xfd",
-        Foreign("compressed with Zstandard; unpack it first"),
+        b"\x5d\0\0",
+        Foreign("compressed with LZMA; unpack it first"),
     ),
     (
-        b"\x04\x22\x4d\x18",
-        Foreign("compressed with LZ4; unpack it first"),
+        b"LZIP\x01",
+        Foreign("compressed with lzip; unpack it first"),
+    ),
+    (b"\x28\xb5\x2f\xfd", ZSTANDARD),
+    // A frame that readers skip; parallel programs write one first.
+    (b"\x50\x2a\x4d\x18", ZSTANDARD),
+    (b"\x04\x22\x4d\x18", LZ4),
+    (b"\x02\x21\x4c\x18", LZ4),
+    (
+        b"\xff\x06\0\0sNaPpY",
+        Foreign("compressed with Snappy; unpack it first"),
+    ),
+    (
+        b"\x78\x9c",
+        Foreign("compressed with zlib; unpack it first"),
     ),
     (
         b"\x1f\x9d",
@@ -80,20 +101,21 @@ const SIGNATURES: [(&[u8], Foreign); 24] = [
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         Foreign("a file of Microsoft Office; export its content"),
     ),
-    (b"ARROW1\0\0", Foreign("an Arrow file; save it as Parquet")),
+    (b"ARROW1\0\0", ARROW),
+    (b"FEA1\0\0\0\0", ARROW),
     (b"Obj\x01", Foreign("an Avro file; save it as Parquet")),
-    (
-        b"\x80\x04\x95",
-        Foreign("a Python pickle; save its content as text"),
-    ),
+    (b"\x80\x02", PICKLE),
+    (b"\x80\x03", PICKLE),
+    (b"\x80\x04\x95", PICKLE),
+    (b"\x80\x05\x95", PICKLE),
+    (b"\x89HDF\r\n", Foreign("an HDF5 file; export its content")),
     (
         b"SQLite format 3\0",
         Foreign("an SQLite database; export the table"),
     ),
 ];
 
-/// A byte order mark in UTF-16 or UTF-32. The length at the start of a safetensors file may be the
-/// same two bytes, and then six zeros.
+/// A byte order mark in UTF-16 or UTF-32.
 const LOW_BYTE_FIRST: &[u8] = b"\xff\xfe";
 
 /// The name of the format in the header of a tar archive, and its offset.
@@ -117,6 +139,10 @@ impl Foreign {
         if let Some(unit) = unit_of_ascii(start) {
             return Some(if unit == 2 { UTF_16 } else { UTF_32 });
         }
+        // The length at the start of a safetensors file may have the bytes of a signature.
+        if start.get(5..9) == Some(b"\0\0\0{") {
+            return None;
+        }
         let start = significant(start);
         let (signature, kind) = SIGNATURES
             .iter()
@@ -130,7 +156,6 @@ impl Foreign {
                     .any(|known| block.starts_with(known))
                     .then_some(*kind)
             }
-            LOW_BYTE_FIRST if start[2..].starts_with(&[0; 6]) => None,
             LOW_BYTE_FIRST if start[2..].starts_with(&[0; 2]) => Some(UTF_32),
             _ => Some(*kind),
         }
@@ -270,6 +295,17 @@ mod tests {
             (b"BZh91AY&SY\xd2", "bzip2"),
             (b"BZh9\x17\x72\x45\x38\x50\x90\0", "bzip2"),
             (b"\x28\xb5\x2f\xfd\x04", "Zstandard"),
+            (b"\x5d\0\0\x80\0\xff", "LZMA"),
+            (b"FEA1\0\0\0\0", "Arrow"),
+            (b"LZIP\x01\x0c", "lzip"),
+            (b"\x78\x9c\xab", "zlib"),
+            (b"\x50\x2a\x4d\x18\x04\0\0\0", "Zstandard"),
+            (b"\x02\x21\x4c\x18", "LZ4"),
+            (b"\xff\x06\0\0sNaPpY", "Snappy"),
+            (b"\x80\x02}q\0", "pickle"),
+            (b"\x80\x05\x95", "pickle"),
+            (b"\x89HDF\r\n\x1a\n", "HDF5"),
+            (b"/annex/objects/SHA256E-s130--4d.txt\n", "git annex get"),
             (b"%PDF-1.7", "PDF"),
             (b"\xff\xfe{\0\"\0", "UTF-16"),
             (b"\xff\xfe", "UTF-16"),
@@ -296,6 +332,7 @@ mod tests {
             b"\n\n\n",
             b"\xff\xfe\0\0\0\0\0\0{",
             b"{\0\0\0\0\0\0\0{\"a\":",
+            b"\x80\x02\0\0\0\0\0\0{\"a\":",
             b"UT\0\x01\0\0\0\0",
             ("a".repeat(USTAR.0) + "ustar").as_bytes(),
         ] {

@@ -125,6 +125,7 @@ impl Vectors {
         let mut vectors = Vec::new();
         let mut dimension = None;
         let mut promised = None;
+        let mut least = usize::MAX;
         let mut lines = Lines::new(reader, LINE_LIMIT);
         loop {
             let line = lines.number() + 1;
@@ -157,8 +158,15 @@ impl Vectors {
             // a space.
             let is_wordless = text.starts_with([' ', '\t']) && fields[0].parse::<f32>().is_ok();
             let found = fields.len() - usize::from(!is_wordless);
+            least = least.min(found);
             let columns = match dimension {
                 Some(columns) => columns,
+                None if found == 0 => {
+                    return wrong(
+                        "no coordinate after the word; part word and coordinates with spaces or tabs"
+                            .into(),
+                    );
+                }
                 None => {
                     check_dimension(path, found as u64, MAX_LEXICON_DIMENSION)?;
                     *dimension.insert(found)
@@ -196,6 +204,14 @@ impl Vectors {
             return Err(fail(path)(format!(
                 "{} words, but the first line says {promised}; {advice}",
                 words.len(),
+            )));
+        }
+        if let Some(columns) = dimension
+            && least > columns
+            && !words.is_empty()
+        {
+            return Err(fail(path)(format!(
+                "{least} coordinates in each line, but the first line says {columns}; correct it, or remove it"
             )));
         }
         Self::checked(path, name, words, vectors, dimension.unwrap_or_default())
@@ -838,7 +854,9 @@ mod tests {
             (b"<!DOCTYPE html><html>", &["web page"]),
             (b"2 2\na \0\0\x80?\0\0\0\0\n", &["line 2", "binary"]),
             (b"3 513\n", &["513 coordinates", "1 to 512"]),
-            (b"word\n", &["0 coordinates"]),
+            (b"word\n", &["line 1: no coordinate", "tabs"]),
+            (b"a,1,2\n", &["line 1: no coordinate"]),
+            (b"1 2\na 1 2 3\n", &["3 coordinates", "says 2"]),
             (b"0 2\n", &["no words"]),
             (b"\n\n", &["no words"]),
             (b"", &["no words"]),

@@ -232,7 +232,9 @@ impl<C: Fn(usize) -> usize> Known<'_, C> {
                 }
             }
         })?;
-        block(&mut rows);
+        if !rows.is_empty() {
+            block(&mut rows);
+        }
         Ok(())
     }
 }
@@ -578,6 +580,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn sentences_may_fill_all_blocks() {
+        let (documents, _) = documents(2, 400);
+        let rows = documents.rows()[..BLOCK * DIMENSION].to_vec();
+        let full = DocumentVectors::new(DIMENSION, rows, (0..=BLOCK).collect());
+        let targets: Vec<usize> = (0..BLOCK).map(|document| document % 2).collect();
+        assert!(fit(&full, &targets, 2).is_ok());
     }
 
     #[test]

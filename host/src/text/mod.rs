@@ -6,8 +6,10 @@ use std::collections::HashSet;
 use std::io::BufReader;
 use std::path::Path;
 
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::html::html_to_text;
-use mail_parser::{Encoding, MessageParser, PartType};
+use mail_parser::{MessageParser, MessagePart, MimeHeaders, PartType};
 use undertone_core::lexicon::{Word, words};
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::sentences;
@@ -219,21 +221,135 @@ fn has_mime(header: &[&str]) -> bool {
 /// Returns the text of the readable parts of a MIME message.
 fn mime_text(message: &str) -> Option<String> {
     let parsed = MessageParser::default().parse(message)?;
+    let text_of = |is_read: &dyn Fn(usize, &MessagePart<'_>) -> bool| -> Option<String> {
+        let parts = parsed.parts.iter().enumerate();
+        let parts = parts.filter(|(place, part)| is_read(*place, part));
+        let texts = parts.filter_map(|(_, part)| part_text(message, part));
+        let text: String = texts.map(|text| text + "\n").collect();
+        (!text.trim().is_empty()).then_some(text)
+    };
+    let is_attached = |part: &MessagePart<'_>| {
+        let place = part.content_disposition();
+        place.is_some_and(|place| place.is_attachment())
+    };
+    let is_plain = |part: &MessagePart<'_>| {
+        let kind = part.content_type();
+        kind.is_none_or(|kind| kind.ctype() == "text" && kind.subtype() == Some("plain"))
+    };
+    let bodies = text_of(&|place, part| {
+        let is_body = parsed.text_body.binary_search(&(place as u32)).is_ok();
+        // The parser takes a part without its end or with wrong codes for an attachment.
+        is_body || part.is_encoding_problem && is_plain(part) && !is_attached(part)
+    });
+    // The plain alternative may be empty, and the type of the only part unknown.
+    let text = bodies.or_else(|| text_of(&|_, part| !is_attached(part)));
+    Some(text.unwrap_or_default())
+}
+
+/// Returns the text of a part, or `None` if it has another type.
+fn part_text(message: &str, part: &MessagePart<'_>) -> Option<String> {
+    let kind = part.content_type();
+    let is_text = match &part.body {
+        PartType::Text(_) | PartType::Html(_) => kind.is_none_or(|kind| kind.ctype() != "message"),
+        // Without a boundary there are no parts.
+        PartType::Binary(_) => kind.is_some_and(|kind| kind.ctype() == "multipart"),
+        _ => false,
+    };
+    let raw = message.get(part.offset_body as usize..part.offset_end as usize);
+    let raw = raw.filter(|_| is_text)?;
+    let charset = kind.and_then(|kind| kind.attribute("charset"));
+    let charset = charset.unwrap_or_default().to_ascii_lowercase();
+    // A name may be in quotation marks, or before a comment.
+    let transfer = part.content_transfer_encoding().unwrap_or_default();
+    let transfer = transfer.trim_start_matches([' ', '"']).to_ascii_lowercase();
+    let text = if transfer.starts_with("base64") {
+        from_base64(raw, &charset).unwrap_or_else(|| raw.to_owned())
+    } else if transfer.starts_with("quoted-printable") {
+        from_quoted_printable(raw, &charset)
+    } else if raw.is_ascii()
+        && ["iso-2022", "utf-7"]
+            .iter()
+            .any(|own| charset.starts_with(own))
+    {
+        from_charset(raw.as_bytes(), &charset)
+    } else {
+        // Such text was decoded on reading, whatever character set the header names.
+        raw.to_owned()
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let is_html = kind.is_some_and(|kind| kind.subtype() == Some("html"));
+    Some(if is_html {
+        html_to_text(text)
+    } else {
+        text.to_owned()
+    })
+}
+
+/// Decodes the lines of Base64 before other text, which mailing lists append. Returns `None` if
+/// the whole text is other text.
+fn from_base64(raw: &str, charset: &str) -> Option<String> {
+    let is_code = |line: &&str| {
+        let mut bytes = line.bytes();
+        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+    };
+    let lines = || raw.lines().map(str::trim);
+    let code: String = lines().take_while(is_code).collect();
+    let text = from_charset(&base64_decode(code.as_bytes())?, charset);
+    let is_odd = |c: char| c == char::REPLACEMENT_CHARACTER || c.is_control() && !c.is_whitespace();
+    let is_whole = lines().all(|line| is_code(&line));
+    (is_whole || !text.is_empty() && !text.contains(is_odd)).then_some(text)
+}
+
+/// Decodes Quoted-Printable. Characters beyond ASCII and wrong codes stay.
+fn from_quoted_printable(raw: &str, charset: &str) -> String {
     let mut text = String::new();
-    for part in parsed.text_bodies() {
-        let raw = message.get(part.offset_body as usize..part.offset_end as usize)?;
-        // Non-ASCII text was decoded on reading, whatever character set the header names.
-        let is_decoded = part.encoding == Encoding::None && !raw.is_ascii();
-        match &part.body {
-            PartType::Text(_) if is_decoded => text += raw,
-            PartType::Html(_) if is_decoded => text += &html_to_text(raw),
-            PartType::Text(decoded) => text += decoded,
-            PartType::Html(decoded) => text += &html_to_text(decoded),
-            _ => {}
+    let mut bytes = Vec::new();
+    for line in raw.split_inclusive('\n') {
+        let mut rest = line.trim_end_matches([' ', '\t', '\r', '\n']);
+        while let Some(next) = rest.chars().next().filter(|_| rest != "=") {
+            let code = rest.strip_prefix('=').and_then(|code| code.get(..2));
+            let code = code.and_then(|code| hex::decode(code).ok());
+            let length = match code {
+                Some(code) => {
+                    bytes.extend(code);
+                    3
+                }
+                None if next.is_ascii() => {
+                    bytes.push(next as u8);
+                    1
+                }
+                None => {
+                    text += &from_charset(&std::mem::take(&mut bytes), charset);
+                    text.push(next);
+                    next.len_utf8()
+                }
+            };
+            rest = &rest[length..];
         }
-        text.push('\n');
+        if rest.is_empty() && line.ends_with('\n') {
+            bytes.push(b'\n');
+        }
     }
-    Some(text)
+    text + &from_charset(&bytes, charset)
+}
+
+/// Decodes bytes. Programs that name no character set, or ASCII, or an unknown one, mostly write
+/// UTF-8, or else Windows-1252.
+fn from_charset(bytes: &[u8], charset: &str) -> String {
+    let name = match charset {
+        "cp932" => "windows-31j",
+        "cp949" | "ms949" | "uhc" => "windows-949",
+        "ascii" | "us-ascii" => "",
+        name => name,
+    };
+    match (charset_decoder(name.as_bytes()), str::from_utf8(bytes)) {
+        (Some(decode), _) => decode(bytes),
+        (None, Ok(text)) => text.to_owned(),
+        (None, Err(_)) => match charset_decoder(b"windows-1252") {
+            Some(decode) if !name.starts_with("utf") => decode(bytes),
+            _ => String::from_utf8_lossy(bytes).into_owned(),
+        },
+    }
 }
 
 /// Returns the lines of a body without signature and quotations.
@@ -445,6 +561,59 @@ mod tests {
             (
                 "Content-Type: text/plain; charset=iso-2022-jp\n\n\u{1b}$B$3$s$K$A$O\u{1b}(B\n",
                 "こんにちは",
+            ),
+            (
+                "Content-Type: text/plain; charset=utf-16\n\nSoup.\n",
+                "Soup.",
+            ),
+            // A mailing list appended a footer.
+            (
+                "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: BASE64 (sic)\n\n\
+                 S2FsdCwgZsO8ciBtaWNoLg==\n_______\nSoups mailing list\n",
+                "Kalt, für mich.",
+            ),
+            (
+                "Content-Transfer-Encoding: base64\n\nSoup?\nHot.\n",
+                "Soup?\nHot.",
+            ),
+            // Codes that are wrong, and characters that need none.
+            (
+                "Content-Type: text/plain; charset=iso-8859-1\n\
+                 Content-Transfer-Encoding: \"quoted-printable\"\n\n1+1=2, f=FCr für =  \nmich. \n=ZZ\n",
+                "1+1=2, für für mich.\n=ZZ",
+            ),
+            (
+                "Content-Type: text/plain; charset=us-ascii\nContent-Transfer-Encoding: quoted-printable\n\nf=C3=BCr\n",
+                "für",
+            ),
+            (
+                "Content-Type: text/plain; charset=unknown-8bit\n\
+                 Content-Transfer-Encoding: quoted-printable\n\nf=FCr\n",
+                "für",
+            ),
+            (
+                "Content-Type: text/plain; charset=cp949\nContent-Transfer-Encoding: base64\n\nvsiz58fPvLy/5A==\n",
+                "안녕하세요",
+            ),
+            ("Content-Type: text\n\nSoup.\n", "Soup."),
+            // Parts without an end, and no parts.
+            (
+                "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nOne.\n--b\n\nTwo.\n",
+                "One.\nTwo.",
+            ),
+            (
+                "Content-Type: multipart/mixed; boundary=b\n\nSoup.\n",
+                "Soup.",
+            ),
+            ("Content-Type: multipart/mixed\n\nSoup.\n", "Soup."),
+            (
+                "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n\n\
+                 --b\nContent-Type: text/html\n\n<p>Soup.</p>\n--b--\n",
+                "Soup.",
+            ),
+            (
+                "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAAA\n",
+                "",
             ),
         ] {
             assert_eq!(message_body(message), body, "{message}");

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
 use undertone::error::{Error, Result};
+use undertone::files::fields::similar;
 use undertone::files::lines::unzipped;
 use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
 use crate::columns::unusable;
-use crate::{Source, Stream, other_case, push_text};
+use crate::{Source, Stream, check_case, push_text};
 
 /// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
@@ -129,16 +130,21 @@ impl Read for Limited {
     }
 }
 
-/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts.
+/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts,
+/// and the label in column `label`, which may be missing.
 /// The first bad record is an error that ends them.
 pub(crate) fn corpus(
     path: &Path,
     source: Box<dyn Read + Send>,
     separator: u8,
     text: Option<&str>,
+    label: Option<&str>,
 ) -> Result<impl BufRead + Send + use<>> {
     let mut cells = Cells::open(path, source, separator)?;
     cells.text = text.map(|text| cells.place(path, text)).transpose()?;
+    if let Some(label) = label {
+        check_case(path, label, &cells.names)?;
+    }
     cells.stops = true;
     Ok(Stream::lines(cells))
 }
@@ -259,12 +265,13 @@ impl Cells {
     fn place(&self, path: &Path, name: &str) -> Result<usize> {
         let found = self.names.iter().position(|own| own == name);
         found.ok_or_else(|| {
-            let problem = match (self.separator(), other_case(name, &self.names)) {
-                (Some(separator), _) => format!(
-                    "its first line has {separator} and no commas; save it as a file of comma-separated values"
+            let problem = match (similar(name, &self.names), self.separator(name)) {
+                (Some(other), _) => format!(
+                    "its first line names no column `{name}`, but `{other}`, which differs in capitals, spaces or quotation \
+                     marks; name that one"
                 ),
-                (None, Some(other)) => format!(
-                    "its first line names no column `{name}`, but `{other}`, which differs in capitals; name that one"
+                (None, Some(separator)) => format!(
+                    "its first line has {separator} and no commas; save it as a file of comma-separated values"
                 ),
                 // Does not quote the names: without a header line they are private texts.
                 (None, None) => format!(
@@ -276,20 +283,30 @@ impl Cells {
         })
     }
 
-    /// The separator of the columns if it is not a comma.
-    fn separator(&self) -> Option<&'static str> {
+    /// The separator of the columns if it is not a comma: one of the usual ones, or any that would
+    /// make `name` the name of a column.
+    fn separator(&self, name: &str) -> Option<String> {
         let [only] = &self.names[..] else {
             return None;
         };
-        let separators = [
+        let usual = [
             (';', "semicolons"),
             ('\t', "tabulators"),
             ('|', "vertical bars"),
         ];
-        let found = separators
-            .into_iter()
+        let found = usual
+            .iter()
             .find(|(separator, _)| only.contains(*separator));
-        found.map(|(_, name)| name)
+        let other = || {
+            let mut separators = only
+                .chars()
+                .filter(|c| !c.is_alphanumeric() && !"-_. ".contains(*c));
+            separators.find(|c| only.split(*c).any(|own| own == name))
+        };
+        found.map_or_else(
+            || other().map(|c| format!("U+{:04X} between the names", u32::from(c))),
+            |(_, name)| Some((*name).to_owned()),
+        )
     }
 
     /// Reads the next record; false at the end. Blank lines are skipped.

@@ -30,14 +30,28 @@ use undertone::files::foreign;
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is not a Parquet file.
 pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
     let mut file = foreign::open(path)?;
-    let mut end = [0; 4];
-    let is_long = file.seek(SeekFrom::End(-(end.len() as i64))).is_ok();
-    if is_long && file.read_exact(&mut end).is_ok() && end == ENCRYPTED_FOOTER {
+    let mut mark = |place| {
+        let mut mark = [0; 4];
+        let read = file.seek(place).and_then(|_| file.read_exact(&mut mark));
+        read.is_ok().then_some(mark)
+    };
+    let (start, end) = (mark(SeekFrom::Start(0)), mark(SeekFrom::End(-4)));
+    if end == Some(ENCRYPTED_FOOTER) {
         let problem = format!("its footer is encrypted; {DECRYPT}");
         return Err(unusable(path, &problem));
     }
-    SerializedFileReader::new(Pages(file)).map_err(problem(path))
+    let problem = match (start, end) {
+        (Some(MARK), Some(MARK)) => {
+            return SerializedFileReader::new(Pages(file)).map_err(problem(path));
+        }
+        (Some(MARK), _) => "it does not end as Parquet does; is the file cut off?",
+        _ => "it does not begin as Parquet does; give it the ending of its kind",
+    };
+    Err(unusable(path, problem))
 }
+
+/// The first and last bytes of a file.
+const MARK: [u8; 4] = *b"PAR1";
 
 /// The last bytes of a file whose footer is encrypted.
 const ENCRYPTED_FOOTER: [u8; 4] = *b"PARE";

@@ -28,6 +28,7 @@ use std::path::Path;
 
 use undertone::corpus::{Corpus, FieldNames};
 use undertone::error::{Error, Result};
+use undertone::files::fields::{no_such_field, similar};
 use undertone::files::form::Form;
 use undertone::files::lines::Watched;
 use undertone::release::lines::Lines;
@@ -67,11 +68,16 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
             let own = own.map(String::as_str);
             let wanted: Vec<&str> = names.private().into_iter().chain(own).collect();
             let rows = rows::open(path, Some(&wanted), text, watched)?;
+            if let Some(label) = label {
+                check_case(path, label, &rows::names(path)?)?;
+            }
             Corpus::of_table(path, rows)
         }
         Some(Form::Csv | Form::Tsv) if form == Some(Form::Csv) || text.is_none() => {
             let source = source(path, watched)?;
-            Corpus::of_table(path, cells::corpus(path, source, separator(form), text)?)
+            let label = keep.is_none().then_some(names.label.as_str());
+            let rows = cells::corpus(path, source, separator(form), text, label)?;
+            Corpus::of_table(path, rows)
         }
         _ if watched => Corpus::open_watched(path)?,
         _ => Corpus::open(path)?,
@@ -229,11 +235,15 @@ impl<S: Source> Read for Stream<S> {
     }
 }
 
-/// The name among `names` that differs from `name` in capitals alone.
-pub(crate) fn other_case<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
-    let name = name.to_lowercase();
-    let mut names = names.iter().map(String::as_str);
-    names.find(|other| other.to_lowercase() == name)
+/// Refuses a column whose name differs from that of the optional column `name` only in capitals,
+/// because without the label, another pack would be made.
+pub(crate) fn check_case(path: &Path, name: &str, names: &[String]) -> Result<()> {
+    match similar(name, names) {
+        Some(_) if !names.iter().any(|own| own == name) => {
+            Err(no_such_field(path, "column", name, names))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Appends a text as a JSON string. Invalid UTF-8 stays, so that the reader of the line rejects it.

@@ -595,6 +595,7 @@ fn a_column_in_other_capitals_is_named() {
     let folder = TempDir::new().unwrap();
     let path = one::<Int32Type>(&folder, "int32 x", &[7], Compression::UNCOMPRESSED);
     let table = put(&folder, "a.csv", "Text,label\na,b\n");
+    let spaced = put(&folder, "b.csv", "text, Label\na, b\n");
     for (path, text, parts) in [
         (
             &path,
@@ -603,6 +604,7 @@ fn a_column_in_other_capitals_is_named() {
         ),
         (&path, "body", &["no column `body`, only release, text, x"]),
         (&table, "text", &["`Text`, which differs in capitals"]),
+        (&spaced, "text", &["no column `label`, but ` Label`"]),
     ] {
         let names = FieldNames {
             text: text.to_owned(),
@@ -624,6 +626,8 @@ fn the_character_that_parts_columns_is_named() {
         ("text;label\nhello;x\n", "semicolons and no commas"),
         ("text\tlabel\nhello\tx\n", "tabulators and no commas"),
         ("text|label\nhello|x\n", "vertical bars and no commas"),
+        ("text\u{1}label\nhello\u{1}x\n", "U+0001 between the names"),
+        ("text，label\nhello，x\n", "U+FF0C between the names"),
         ("sep=;\ntext;label\nhello;x\n", "(`sep=`)"),
         ("sep=,\ntext,label\nhello,x\n", "(`sep=`)"),
     ] {
@@ -769,6 +773,20 @@ fn tables_that_cannot_be_written_are_refused() {
 }
 
 /// Damaged files cause no panic, and no error that quotes a text.
+#[test]
+fn files_that_are_no_whole_parquet_are_named() {
+    let folder = TempDir::new().unwrap();
+    for (content, part) in [
+        (&b"text,label\na,b\n"[..], "does not begin as Parquet"),
+        (b"", "does not begin as Parquet"),
+        (b"PAR1\x15\x04", "is the file cut off?"),
+    ] {
+        let path = put(&folder, "n.parquet", content);
+        let error = releases(&path).err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
 #[test]
 fn damaged_parquet_is_an_error() {
     let folder = TempDir::new().unwrap();

@@ -1,6 +1,6 @@
 //! The files that sentence-transformers puts beside a model: modules, pooling, lengths and prompts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -139,21 +139,27 @@ struct Module {
 
 #[derive(Deserialize)]
 struct Transformer {
-    max_seq_length: Option<usize>,
+    /// A real number, because some programs write 1e30 for "no limit".
+    max_seq_length: Option<f64>,
     do_lower_case: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
 struct Prompts {
-    #[serde(default)]
-    prompts: Map<String, Value>,
+    prompts: Option<Map<String, Value>>,
     default_prompt_name: Option<String>,
 }
 
 impl Layout {
-    /// Returns whether a folder has such files.
-    pub(super) fn is_in(folder: &Path) -> bool {
-        folder.join(MODULES).exists() || folder.join(POOLING).exists()
+    /// Returns the first folder that has such files. Modules come first, because old versions put
+    /// the settings of the transformer into a folder of its own.
+    pub(super) fn find(folders: &[PathBuf]) -> Option<&Path> {
+        let with = |names: &[&str]| {
+            let has = |folder: &&PathBuf| names.iter().any(|name| folder.join(name).exists());
+            folders.iter().find(has)
+        };
+        let found = with(&[MODULES, POOLING]).or_else(|| with(&[PROMPTS]));
+        found.or_else(|| with(&TRANSFORMER)).map(PathBuf::as_path)
     }
 
     /// Reads the files of a folder; each may be missing.
@@ -205,7 +211,7 @@ impl Layout {
     fn transformer(&mut self, folder: &Path) -> Result<()> {
         for name in TRANSFORMER {
             if let Some(settings) = json::<Transformer>(&folder.join(name))? {
-                self.max_tokens = settings.max_seq_length;
+                self.max_tokens = settings.max_seq_length.map(|tokens| tokens as usize);
                 self.lower_case = settings.do_lower_case.unwrap_or(false);
                 break;
             }
@@ -219,9 +225,12 @@ impl Layout {
         };
         let includes_prompt = config.get("include_prompt") != Some(&Value::Bool(false));
         self.prompts(folder, path, includes_prompt)?;
-        let listed: Vec<&str> = match config.get("pooling_mode") {
-            Some(Value::String(name)) => vec![name.as_str()],
-            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        let listed: Vec<String> = match config.get("pooling_mode") {
+            Some(Value::String(name)) => vec![name.to_lowercase()],
+            Some(Value::Array(names)) => {
+                let names = names.iter().filter_map(Value::as_str);
+                names.map(str::to_lowercase).collect()
+            }
             _ => {
                 // Each pooling has a flag. A missing flag means true for the mean and false for the
                 // others.
@@ -229,9 +238,9 @@ impl Layout {
                     .iter()
                     .filter(|(_, value)| **value == Value::Bool(true));
                 let flags = flags.filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
-                let mut names: Vec<&str> = flags.collect();
+                let mut names: Vec<String> = flags.map(str::to_owned).collect();
                 if !config.contains_key("pooling_mode_mean_tokens") {
-                    names.push("mean_tokens");
+                    names.push("mean_tokens".to_owned());
                 }
                 names
             }
@@ -249,7 +258,7 @@ impl Layout {
         }
         let chosen = POOLINGS
             .iter()
-            .filter(|own| listed.iter().any(|name| own.1 == *name || own.2 == *name));
+            .filter(|own| listed.iter().any(|name| own.1 == name || own.2 == name));
         self.poolings = chosen.map(|own| own.0).collect();
         if self.poolings.is_empty() {
             return Err(refused(
@@ -267,7 +276,8 @@ impl Layout {
         let Some(name) = settings.default_prompt_name else {
             return Ok(());
         };
-        let Some(Value::String(prompt)) = settings.prompts.get(&name) else {
+        let prompts = settings.prompts.unwrap_or_default();
+        let Some(Value::String(prompt)) = prompts.get(&name) else {
             let problem =
                 format!("its `default_prompt_name` is {name}, which is none of its prompts");
             return Err(refused(&path, problem));

@@ -543,18 +543,13 @@ impl Files {
         Ok(files)
     }
 
-    /// Reads the files of sentence-transformers beside the model or, if the model is in the folder
-    /// `onnx` or the tokenizer is one folder up, from there.
+    /// Reads the files of sentence-transformers beside the model or one folder up: exports are in
+    /// `onnx`, `0_Transformer` or a folder with a name of the user.
     fn layout(&self) -> Result<Layout> {
         let (folder, above) = folders(&self.model);
-        let is_below = folder
-            .as_deref()
-            .is_some_and(|folder| folder.ends_with(FOLDER))
-            || self.tokenizer.parent() != self.model.parent();
-        let above = above.filter(|_| is_below);
-        let mut folders = above.into_iter().chain(folder);
-        let found = folders.find(|folder| Layout::is_in(folder));
-        found.map_or_else(|| Ok(Layout::default()), |folder| Layout::read(&folder))
+        let folders: Vec<PathBuf> = folder.into_iter().chain(above).collect();
+        let found = Layout::find(&folders);
+        found.map_or_else(|| Ok(Layout::default()), Layout::read)
     }
 
     /// Only the last parts of the path, because a pack that names its encoder must not reveal where
