@@ -119,10 +119,10 @@ impl<'a> Solver<'a> {
         let products = self.design.products(example, &self.weights);
         let mut factors = [0.0; TOGETHER];
         let mut stays = false;
-        for class in 0..self.duals.len() {
+        for (class, product) in products.into_iter().enumerate().take(self.duals.len()) {
             let sign = self.sign(example, class);
             let dual = f64::from(self.duals[class][example]);
-            let gradient = sign * f64::from(products[class]) - 1.0 + dual * ridge;
+            let gradient = sign * f64::from(product) - 1.0 + dual * ridge;
             let next = (dual - gradient / curvature).max(0.0) as f32;
             self.duals[class][example] = next;
             factors[class] = ((f64::from(next) - dual) * sign) as f32;
