@@ -17,6 +17,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-vote.pack     whole-text-vote.txt   the whole-text rule
     golden-scores.pack   projective-scores.txt projective geometry response
     golden-vote.pack     projective-vote.txt   projective geometry response
+    golden-known.pack    vectors-known.txt     features of whole texts alone, no "nothing known"
     golden-scores.pack   drawn.txt             one drawn sentence of a text
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
@@ -273,8 +274,14 @@ def score_levels(scores, sentences):
     return [min(max(sums) - u, scores.get("levels", 160) - 1) for u in sums]
 
 
+def outcomes_of(scores):
+    """Of a whole text: the candidates and, unless the pack leaves it out, nothing known."""
+    return len(scores["bias"]) + (not scores.get("known"))
+
+
 def best_outcome(scores, sentences, known):
-    """The candidate that the whole text says most for, or how many there are: nothing known."""
+    """The candidate that the whole text says most for, or how many there are: nothing known. A pack that leaves
+    this out has the candidate with the largest bias instead."""
     sums = [0] * len(scores["bias"])
     for (fixed, said), is_known in zip(sentences, known):
         if is_known:
@@ -282,6 +289,8 @@ def best_outcome(scores, sentences, known):
             limit = 2**22 * norm
             sums = [u + ((max(-limit, min(limit, value)) * (2**40 // norm)) >> 40)
                     for u, value in zip(sums, z)]
+    if scores.get("known") and not any(known):
+        return scores["bias"].index(max(scores["bias"]))
     return sums.index(max(sums)) if any(known) else len(sums)
 
 
@@ -911,6 +920,7 @@ def depth_section(depth):
 
 def scores_section(scores, featured=False):
     kind = 2 if scores["thresholds"] is None else 3 if featured else 1
+    kind += 4 * scores.get("known", False)
     return (b"SCOR", section([
         struct.pack("<IHHiI", len(scores["bias"]), kind, largest_score(scores),
                     scores["exponent"], scores.get("levels", 0)),
@@ -931,7 +941,8 @@ def features_section(features):
                 for start in range(0, len(row), 8)] for row in rows]
     return (b"FEAT", section([
         struct.pack("<III6BH", len(rows), len(features["scales"]), sum(map(len, used)), 2,
-                    words + 2 * pairs + 8 * symbols, least, most, bits, features["shift"], 0),
+                    words + 2 * pairs + 8 * symbols + 20 * features.get("whole", False), least, most, bits,
+                    features["shift"], 0),
         packed("I", [[bisect.bisect_left(places, bucket << 16) for bucket in range(2**bits + 1)]]),
         packed("H", [[place & 0xFFFF for place in places]]),
         packed("B", bitmaps),
@@ -998,7 +1009,7 @@ def quality_section(epsilons, lengths, accuracies, noiseless):
     ]))
 
 
-def write_pack(sections, minor=0):
+def write_pack(sections, minor=0, dimension=None):
     table, body, end = b"", b"", 128 + 24 * len(sections)
     for tag, content in sections:
         padding = -end % 64
@@ -1008,7 +1019,7 @@ def write_pack(sections, minor=0):
 
     def header(digest):
         return struct.pack(
-            "<8sHHIQII32s32s32s", b"UNDRTONE", 1, minor, len(sections), end, D, 0, digest,
+            "<8sHHIQII32s32s32s", b"UNDRTONE", 1, minor, len(sections), end, dimension or D, 0, digest,
             hashlib.sha256(b"the golden encoder").digest(), "golden".encode())
 
     rest = table + body
@@ -1267,6 +1278,14 @@ def features_pack(lexicon):
     }
 
 
+def known_pack(featured):
+    """The features of another pack, of whole texts and without an encoder; no "nothing known"."""
+    features = featured["features"] | {"whole": True}
+    scores = featured["scores"] | {"known": True, "centre": [0], "weights": [[0]] * len(features["scales"])}
+    sections = [scores_section(scores, True), features_section(features)]
+    return {"scores": scores, "features": features, "file": write_pack(sections, 2, 1)}
+
+
 def projection_pack():
     pattern = Pattern(24)
     projection = {"exponent": -13, "bound_exponent": 1,
@@ -1403,6 +1422,19 @@ def features_cases():
     return cases
 
 
+def known_cases():
+    """Texts of several sentences as one, by every rule."""
+    micro = 1_000_000
+    texts = SCRIPTS + ["  ".join(SCRIPTS[i:i + 3]) + "?! " for i in range(0, len(SCRIPTS), 3)] + UNKNOWN
+    rules = [PERMUTE_AND_FLIP, WHOLE_TEXT, PROJECTIVE, EXPONENTIAL, PROJECTIVE, WHOLE_TEXT]
+    epsilons = [3 * micro, 10 * micro, micro, 500_000, 28 * micro, 1, 7_654_321]
+    cases = []
+    for i, text in enumerate(texts * 2):
+        epsilon, rule = epsilons[i % 7], rules[i % 6]
+        cases.append((f"known_{i}_{rule}_{epsilon}", epsilon, rule, [text]))
+    return cases + [(f"known_none_{rule}", 5 * micro, rule, []) for rule in [WHOLE_TEXT, PROJECTIVE]]
+
+
 def whole_text_cases(first_seed):
     """The documents of other cases, at the epsilons of a whole text."""
     micro = 1_000_000
@@ -1434,7 +1466,7 @@ def sentences_of(pack, sentences):
         embedding = sentence
         said, found = [0] * len(selector.get("bias", [])), 0
         if isinstance(sentence, str):
-            embedding = sentence_vector(pack["lexicon"], sentence)
+            embedding = sentence_vector(pack["lexicon"], sentence) if "lexicon" in pack else [0.0]
             if "features" in pack:
                 said, found = features_say(pack["features"], sentence)
         fixed = [to_fixed(x, exponent) for x in embedding]
@@ -1454,14 +1486,15 @@ def release(pack, epsilon_micro, rule, entropy, sentences):
     sentences, known = sentences_of(pack, sentences)
     if rule == PROJECTIVE:
         best = best_outcome(pack["scores"], sentences, known)
-        outcomes = len(pack["scores"]["bias"]) + 1
-        order, point = projective_point(best, outcomes, epsilon_micro, words_of_key(entropy))
-        return struct.pack("<3sBBBHII8s", b"UTR", 1, 8, EXPONENTIAL, order, epsilon_micro, point,
+        mechanism = 12 if pack["scores"].get("known") else 8
+        order, point = projective_point(
+            best, outcomes_of(pack["scores"]), epsilon_micro, words_of_key(entropy))
+        return struct.pack("<3sBBBHII8s", b"UTR", 1, mechanism, EXPONENTIAL, order, epsilon_micro, point,
                            pack["file"][32:40])
     if rule == WHOLE_TEXT:
-        mechanism, rule = 7, EXPONENTIAL
+        mechanism, rule = 11 if pack["scores"].get("known") else 7, EXPONENTIAL
         best = best_outcome(pack["scores"], sentences, known)
-        levels = [int(outcome != best) for outcome in range(len(pack["scores"]["bias"]) + 1)]
+        levels = [int(outcome != best) for outcome in range(outcomes_of(pack["scores"]))]
         # A level is worth e^-epsilon, twice a step of a sentence.
         share = min(2 * epsilon_micro, 1_000_000_000)
     else:
@@ -1665,6 +1698,9 @@ def generate():
     files["golden-features.pack"] = featured["file"]
     files["vectors-features.txt"] = generate_vectors(
         "golden-features.pack", featured, features_cases())
+    known = known_pack(featured)
+    files["golden-known.pack"] = known["file"]
+    files["vectors-known.txt"] = generate_vectors("golden-known.pack", known, known_cases())
     files["features.txt"] = generate_features()
     return files
 

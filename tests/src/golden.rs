@@ -86,6 +86,12 @@ pub const PROJECTIVE: [Golden; 2] = [
     },
 ];
 
+/// More vectors, of texts: features of whole texts without an encoder, and no "nothing known".
+pub const KNOWN: Golden = Golden {
+    pack: include_bytes!("../golden/golden-known.pack"),
+    vectors: include_str!("../golden/vectors-known.txt"),
+};
+
 /// A projection for private vectors.
 pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
 

@@ -188,7 +188,7 @@ fn drawn_sentences_match_the_reference() {
 #[test]
 fn releases_match_the_reference() {
     let all = golden::ALL.iter().chain(&golden::WHOLE_TEXTS);
-    for golden in all.chain(&golden::PROJECTIVE) {
+    for golden in all.chain(&golden::PROJECTIVE).chain([&golden::KNOWN]) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         assert_eq!(pack.encoder_name(), "golden");
         // One document for all cases: a release must leave no state.
@@ -216,6 +216,27 @@ fn releases_match_the_reference() {
             }
         }
     }
+}
+
+/// To a pack that takes whole texts, a text of several sentences is one sentence.
+#[test]
+fn whole_texts_match_the_reference() {
+    let pack = Pack::parse(golden::KNOWN.pack).expect("a golden pack");
+    let mut document = Document::new(&pack).expect("candidates");
+    let mut mechanisms = std::collections::BTreeSet::new();
+    for case in golden::KNOWN.cases() {
+        for sentence in &case.sentences {
+            let Sentence::Text(text) = sentence else {
+                panic!("the pack takes texts only");
+            };
+            assert_eq!(document.push_text(text.as_bytes()), Ok(1), "{}", case.name);
+        }
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let release = release(&mut document, &case, &mut entropy).expect("entropy");
+        assert_eq!(release.to_bytes(), case.release, "{}", case.name);
+        mechanisms.insert(release.mechanism() as u8);
+    }
+    assert_eq!(mechanisms.into_iter().collect::<Vec<_>>(), [2, 11, 12]);
 }
 
 #[test]

@@ -15,7 +15,9 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule};
-use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts, Scoring, naive_fixed};
+use undertone_tests::packs::{
+    DepthParts, LexiconParts, ScoreParts, Scoring, naive_fixed, without_nothing_known,
+};
 
 const LEVELS: [&str; 2] = [
     "levels of replaced sentences",
@@ -471,15 +473,15 @@ fn kinds() -> Vec<Vec<Sentence>> {
 }
 
 fn whole_texts_must_fail<W: WholeText<Input = Vec<Sentence>>>(
+    bytes: &[u8],
     mechanism: impl Fn() -> W,
     bugs: &[(WholeBug, &[&str])],
 ) {
-    let bytes = score_parts().to_pack();
     let documents = kinds();
     for (bug, expected) in bugs {
         let planted = PlantedWhole {
             mechanism: mechanism(),
-            pack: Pack::parse(&bytes).unwrap(),
+            pack: Pack::parse(bytes).unwrap(),
             bug: *bug,
         };
         let checks = whole_text::check(&planted, &documents, &options());
@@ -497,6 +499,7 @@ fn whole_text_rules_that_are_wrong_are_found() {
     let bytes = score_parts().to_pack();
     let pack = Pack::parse(&bytes).unwrap();
     whole_texts_must_fail(
+        &bytes,
         || CoreWholeText::new(&pack).unwrap().unwrap(),
         &[
             (WholeBug::None, &[]),
@@ -506,11 +509,37 @@ fn whole_text_rules_that_are_wrong_are_found() {
         ],
     );
     whole_texts_must_fail(
+        &bytes,
         || CoreProjective::new(&pack).unwrap().unwrap(),
         &[
             (WholeBug::None, &[]),
             (WholeBug::Moving, &[EXCHANGED]),
             (WholeBug::Silent, &[REFUSED]),
+            (WholeBug::DoubledEpsilon, &[EXCHANGED]),
+        ],
+    );
+}
+
+/// Under a pack without the outcome "nothing known" the mechanisms have other numbers.
+#[test]
+fn whole_text_rules_without_nothing_known_that_are_wrong_are_found() {
+    let bytes = without_nothing_known(score_parts().to_pack());
+    let pack = Pack::parse(&bytes).unwrap();
+    whole_texts_must_fail(
+        &bytes,
+        || CoreWholeText::new(&pack).unwrap().unwrap(),
+        &[
+            (WholeBug::None, &[]),
+            (WholeBug::TiesCount, &[EXCHANGED]),
+            (WholeBug::DoubledEpsilon, &[EXCHANGED]),
+        ],
+    );
+    whole_texts_must_fail(
+        &bytes,
+        || CoreProjective::new(&pack).unwrap().unwrap(),
+        &[
+            (WholeBug::None, &[]),
+            (WholeBug::Moving, &[EXCHANGED]),
             (WholeBug::DoubledEpsilon, &[EXCHANGED]),
         ],
     );

@@ -158,6 +158,58 @@ pub struct Directions {
     pub rows: Vec<f32>,
 }
 
+/// The examples of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Examples {
+    /// Documents, and the sentences of documents that have several.
+    All,
+    /// Documents only.
+    Documents,
+}
+
+/// The column of each feature of the sample, if it has one. `features` are ascending.
+fn columns(sample: &Sample, features: &[u32]) -> Vec<Option<u32>> {
+    let mut columns = vec![None; sample.hashes.len()];
+    for (column, feature) in (0..).zip(features) {
+        columns[*feature as usize] = Some(column);
+    }
+    columns
+}
+
+/// The examples of these documents: the index of each among those of the sample, its sentences and
+/// its class.
+fn rows_of(
+    sample: &Sample,
+    documents: &[usize],
+    examples: Examples,
+) -> impl Iterator<Item = (usize, Range<usize>, u32)> {
+    documents.iter().flat_map(move |document| {
+        let class = sample.classes[*document];
+        let all = sample.sentences_of(*document);
+        let single = if examples == Examples::All && all.len() > 1 {
+            all.clone()
+        } else {
+            0..0
+        };
+        let single = single.map(move |sentence| {
+            let index = sample.documents.len() + sentence;
+            (index, sentence..sentence + 1, class)
+        });
+        std::iter::once((*document, all, class)).chain(single)
+    })
+}
+
+/// The number of sums into which an inner product is split, because a single sum would wait for
+/// each of its additions.
+const SUMS: usize = 4;
+
+/// Adds `factor` times `weights` to `sums`.
+fn add<const N: usize>(sums: &mut [f32; N], factor: f32, weights: &[f32; N]) {
+    for (sum, weight) in sums.iter_mut().zip(weights) {
+        *sum += factor * weight;
+    }
+}
+
 /// A matrix whose rows are examples and whose columns are some features, the coordinates of
 /// directions and a bias.
 ///
@@ -191,14 +243,49 @@ impl Design {
         features: &[u32],
         scales: &[f32],
         directions: &Directions,
+        examples: Examples,
     ) -> Self {
-        let mut columns = vec![None; sample.hashes.len()];
-        for (column, feature) in (0..).zip(features) {
-            columns[*feature as usize] = Some(column);
+        let mut design = Self::empty(features.len(), directions.dimension);
+        let columns = columns(sample, features);
+        let mut sums = vec![0f32; features.len()];
+        for (index, sentences, class) in rows_of(sample, documents, examples) {
+            design.push_row(sample, sentences, &columns, scales, directions, &mut sums);
+            let is_document = index < sample.documents.len();
+            let importance = if is_document { 1.0 } else { SENTENCE };
+            design.classes.push(class);
+            design.importance.push(importance);
+            design.indices.push(index);
         }
-        let mut design = Self {
-            sparse: features.len(),
-            dimension: directions.dimension,
+        design.entries.shrink_to_fit();
+        design
+    }
+
+    /// The mean Euclidean length of the rows of all examples, without directions and bias.
+    pub(super) fn mean_length(
+        sample: &Sample,
+        documents: &[usize],
+        features: &[u32],
+        scales: &[f32],
+    ) -> f32 {
+        let mut design = Self::empty(features.len(), 0);
+        let columns = columns(sample, features);
+        let mut sums = vec![0f32; features.len()];
+        let none = Directions::default();
+        let (mut total, mut count) = (0f64, 0);
+        for (_, sentences, _) in rows_of(sample, documents, Examples::All) {
+            design.push_row(sample, sentences, &columns, scales, &none, &mut sums);
+            let square: f32 = design.entries.iter().map(|(_, x)| x * x).sum();
+            total += f64::from(square.sqrt());
+            count += 1;
+            design.entries.clear();
+        }
+        ((total / f64::from(count.max(1))) as f32).max(f32::MIN_POSITIVE)
+    }
+
+    fn empty(sparse: usize, dimension: usize) -> Self {
+        Self {
+            sparse,
+            dimension,
             directions: Vec::new(),
             ends: Vec::new(),
             entries: Vec::new(),
@@ -207,26 +294,7 @@ impl Design {
             squares: Vec::new(),
             importance: Vec::new(),
             indices: Vec::new(),
-        };
-        let mut sums = vec![0f32; features.len()];
-        let mut add = |sentences: Range<usize>, class, importance, index| {
-            design.push_row(sample, sentences, &columns, scales, directions, &mut sums);
-            design.classes.push(class);
-            design.importance.push(importance);
-            design.indices.push(index);
-        };
-        for document in documents {
-            let class = sample.classes[*document];
-            let sentences = sample.sentences_of(*document);
-            add(sentences.clone(), class, 1.0, *document);
-            if sentences.len() > 1 {
-                for sentence in sentences {
-                    let index = sample.documents.len() + sentence;
-                    add(sentence..sentence + 1, class, SENTENCE, index);
-                }
-            }
         }
-        design
     }
 
     /// Adds the row of some sentences of a document. `columns` has the column of each feature of
@@ -252,37 +320,30 @@ impl Design {
             square += x * x;
             self.directions.push(x);
         }
-        let mut touched = Vec::new();
+        let start = self.entries.len();
         for sentence in sentences {
-            let known = sample.sentence(sentence).filter_map(|(feature, count)| {
-                columns[feature as usize].map(|column| (column, f32::from(count)))
-            });
-            let known: Vec<(u32, f32)> = known.collect();
-            let root = known.iter().map(|(_, count)| count).sum::<f32>().sqrt();
-            for (column, count) in known {
+            let known = || {
+                sample.sentence(sentence).filter_map(|(feature, count)| {
+                    columns[feature as usize].map(|column| (column, f32::from(count)))
+                })
+            };
+            let root = known().map(|(_, count)| count).sum::<f32>().sqrt();
+            for (column, count) in known() {
                 let sum = &mut sums[column as usize];
                 if *sum == 0.0 {
-                    touched.push(column);
+                    self.entries.push((column, 0.0));
                 }
                 *sum += count / root;
             }
         }
-        for column in touched {
-            let sum = std::mem::take(&mut sums[column as usize]);
-            let x = sum * scales[column as usize] / root;
-            square += x * x;
-            self.entries.push((column, x));
+        for (column, x) in &mut self.entries[start..] {
+            let sum = std::mem::take(&mut sums[*column as usize]);
+            *x = sum * scales[*column as usize] / root;
+            square += *x * *x;
         }
         self.ends.push(self.entries.len());
         self.roots.push(root);
         self.squares.push(square.into());
-    }
-
-    /// The mean Euclidean length of the sparse parts.
-    pub(super) fn mean_length(&self) -> f32 {
-        let square = |example| self.row(example).0.iter().map(|(_, x)| x * x).sum::<f32>();
-        let lengths = (0..self.ends.len()).map(|example| square(example).sqrt());
-        (lengths.sum::<f32>() / self.ends.len().max(1) as f32).max(f32::MIN_POSITIVE)
     }
 
     /// The weight of an example: 1 for a document.
@@ -319,10 +380,6 @@ impl Design {
     /// Returns the number of documents for whose class w·x is largest. `weights` is
     /// `[classes][columns]`.
     pub(super) fn right(&self, weights: &[Vec<f32>]) -> usize {
-        let weights: Vec<Vec<f64>> = weights
-            .iter()
-            .map(|w| w.iter().map(|w| f64::from(*w)).collect())
-            .collect();
         let is_right = |example: &usize| {
             let values = weights.iter().map(|w| self.product(*example, w));
             let best = values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -333,31 +390,58 @@ impl Design {
     }
 
     /// Returns w·x of one example.
-    pub(super) fn product(&self, example: usize, weights: &[f64]) -> f64 {
-        let (entries, direction) = self.row(example);
-        let (sparse, dense) = weights.split_at(self.sparse);
-        let features: f64 = entries
-            .iter()
-            .map(|(column, x)| sparse[*column as usize] * f64::from(*x))
-            .sum();
-        let coordinates: f64 = direction
-            .iter()
-            .zip(dense)
-            .map(|(x, w)| f64::from(*x) * w)
-            .sum();
-        features + coordinates + dense[self.dimension] * f64::from(self.roots[example])
+    pub(super) fn product(&self, example: usize, weights: &[f32]) -> f32 {
+        let [product] = self.products(example, weights.as_chunks().0);
+        product
     }
 
-    /// Adds `factor` times x of one example to `sum`.
-    pub(super) fn add(&self, example: usize, factor: f64, sum: &mut [f64]) {
+    /// Returns w·x of one example for N vectors w at once, because reading x takes most of the time.
+    /// `weights` is `[columns][N]`.
+    pub(super) fn products<const N: usize>(
+        &self,
+        example: usize,
+        weights: &[[f32; N]],
+    ) -> [f32; N] {
         let (entries, direction) = self.row(example);
-        let (sparse, dense) = sum.split_at_mut(self.sparse);
+        let (sparse, dense) = weights.split_at(self.sparse);
+        let mut sums = [[0f32; N]; SUMS];
+        let (blocks, rest) = entries.as_chunks::<SUMS>();
+        for block in blocks {
+            for (sums, (column, x)) in sums.iter_mut().zip(block) {
+                add(sums, *x, &sparse[*column as usize]);
+            }
+        }
+        for (sums, (column, x)) in sums.iter_mut().zip(rest) {
+            add(sums, *x, &sparse[*column as usize]);
+        }
+        let roots = &self.roots[example..=example];
+        let coordinates = direction.iter().chain(roots).zip(dense);
+        for (place, (x, weights)) in coordinates.enumerate() {
+            add(&mut sums[place % SUMS], *x, weights);
+        }
+        let [mut all, others @ ..] = sums;
+        for other in &others {
+            add(&mut all, 1.0, other);
+        }
+        all
+    }
+
+    /// Adds each of N factors times x of one example to one of N vectors. `sums` is
+    /// `[columns][N]`.
+    pub(super) fn add<const N: usize>(
+        &self,
+        example: usize,
+        factors: &[f32; N],
+        sums: &mut [[f32; N]],
+    ) {
+        let (entries, direction) = self.row(example);
+        let (sparse, dense) = sums.split_at_mut(self.sparse);
         for (column, x) in entries {
-            sparse[*column as usize] += factor * f64::from(*x);
+            add(&mut sparse[*column as usize], *x, factors);
         }
-        for (sum, x) in dense.iter_mut().zip(direction) {
-            *sum += factor * f64::from(*x);
+        let roots = &self.roots[example..=example];
+        for (x, sums) in direction.iter().chain(roots).zip(dense) {
+            add(sums, *x, factors);
         }
-        dense[self.dimension] += factor * f64::from(self.roots[example]);
     }
 }

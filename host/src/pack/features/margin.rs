@@ -22,96 +22,138 @@ pub(super) struct Effort {
     pub(super) passes: usize,
 }
 
-/// The minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)² for one class, where v_i is the weight of
-/// an example, through its dual: the minimum over α ≥ 0 of
+/// The number of classes that are fitted together.
+const TOGETHER: usize = 4;
+
+/// For each of a few classes the minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)², where v_i is the
+/// weight of an example, through its dual: the minimum over α ≥ 0 of
 /// ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C·v_i) − Σ α_i.
 struct Solver<'a> {
     design: &'a Design,
-    class: u32,
-    /// w, which is Σ α_i·y_i·x_i.
-    weights: Vec<f64>,
-    duals: &'a mut [f32],
+    first_class: usize,
+    /// w of each class, which is Σ α_i·y_i·x_i: `[columns][classes]`, and zeros for missing classes.
+    weights: Vec<[f32; TOGETHER]>,
+    /// `[classes][examples]`.
+    duals: &'a mut [Duals],
+}
+
+/// The range of the projected gradients of one class in a pass.
+#[derive(Clone, Copy)]
+struct Seen {
+    least: f64,
+    most: f64,
+    /// A dual variable at 0 is left out while its gradient is above the largest of the pass before.
+    bound: f64,
+}
+
+impl Seen {
+    const NOTHING: Self = Self {
+        least: f64::INFINITY,
+        most: f64::NEG_INFINITY,
+        bound: f64::INFINITY,
+    };
+
+    /// Adds a gradient. Returns whether the example stays.
+    fn add(&mut self, gradient: f64, was_zero: bool) -> bool {
+        if was_zero && gradient > self.bound {
+            return false;
+        }
+        // The projected gradient.
+        let gradient = if was_zero {
+            gradient.min(0.0)
+        } else {
+            gradient
+        };
+        self.least = self.least.min(gradient);
+        self.most = self.most.max(gradient);
+        true
+    }
+
+    /// The start of the next pass.
+    fn next(&self) -> Self {
+        Self {
+            bound: if self.most > 0.0 {
+                self.most
+            } else {
+                f64::INFINITY
+            },
+            ..Self::NOTHING
+        }
+    }
 }
 
 impl<'a> Solver<'a> {
     /// Starts from `duals`, which may be those of other columns.
-    fn new(design: &'a Design, class: u32, duals: &'a mut [f32]) -> Self {
+    fn new(design: &'a Design, first_class: usize, duals: &'a mut [Duals]) -> Self {
         let mut solver = Self {
             design,
-            class,
-            weights: vec![0.0; design.columns()],
+            first_class,
+            weights: vec![[0.0; TOGETHER]; design.columns()],
             duals,
         };
-        for example in 0..solver.duals.len() {
-            let dual = f64::from(solver.duals[example]);
-            if dual > 0.0 {
-                let factor = dual * solver.sign(example);
-                design.add(example, factor, &mut solver.weights);
+        for example in 0..design.classes().len() {
+            let mut factors = [0.0; TOGETHER];
+            for (class, factor) in factors.iter_mut().enumerate().take(solver.duals.len()) {
+                *factor = solver.duals[class][example] * solver.sign(example, class) as f32;
+            }
+            if factors != [0.0; TOGETHER] {
+                design.add(example, &factors, &mut solver.weights);
             }
         }
         solver
     }
 
     /// y: 1 for an example of the class, −1 for another.
-    fn sign(&self, example: usize) -> f64 {
-        if self.design.classes()[example] == self.class {
+    fn sign(&self, example: usize, class: usize) -> f64 {
+        if self.design.classes()[example] as usize == self.first_class + class {
             1.0
         } else {
             -1.0
         }
     }
 
-    /// Minimises along one dual variable. Returns the gradient before.
-    fn step(&mut self, example: usize, cost: f64) -> f64 {
+    /// Minimises along the dual variables of one example. Returns whether the example stays.
+    fn step(&mut self, example: usize, cost: f64, seen: &mut [Seen; TOGETHER]) -> bool {
         let ridge = 1.0 / (2.0 * cost * self.design.importance(example));
         let curvature = self.design.square(example) + ridge;
-        let sign = self.sign(example);
-        let dual = f64::from(self.duals[example]);
-        let product = self.design.product(example, &self.weights);
-        let gradient = sign * product - 1.0 + dual * ridge;
-        let next = (dual - gradient / curvature).max(0.0) as f32;
-        let change = f64::from(next) - dual;
-        if change != 0.0 {
-            self.duals[example] = next;
-            self.design.add(example, change * sign, &mut self.weights);
+        let products = self.design.products(example, &self.weights);
+        let mut factors = [0.0; TOGETHER];
+        let mut stays = false;
+        for (class, product) in products.into_iter().enumerate().take(self.duals.len()) {
+            let sign = self.sign(example, class);
+            let dual = f64::from(self.duals[class][example]);
+            let gradient = sign * f64::from(product) - 1.0 + dual * ridge;
+            let next = (dual - gradient / curvature).max(0.0) as f32;
+            self.duals[class][example] = next;
+            factors[class] = ((f64::from(next) - dual) * sign) as f32;
+            stays |= seen[class].add(gradient, dual == 0.0);
         }
-        gradient
+        if factors != [0.0; TOGETHER] {
+            self.design.add(example, &factors, &mut self.weights);
+        }
+        stays
     }
 
     fn run(&mut self, cost: f64, effort: Effort) {
         let mut rng = PublicRng::new(SEED);
-        let mut active: Vec<usize> = (0..self.duals.len()).collect();
-        // A dual variable at 0 is left out while its gradient is above the largest of the pass
-        // before.
-        let mut bound = f64::INFINITY;
+        let examples = self.design.classes().len();
+        let mut active: Vec<usize> = (0..examples).collect();
+        let mut seen = [Seen::NOTHING; TOGETHER];
         for _ in 0..effort.passes {
             shuffle(&mut active, &mut rng);
-            let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-            let is_whole = active.len() == self.duals.len();
-            active.retain(|&example| {
-                let was_zero = self.duals[example] == 0.0;
-                let gradient = self.step(example, cost);
-                if was_zero && gradient > bound {
-                    return false;
-                }
-                // The projected gradient.
-                let gradient = if was_zero {
-                    gradient.min(0.0)
-                } else {
-                    gradient
-                };
-                least = least.min(gradient);
-                most = most.max(gradient);
-                true
-            });
-            if most - least <= effort.tolerance {
+            let is_whole = active.len() == examples;
+            active.retain(|&example| self.step(example, cost, &mut seen));
+            if seen
+                .iter()
+                .all(|own| own.most - own.least <= effort.tolerance)
+            {
                 if is_whole {
                     return;
                 }
-                active = (0..self.duals.len()).collect();
-                bound = f64::INFINITY;
+                active = (0..examples).collect();
+                seen = [Seen::NOTHING; TOGETHER];
             } else {
-                bound = if most > 0.0 { most } else { f64::INFINITY };
+                seen = seen.map(|own| own.next());
             }
         }
     }
@@ -138,18 +180,21 @@ pub(super) fn fit(
     effort: Effort,
 ) -> Vec<Vec<f32>> {
     let progress = Progress::new("fitting heads", duals.len() as u64);
-    let fit = |(class, duals): (usize, &mut Duals)| {
-        let mut solver = Solver::new(design, class as u32, duals);
+    let fit = |(place, duals): (usize, &mut [Duals])| -> Vec<Vec<f32>> {
+        let classes = duals.len();
+        let mut solver = Solver::new(design, place * TOGETHER, duals);
         solver.run(cost, effort);
-        progress.advance(1);
-        solver.weights.into_iter().map(|w| w as f32).collect()
+        progress.advance(classes as u64);
+        let of_class = |class: usize| solver.weights.iter().map(|w| w[class]).collect();
+        (0..classes).map(of_class).collect()
     };
-    duals.par_iter_mut().enumerate().map(fit).collect()
+    let together = duals.par_chunks_mut(TOGETHER).enumerate();
+    together.flat_map_iter(fit).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::design::{Directions, Sample};
+    use super::super::design::{Directions, Examples, Sample};
     use super::*;
     use crate::pack::features::KINDS;
 
@@ -180,7 +225,8 @@ mod tests {
         let documents: Vec<usize> = (0..60).collect();
         let features: Vec<u32> = (0..40).collect();
         let directions = Directions::default();
-        Design::new(sample, &documents, &features, &[0.3; 40], &directions)
+        let all = Examples::All;
+        Design::new(sample, &documents, &features, &[0.3; 40], &directions, all)
     }
 
     const EXACT: Effort = Effort {
@@ -196,15 +242,16 @@ mod tests {
         let mut duals = vec![vec![0.0; design.classes().len()]; 3];
         let weights = fit(&design, &mut duals, cost, EXACT);
         for (class, weights) in weights.iter().enumerate() {
-            let weights: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
             let mut gradient = weights.clone();
             for (example, of) in design.classes().iter().enumerate() {
                 let sign = if *of == class as u32 { 1.0 } else { -1.0 };
-                let slack = (1.0 - sign * design.product(example, &weights)).max(0.0);
+                let slack = (1.0 - sign * f64::from(design.product(example, weights))).max(0.0);
                 let cost = cost * design.importance(example);
-                design.add(example, -2.0 * cost * sign * slack, &mut gradient);
+                let factor = -2.0 * cost * sign * slack;
+                let gradient = gradient.as_chunks_mut().0;
+                design.add(example, &[factor as f32], gradient);
             }
-            let largest = gradient.iter().fold(0f64, |most, x| most.max(x.abs()));
+            let largest = gradient.iter().fold(0f32, |most, x| most.max(x.abs()));
             assert!(largest < 1e-3, "{class}: {largest}");
         }
     }

@@ -12,7 +12,7 @@ mod margin;
 use undertone_core::features::FeatureKinds;
 use undertone_core::pack::format::{ALIGNMENT, MAX_FEATURES};
 
-use design::{Design, LEAST};
+use design::{Design, Examples, LEAST};
 pub use design::{Directions, Sample};
 use margin::{Duals, Effort};
 
@@ -99,17 +99,22 @@ impl Chosen {
             features: found.iter().map(|(feature, _)| *feature).collect(),
             scales: found.iter().map(|(_, found)| rarity(*found)).collect(),
         };
-        let length = chosen
-            .design(sample, documents, &Directions::default())
-            .mean_length();
+        let length = Design::mean_length(sample, documents, &chosen.features, &chosen.scales);
         for scale in &mut chosen.scales {
             *scale /= length;
         }
         chosen
     }
 
-    fn design(&self, sample: &Sample, documents: &[usize], directions: &Directions) -> Design {
-        Design::new(sample, documents, &self.features, &self.scales, directions)
+    fn design(
+        &self,
+        sample: &Sample,
+        documents: &[usize],
+        directions: &Directions,
+        examples: Examples,
+    ) -> Design {
+        let (features, scales) = (&self.features, &self.scales);
+        Design::new(sample, documents, features, scales, directions, examples)
     }
 
     /// Returns the features with the largest weights, in order.
@@ -143,17 +148,18 @@ impl Start {
         }
     }
 
-    fn duals_of(&self, examples: &[usize]) -> Vec<Duals> {
+    /// Fits the weights of every class, `[classes][columns]`, and keeps the result.
+    fn fit(&mut self, design: &Design, effort: Effort) -> Vec<Vec<f32>> {
+        let examples = design.indices();
         let of_class = |duals: &Duals| examples.iter().map(|index| duals[*index]).collect();
-        self.duals.iter().map(of_class).collect()
-    }
-
-    fn keep(&mut self, examples: &[usize], duals: &[Duals]) {
-        for (all, duals) in self.duals.iter_mut().zip(duals) {
+        let mut duals: Vec<Duals> = self.duals.iter().map(of_class).collect();
+        let weights = margin::fit(design, &mut duals, COST, effort);
+        for (all, duals) in self.duals.iter_mut().zip(&duals) {
             for (example, dual) in examples.iter().zip(duals) {
                 all[*example] = *dual;
             }
         }
+        weights
     }
 }
 
@@ -180,11 +186,11 @@ fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) ->
             .filter(|(other, _)| *other != place);
         let others: Vec<usize> = others.flat_map(|(_, own)| own).copied().collect();
         let chosen = Chosen::all(sample, &others);
-        let design = chosen.design(sample, &others, &none);
-        let mut duals = start.duals_of(design.indices());
-        let weights = margin::fit(&design, &mut duals, COST, ROUGH);
-        start.keep(design.indices(), &duals);
-        chosen.design(sample, fold, &none).right(&weights)
+        let documents = Examples::Documents;
+        let weights = start.fit(&chosen.design(sample, &others, &none, documents), ROUGH);
+        chosen
+            .design(sample, fold, &none, documents)
+            .right(&weights)
     };
     folds.iter().enumerate().map(of_fold).sum()
 }
@@ -210,21 +216,16 @@ pub fn fit(
     if goal == 0 || chosen.features.is_empty() {
         return None;
     }
-    let mut design = chosen.design(sample, documents, directions);
-    let mut duals = start.duals_of(design.indices());
-    loop {
-        let features = chosen.features.len();
-        if features <= goal {
-            let weights = margin::fit(&design, &mut duals, COST, FINE);
-            start.keep(design.indices(), &duals);
-            let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
-            heads.thin(&chosen, budget);
-            return Some(heads);
-        }
-        let weights = margin::fit(&design, &mut duals, COST, ROUGH);
-        chosen = chosen.best(&weights, goal.max(features / REMAINING));
-        design = chosen.design(sample, documents, directions);
+    while chosen.features.len() > goal {
+        let design = chosen.design(sample, documents, directions, Examples::Documents);
+        let weights = start.fit(&design, ROUGH);
+        chosen = chosen.best(&weights, goal.max(chosen.features.len() / REMAINING));
     }
+    let design = chosen.design(sample, documents, directions, Examples::All);
+    let weights = start.fit(&design, FINE);
+    let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
+    heads.thin(&chosen, budget);
+    Some(heads)
 }
 
 /// Estimates the number of features that fit a section of `budget` bytes.
