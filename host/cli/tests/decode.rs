@@ -539,8 +539,8 @@ fn fields_that_are_not_there_are_no_options() {
         p.parquet --keep nope => --keep nope | no such column
         p.parquet --keep app.nope => --keep app.nope | no such column
         public.tsv --keep nope => --keep nope | can keep only label
-        public.tsv --text-field body => --text-field body | no fields with names
-        public.tsv --id-field user => --id-field user | no fields with names",
+        public.tsv --text-field body => --text-field body | no field names
+        public.tsv --id-field user => --id-field user | no field names",
     );
     for options in [
         "p.csv --keep app.country",
