@@ -305,7 +305,7 @@ fn a_budget_for_each_day(day: u64) {
         "3 of 5 documents are released; they are in `r.jsonl`",
         "The same command goes on with the others",
         "r.jsonl.",
-        ".partial`: keep that file",
+        ".partial` for it",
     ];
     let output = undertone(folder, &arguments);
     refused(&output, &arguments, &parts);
@@ -501,10 +501,10 @@ fn is_recreated(day: u64) {
     refused(
         &undertone(folder, show),
         show,
-        &["128 bytes, these are 5000"],
+        &["128 bytes, but this file has 5000"],
     );
     let open = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap_err();
-    assert!(open.to_string().contains("these are 5000"), "{open}");
+    assert!(open.to_string().contains("this file has 5000"), "{open}");
     // A clock that was ahead left a ledger of a later day: it refuses today and can be recreated.
     fs::remove_file(&path).unwrap();
     let mut later = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("10")).unwrap();
