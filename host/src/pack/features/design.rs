@@ -1,6 +1,7 @@
 //! Public documents and their sentences as the rows of a matrix of features and of an encoder's
 //! coordinates.
 
+use std::array;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -203,11 +204,29 @@ fn rows_of(
 /// each of its additions.
 const SUMS: usize = 4;
 
-/// Adds `factor` times `weights` to `sums`.
-fn add<const N: usize>(sums: &mut [f32; N], factor: f32, weights: &[f32; N]) {
-    for (sum, weight) in sums.iter_mut().zip(weights) {
-        *sum += factor * weight;
+/// Returns `sums` plus `factor` times `weights`. By value, or the compiler uses no vectors.
+fn plus<const N: usize>(sums: [f32; N], factor: f32, weights: &[f32; N]) -> [f32; N] {
+    array::from_fn(|class| sums[class] + factor * weights[class])
+}
+
+/// Returns the sum of `count` terms, each a factor and weights to multiply by it.
+fn sum_of<'a, const N: usize>(
+    count: usize,
+    term: impl Fn(usize) -> (f32, &'a [f32; N]),
+) -> [f32; N] {
+    let mut sums = [[0.0; N]; SUMS];
+    let whole = count - count % SUMS;
+    for start in (0..whole).step_by(SUMS) {
+        sums = array::from_fn(|place| {
+            let (factor, weights) = term(start + place);
+            plus(sums[place], factor, weights)
+        });
     }
+    let all = (sums.iter()).fold([0.0; N], |all, sum| plus(all, 1.0, sum));
+    (whole..count).fold(all, |all, index| {
+        let (factor, weights) = term(index);
+        plus(all, factor, weights)
+    })
 }
 
 /// A matrix whose rows are examples and whose columns are some features, the coordinates of
@@ -404,26 +423,15 @@ impl Design {
     ) -> [f32; N] {
         let (entries, direction) = self.row(example);
         let (sparse, dense) = weights.split_at(self.sparse);
-        let mut sums = [[0f32; N]; SUMS];
-        let (blocks, rest) = entries.as_chunks::<SUMS>();
-        for block in blocks {
-            for (sums, (column, x)) in sums.iter_mut().zip(block) {
-                add(sums, *x, &sparse[*column as usize]);
-            }
-        }
-        for (sums, (column, x)) in sums.iter_mut().zip(rest) {
-            add(sums, *x, &sparse[*column as usize]);
-        }
-        let roots = &self.roots[example..=example];
-        let coordinates = direction.iter().chain(roots).zip(dense);
-        for (place, (x, weights)) in coordinates.enumerate() {
-            add(&mut sums[place % SUMS], *x, weights);
-        }
-        let [mut all, others @ ..] = sums;
-        for other in &others {
-            add(&mut all, 1.0, other);
-        }
-        all
+        let (coordinates, bias) = dense.split_at(self.dimension);
+        let features = sum_of(entries.len(), |index| {
+            let (column, x) = entries[index];
+            (x, &sparse[column as usize])
+        });
+        let dense = sum_of(direction.len(), |index| {
+            (direction[index], &coordinates[index])
+        });
+        plus(plus(features, 1.0, &dense), self.roots[example], &bias[0])
     }
 
     /// Adds each of N factors times x of one example to one of N vectors. `sums` is
@@ -437,11 +445,12 @@ impl Design {
         let (entries, direction) = self.row(example);
         let (sparse, dense) = sums.split_at_mut(self.sparse);
         for (column, x) in entries {
-            add(&mut sparse[*column as usize], *x, factors);
+            let sums = &mut sparse[*column as usize];
+            *sums = plus(*sums, *x, factors);
         }
         let roots = &self.roots[example..=example];
         for (x, sums) in direction.iter().chain(roots).zip(dense) {
-            add(sums, *x, factors);
+            *sums = plus(*sums, *x, factors);
         }
     }
 }
