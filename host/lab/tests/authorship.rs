@@ -9,7 +9,7 @@ use std::process::Output;
 use crate::common;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["authorship"], arguments].concat())
+    common::undertone(folder, [&["authorship"], arguments].concat())
 }
 
 /// Words about each topic, and favourite words of one author of a group.

@@ -10,7 +10,7 @@ use undertone::demo;
 use undertone_core::lexicon::words;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["sentences"], arguments].concat())
+    common::undertone(folder, [&["sentences"], arguments].concat())
 }
 
 /// The demo corpus, with its topics in the field `topic`.
@@ -146,7 +146,7 @@ fn errors_say_what_is_wrong() {
         ),
     ] {
         let arguments = ["--data", data, "--out", out];
-        common::refused(&run(folder.path(), &arguments), &arguments, parts);
+        common::refused(&run(folder.path(), &arguments), arguments, parts);
         let left = folder.path().join(out);
         assert!(!left.join("report.html").exists(), "{data} {out}");
     }
@@ -371,14 +371,14 @@ fn bad_task_files_are_refused() {
         let arguments = ["--data", "task.json", "--out", "out"];
         let output = run(folder, &arguments);
         // The first 80 bytes identify a long file.
-        common::refused(&output, &[task.get(..80).unwrap_or(task)], parts);
+        common::refused(&output, [task.get(..80).unwrap_or(task)], parts);
         assert_eq!(common::names(&folder.join("out")).len(), 0, "{task}");
     }
     for bytes in [&b"\xff\xfe{\x00"[..], b"{\"name\": \"\xe9\"}"] {
         fs::write(folder.join("task.json"), bytes).unwrap();
         common::refuse(
             folder,
-            &["sentences", "--data", "task.json", "--out", "out"],
+            ["sentences", "--data", "task.json", "--out", "out"],
             &["`task.json` is not a task file", "line 1", fields],
         );
     }

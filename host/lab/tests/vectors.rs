@@ -13,7 +13,7 @@ use undertone_core::rng::PublicRng;
 const DIMENSION: usize = 64;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    common::undertone(folder, &[&["vectors"], arguments].concat())
+    common::undertone(folder, [&["vectors"], arguments].concat())
 }
 
 fn name(class: usize, number: usize) -> String {

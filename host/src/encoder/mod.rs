@@ -27,6 +27,7 @@ pub use onnx::{OnnxEncoder, Runtime};
 pub const RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
 
 /// The minor version of the oldest supported ONNX Runtime 1.x.
+#[cfg(feature = "models")]
 pub(crate) const RUNTIME_OLDEST_MINOR: u32 = 17;
 
 /// Turns a sentence into a vector.
