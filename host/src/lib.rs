@@ -54,7 +54,6 @@ pub mod files;
 pub mod form;
 pub mod pack;
 pub mod progress;
-pub mod release;
 pub mod text;
 
 /// Lexicons of word vectors: distilled from an encoder, made from a word list, or read from a file.
@@ -65,6 +64,18 @@ pub mod lexicon {
     pub mod model2vec;
     pub mod pieces;
     pub mod word_vectors;
+}
+
+/// Releases on the host: documents, bags of words, the ledger, budgets, and files of releases.
+pub mod release {
+    pub mod budget;
+    pub mod document;
+    pub mod ledger;
+    pub mod lines;
+    pub mod window;
+    pub mod words;
+
+    pub use undertone_law as law;
 }
 
 pub use error::{Error, Result};
