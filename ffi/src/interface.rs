@@ -54,7 +54,7 @@ statuses! {
     UNDERTONE_STATUS_NULL_POINTER = 1:
         "a required pointer is NULL; an array may be NULL only if its length is 0";
     UNDERTONE_STATUS_MISALIGNED = 2:
-        "a pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it";
+        "a pointer is not aligned; align memory for handles to 16 bytes, as malloc does";
     UNDERTONE_STATUS_IMPOSSIBLE_LENGTH = 3:
         "a length is larger than any object in memory; was a negative number passed?";
     UNDERTONE_STATUS_OVERLAP = 4:
@@ -239,8 +239,8 @@ pub const UNDERTONE_MECHANISM_WHOLE_TEXT: i32 = 7;
 /// Projective geometry, for counting among many candidates: protects a whole text, or all lines of
 /// a slot together.
 pub const UNDERTONE_MECHANISM_PROJECTIVE: i32 = 8;
-/// The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each line,
-/// such as a sentence of a text, has the promise of the grant.
+/// The whole-text rule on one line that a reservoir has drawn, at more than the grant's epsilon.
+/// Each line, such as a sentence of a text, keeps the promise of the grant.
 pub const UNDERTONE_MECHANISM_DRAWN: i32 = 9;
 
 /// n-dimensional Laplace noise, the default: the least noise.
