@@ -204,8 +204,8 @@ impl<F: Visit> Reader<F> {
     }
 }
 
-/// The features of a pack, if this build reads any. Parsing refuses them without [`ANY_LANGUAGE`];
-/// with this function the compiler drops the code that uses them.
+/// The features of a pack, if this build reads any. Without [`ANY_LANGUAGE`] parsing refuses
+/// them, and this lets the compiler drop the code that uses them.
 pub(crate) fn read<'f, 'a>(features: &'f Option<Features<'a>>) -> Option<&'f Features<'a>> {
     features.as_ref().filter(|_| ANY_LANGUAGE)
 }
@@ -345,7 +345,7 @@ impl<'a> Features<'a> {
 /// Characters of ASCII.
 const ASCII: usize = 128;
 
-/// The largest length in bytes of a text of which all features are counted, so that their order
+/// No text of so few bytes has more than [`MAX_FEATURES_IN_SENTENCE`], so the order of its features
 /// does not matter.
 const FEW_BYTES: usize = 1 << 16;
 

@@ -20,7 +20,7 @@
 //! 3. The release states the question, the geometry and the point.
 //!
 //! # Why it is private
-//! Exchange all answers at once. Let a be all answers, a_j the outcome of question j for them, y
+//! Let all answers be replaced. Let a be all answers, a_j the outcome of question j for them, y
 //! the point, and M_j the law of step 2. Then Pr\[j, y | a\] = (w_j / Σ w)·M_j(y | a_j). The first
 //! factor does not depend on a, and the second changes by at most a factor of e^ε
 //! ([`projective`](mod@crate::projective)). So one release costs ε for the *whole form*, whatever m
@@ -249,12 +249,12 @@ impl<'a> Form<'a> {
     ///
     /// The answer is the number of the candidate that [`Document::release_whole_text`] favours,
     /// without noise. It is as private as the text: pass it to [`release`](Form::release) or to an
-    /// [`AnswerReservoir`](crate::AnswerReservoir) only. If the pack recognises nothing in the
-    /// text, there is no answer, or one fixed candidate if the pack has no such outcome.
+    /// [`AnswerReservoir`](crate::AnswerReservoir) only. For a text in which the pack
+    /// recognises nothing it is "no answer", or a fixed candidate if the pack lacks that outcome.
     ///
     /// # Guarantee
     /// Nothing is released. [`release`](Form::release) protects the text together with all other
-    /// answers: its ε is for exchanging the whole text and all answers at once.
+    /// answers: its ε is for replacing the whole text and all answers at once.
     ///
     /// # Leaks
     /// As [`Document::release_whole_text`]: the work is the same whatever the sentences.
@@ -323,9 +323,8 @@ impl<'a> Form<'a> {
         first.chain(second)
     }
 
-    /// The question, geometry and point of a release. `None` for a release of another form, and if
-    /// the question, geometry or point cannot occur in a release of this form, which is then
-    /// forged.
+    /// The question, geometry and point of a release. `None` for a release of another form,
+    /// and for a forged one, whose question, geometry or point cannot occur with this form.
     pub fn read(&self, release: &Release) -> Option<Answer> {
         let DrawnBy::Answer(order) = release.drawn_by else {
             return None;

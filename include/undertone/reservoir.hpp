@@ -1,4 +1,4 @@
-// One line of a slot, or its answers to a form, and its release.
+// A reservoir: one text of many, or its answers, for a release.
 
 #ifndef UNDERTONE_RESERVOIR_HPP
 #define UNDERTONE_RESERVOIR_HPP
@@ -74,10 +74,10 @@ private:
 
 } // namespace detail
 
-/// Draws one line of a slot without looking at any line, and keeps its outcome, but no text. A line
-/// is one text, such as a message; a slot is the time that one release is about. Store bytes()
-/// after each call; they are as private as the lines. If they are lost, begin with a new reservoir,
-/// which costs no privacy.
+/// Draws one line of a slot without looking at any, and keeps its best candidate, but no text. A
+/// line is a message, or a sentence of a text; a slot is the time or the text it is from. Store
+/// bytes() after each call; they are as private as the lines. If they are lost, begin with a new
+/// reservoir, which costs no privacy.
 class Reservoir : public detail::ReservoirBytes {
 public:
     /// Makes an empty reservoir for documents of the same pack as `document`. `slot`: a public
