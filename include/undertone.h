@@ -148,7 +148,7 @@
 /** A required pointer is NULL; an array may be NULL only if its length is 0. */
 #define UNDERTONE_STATUS_NULL_POINTER 1
 
-/** A pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it. */
+/** A pointer is not aligned; align memory for handles to 16 bytes, as malloc does. */
 #define UNDERTONE_STATUS_MISALIGNED 2
 
 /** A length is larger than any object in memory; was a negative number passed? */
@@ -451,8 +451,8 @@
 #define UNDERTONE_MECHANISM_PROJECTIVE 8
 
 /**
- * The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each line,
- * such as a sentence of a text, has the promise of the grant.
+ * The whole-text rule on one line that a reservoir has drawn, at more than the grant's epsilon.
+ * Each line, such as a sentence of a text, keeps the promise of the grant.
  */
 #define UNDERTONE_MECHANISM_DRAWN 9
 

@@ -44,8 +44,8 @@ final class Numbers {
     static final int MECHANISM_PROJECTIVE = 8;
 
     /**
-     * The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each
-     * line, such as a sentence of a text, has the promise of the grant.
+     * The whole-text rule on one line that a reservoir has drawn, at more than the grant's epsilon.
+     * Each line, such as a sentence of a text, keeps the promise of the grant.
      */
     static final int MECHANISM_DRAWN = 9;
 

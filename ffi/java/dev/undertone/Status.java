@@ -10,7 +10,7 @@ public final class Status {
     /** A required pointer is NULL; an array may be NULL only if its length is 0. */
     public static final int NULL_POINTER = 1;
 
-    /** A pointer is not aligned; memory for handles needs 16 bytes, as malloc gives it. */
+    /** A pointer is not aligned; align memory for handles to 16 bytes, as malloc does. */
     public static final int MISALIGNED = 2;
 
     /** A length is larger than any object in memory; was a negative number passed? */

@@ -37,8 +37,8 @@ public enum LineMechanism: Int32, CaseIterable, Sendable {
     /// Projective geometry, for counting among many candidates: protects a whole text, or all lines
     /// of a slot together.
     case projective = 8
-    /// The whole-text rule for one line that a reservoir has drawn, with a larger epsilon: each
-    /// line, such as a sentence of a text, has the promise of the grant.
+    /// The whole-text rule on one line that a reservoir has drawn, at more than the grant's
+    /// epsilon. Each line, such as a sentence of a text, keeps the promise of the grant.
     case drawn = 9
 }
 
