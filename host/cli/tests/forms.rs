@@ -342,7 +342,12 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
         ],
     );
     let page = fs::read_to_string(path.join("page.html")).unwrap();
-    assert!(page.contains("<h1>No answer to language is clearly the most frequent: "));
+    // Both answers are equally frequent, so chance decides which of these is said.
+    let headlines = [
+        "<h1>No answer to language is clearly the most frequent: ",
+        "<h1>The most frequent answer to language is ",
+    ];
+    assert!(headlines.iter().any(|said| page.contains(said)));
     contains(
         &page,
         &[
