@@ -30,12 +30,17 @@ use undertone::files::foreign;
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is not a Parquet file.
 pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
     let mut file = foreign::open(path)?;
+    // `None` in a file that is shorter.
     let mut mark = |place| {
         let mut mark = [0; 4];
         let read = file.seek(place).and_then(|_| file.read_exact(&mut mark));
-        read.is_ok().then_some(mark)
+        match read.map_err(|error| (error.kind(), error)) {
+            Ok(()) => Ok(Some(mark)),
+            Err((io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput, _)) => Ok(None),
+            Err((_, error)) => Err(Error::io("read", path)(error)),
+        }
     };
-    let (start, end) = (mark(SeekFrom::Start(0)), mark(SeekFrom::End(-4)));
+    let (start, end) = (mark(SeekFrom::Start(0))?, mark(SeekFrom::End(-4))?);
     if end == Some(ENCRYPTED_FOOTER) {
         let problem = format!("its footer is encrypted; {DECRYPT}");
         return Err(unusable(path, &problem));

@@ -772,10 +772,13 @@ fn tables_that_cannot_be_written_are_refused() {
     assert!(!path.exists());
 }
 
-/// Damaged files cause no panic, and no error that quotes a text.
 #[test]
 fn files_that_are_no_whole_parquet_are_named() {
     let folder = TempDir::new().unwrap();
+    let inner = folder.path().join("f.parquet");
+    fs::create_dir(&inner).unwrap();
+    let error = releases(&inner).err().unwrap().to_string();
+    assert!(error.contains("is a folder"), "{error}");
     for (content, part) in [
         (&b"text,label\na,b\n"[..], "does not begin as Parquet"),
         (b"", "does not begin as Parquet"),
@@ -787,6 +790,7 @@ fn files_that_are_no_whole_parquet_are_named() {
     }
 }
 
+/// Damaged files cause no panic, and no error that quotes a text.
 #[test]
 fn damaged_parquet_is_an_error() {
     let folder = TempDir::new().unwrap();
