@@ -966,7 +966,7 @@ pub enum SpendError<E> {
     Storage(E),
 }
 
-/// What a refusal advises if the amount spent is unknown.
+/// The advice if the amount spent is unknown.
 const RECREATE: &str =
     "the amount spent is not known: recreate the ledger with this window counted as spent";
 

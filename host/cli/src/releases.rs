@@ -595,8 +595,8 @@ impl ReleaseLines {
         }
     }
 
-    /// Ends a run that has released `released` of all documents: publishes all lines, or those that were
-    /// paid for before the budget was used up, or reports the file in which they wait.
+    /// Ends a run after `released` documents: publishes all lines, or those that were paid for
+    /// before the budget was used up, or reports the file in which they wait.
     pub(crate) fn end(
         mut self,
         done: Result<()>,

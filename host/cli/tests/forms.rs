@@ -342,12 +342,12 @@ fn shares_and_cross_tables_are_estimated_by_slice() {
         ],
     );
     let page = fs::read_to_string(path.join("page.html")).unwrap();
-    // Both answers are equally frequent, so chance decides which of these is said.
+    // Both answers are equally frequent, so the page may have either headline.
     let headlines = [
         "<h1>No answer to language is clearly the most frequent: ",
         "<h1>The most frequent answer to language is ",
     ];
-    assert!(headlines.iter().any(|said| page.contains(said)));
+    assert!(headlines.iter().any(|headline| page.contains(headline)));
     contains(
         &page,
         &[

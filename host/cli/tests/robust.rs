@@ -520,8 +520,8 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
     for name in ["pipe.tsv", "pipe.csv", "pipe.jsonl"] {
         made(name);
     }
-    // Killed if they wait. A command that counts words in one pass accepts a pipe; nothing writes to
-    // this one.
+    // Commands that wait are killed. A command that counts words in one pass accepts a pipe, but
+    // nothing writes to this one.
     let bounded = |line: &str| through(folder, "timeout", &["600"], line).output().unwrap();
     let counts_words = |line: &str| {
         ["distil", "keywords", "vocabulary"]

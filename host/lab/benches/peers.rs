@@ -72,8 +72,8 @@ fn numbers<T, const N: usize>(path: &str, of: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().map(|bytes| of(*bytes)).collect()
 }
 
-/// Encodes a file with one sentence a line, each sentence alone or all together, as the line says,
-/// on `RAYON_NUM_THREADS` threads. The engine is ONNX Runtime from a library, or the built-in one.
+/// Encodes a file with one sentence a line on `RAYON_NUM_THREADS` threads. The line of standard
+/// input is `alone` or `together`. The engine is ONNX Runtime from a library, or the built-in one.
 fn encode(model: &str, sentences: &str, runtime: Runtime) {
     let encoder = OnnxEncoder::open_with(Path::new(model), &runtime).expect("an encoder");
     let text = fs::read_to_string(sentences).expect("the sentences can be read");
@@ -142,7 +142,7 @@ fn nearest(vectors: &str, points: &str, dimension: usize, exponent: i32, grid: i
     });
 }
 
-/// Releases as many private vectors as the line says, one at a time.
+/// Releases private vectors one at a time. The line of standard input is their number.
 fn noise(dimension: u32, epsilon: &str) {
     let epsilon = epsilon.parse().expect("an epsilon");
     let mechanism =

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
 use undertone::error::{Error, Result};
-use undertone::files::fields::similar;
 use undertone::files::lines::unzipped;
 use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
@@ -263,24 +262,21 @@ impl Cells {
 impl Cells {
     /// Index of a column.
     fn place(&self, path: &Path, name: &str) -> Result<usize> {
-        let found = self.names.iter().position(|own| own == name);
-        found.ok_or_else(|| {
-            let problem = match (similar(name, &self.names), self.separator(name)) {
-                (Some(other), _) => format!(
-                    "its first line names no column `{name}`, but `{other}`, which differs in capitals, spaces or quotation \
-                     marks; name that one"
-                ),
-                (None, Some(separator)) => format!(
-                    "its first line has {separator} and no commas; save it as a file of comma-separated values"
-                ),
-                // Does not quote the names: without a header line they are private texts.
-                (None, None) => format!(
-                    "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
-                     it. Does each line end with a line feed?"
-                ),
-            };
-            unusable(path, &problem)
-        })
+        if let Some(place) = self.names.iter().position(|own| own == name) {
+            return Ok(place);
+        }
+        check_case(path, name, &self.names)?;
+        let problem = match self.separator(name) {
+            Some(separator) => format!(
+                "its first line has {separator} and no commas; save it as a file of comma-separated values"
+            ),
+            // Does not quote the names: without a header line they are private texts.
+            None => format!(
+                "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
+                 it. Does each line end with a line feed?"
+            ),
+        };
+        Err(unusable(path, &problem))
     }
 
     /// The separator of the columns if it is not a comma: one of the usual ones, or any that would

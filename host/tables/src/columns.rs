@@ -32,12 +32,12 @@ pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
     let mut file = foreign::open(path)?;
     // `None` in a file that is shorter.
     let mut mark = |place| {
+        use io::ErrorKind::{InvalidInput, UnexpectedEof};
         let mut mark = [0; 4];
-        let read = file.seek(place).and_then(|_| file.read_exact(&mut mark));
-        match read.map_err(|error| (error.kind(), error)) {
+        match file.seek(place).and_then(|_| file.read_exact(&mut mark)) {
             Ok(()) => Ok(Some(mark)),
-            Err((io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput, _)) => Ok(None),
-            Err((_, error)) => Err(Error::io("read", path)(error)),
+            Err(error) if [UnexpectedEof, InvalidInput].contains(&error.kind()) => Ok(None),
+            Err(error) => Err(Error::io("read", path)(error)),
         }
     };
     let (start, end) = (mark(SeekFrom::Start(0))?, mark(SeekFrom::End(-4))?);

@@ -235,8 +235,8 @@ impl<S: Source> Read for Stream<S> {
     }
 }
 
-/// Refuses a column whose name differs from that of the optional column `name` only in capitals,
-/// because without the label, another pack would be made.
+/// Refuses a table without the column `name`, but with one whose name differs only in capitals,
+/// spaces or quotation marks. Without its labels another pack would be made of the corpus.
 pub(crate) fn check_case(path: &Path, name: &str, names: &[String]) -> Result<()> {
     match similar(name, names) {
         Some(_) if !names.iter().any(|own| own == name) => {

@@ -414,8 +414,8 @@ impl Design {
         product
     }
 
-    /// Returns w·x of one example for N vectors w at once, because reading x takes most of the time.
-    /// `weights` is `[columns][N]`.
+    /// Returns w·x of one example for N vectors w, `[columns][N]`: reading x takes most of the
+    /// time, so it is read once.
     pub(super) fn products<const N: usize>(
         &self,
         example: usize,

@@ -25,13 +25,13 @@ pub(super) struct Effort {
 /// The number of classes that are fitted together.
 const TOGETHER: usize = 4;
 
-/// For each of a few classes the minimum of ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)², where v_i is the
-/// weight of an example, through its dual: the minimum over α ≥ 0 of
+/// Minimises ½‖w‖² + C·Σ v_i·max(0, 1 − y_i·w·x_i)² for each of a few classes, where v_i is the
+/// weight of an example. It does so through the dual, the minimum over α ≥ 0 of
 /// ½‖Σ α_i·y_i·x_i‖² + Σ α_i²/(4·C·v_i) − Σ α_i.
 struct Solver<'a> {
     design: &'a Design,
     first_class: usize,
-    /// w of each class, which is Σ α_i·y_i·x_i: `[columns][classes]`, and zeros for missing classes.
+    /// w = Σ α_i·y_i·x_i of each class, `[columns][classes]`, with zeros for missing classes.
     weights: Vec<[f32; TOGETHER]>,
     /// `[classes][examples]`.
     duals: &'a mut [Duals],
