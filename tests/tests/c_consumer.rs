@@ -14,8 +14,8 @@ use std::process::{Command, Output};
 use std::{env, fs};
 
 use crate::common::{
-    BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, root, run,
-    static_library,
+    BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, program_path, root,
+    run, static_library,
 };
 
 use undertone::encoder::{Encoder, LexiconEncoder};
@@ -46,7 +46,7 @@ pub(crate) fn compile<const N: usize>(
     library: &Path,
     flags: [&str; N],
 ) -> PathBuf {
-    let program = output_dir().join(name);
+    let program = program_path(name);
     let standard = if file.ends_with(".cpp") {
         "-std=c++17"
     } else {

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{BUILD, clean, have, output_dir, root, run, static_library};
+use crate::common::{BUILD, clean, have, output_dir, program_path, root, run, static_library};
 use undertone_tests::soak;
 
 /// A path, and what the work of its calls may depend on, such as the quarter that the released
@@ -48,7 +48,7 @@ fn golden(names: &[&str]) -> Vec<PathBuf> {
 
 /// Compiles a program, with all symbols bound at its start.
 fn compile(name: &str, file: &str, library: Option<&Path>) -> PathBuf {
-    let program = output_dir().join(name);
+    let program = program_path(name);
     run(Command::new("gcc")
         .args(["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Werror"])
         .arg("-Wl,-z,now")

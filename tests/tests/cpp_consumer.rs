@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
-use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{
+    STRICT, assert_sanitized, have, output_dir, program_path, root, run, static_library,
+};
 use undertone_tests::faces::{OF_FORMS, assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
@@ -56,7 +58,7 @@ fn fresh(name: &str) -> PathBuf {
 
 /// Compiles the program of two translation units that calls every method.
 fn every_method(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
-    let program = output_dir().join(name);
+    let program = program_path(name);
     run(Command::new(compiler)
         .args(STRICT)
         .args(flags)
@@ -151,7 +153,7 @@ fn program(compiler: &str, file: &str) -> PathBuf {
         "g++" => &["-fsanitize=address,undefined", "-g"],
         _ => &["-O2"],
     };
-    let program = output_dir().join(format!("{file}-{compiler}"));
+    let program = program_path(&format!("{file}-{compiler}"));
     run(Command::new(compiler)
         .args(STRICT)
         .args(["-std=c++17", "-pthread"])

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use std::fmt::Debug;
 
-use crate::common::{BUILD, clean, have, output_dir, root, run, static_library};
+use crate::common::{BUILD, clean, have, output_dir, program_path, root, run, static_library};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -23,7 +23,7 @@ use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::{FixedEntropy, soak};
 
 fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
-    let program = output_dir().join(name);
+    let program = program_path(name);
     run(Command::new("gcc")
         // Linked at the start: lazy linking saves registers on the stack.
         .args([

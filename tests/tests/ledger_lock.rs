@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use common::{Java, STRICT, have, java, output_dir, root, run, static_library};
+use common::{Java, STRICT, have, java, output_dir, program_path, root, run, static_library};
 use undertone::error::ErrorKind;
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -74,7 +74,7 @@ fn program() {
 fn c() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let program = output_dir().join("ledger-program-c");
+        let program = program_path("ledger-program-c");
         run(Command::new("gcc")
             .arg("-std=c99")
             .args(STRICT)
@@ -91,7 +91,7 @@ fn c() -> &'static Path {
 fn cpp() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let program = output_dir().join("ledger-program");
+        let program = program_path("ledger-program");
         run(Command::new("g++")
             .arg("-std=c++17")
             .args(STRICT)

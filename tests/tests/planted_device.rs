@@ -19,7 +19,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use crate::common::{
+    STRICT, assert_sanitized, have, output_dir, program_path, root, run, static_library,
+};
 use crate::form;
 use undertone::demo;
 use undertone::error::{Error, ErrorKind, Result};
@@ -1053,7 +1055,7 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
 
 /// `ffi/audit/device.c` with these flags and files.
 fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
-    let program = output_dir().join(name);
+    let program = program_path(name);
     run(Command::new("cc")
         .arg("-std=c99")
         .args(STRICT)

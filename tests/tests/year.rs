@@ -40,14 +40,14 @@ struct Fleet {
 }
 
 impl Fleet {
-    fn new(topics: usize) -> Self {
+    fn new(test: &str, topics: usize) -> Self {
         let names: Vec<Vec<&str>> = TOPICS[..topics].iter().map(|own| vec![*own]).collect();
         let words: Vec<&[&str]> = names.iter().map(Vec::as_slice).collect();
         let bytes = features_pack(&words, true);
         Pack::parse(&bytes).expect("a well-formed pack");
-        let pack = output_dir().join(format!("year-{topics}.pack"));
+        let pack = output_dir().join(format!("year-{test}.pack"));
         fs::write(&pack, bytes).expect("the target folder can be written");
-        let name = format!("year-fleet-{topics}");
+        let name = format!("year-{test}");
         let program = compile("gcc", &name, "year.c", static_library(), ["-O2"]);
         Self {
             pack,
@@ -111,7 +111,7 @@ fn a_fleet_is_counted_for_three_years() {
     if !have("gcc", "gcc") {
         return;
     }
-    let fleet = Fleet::new(TOPICS.len());
+    let fleet = Fleet::new("fleet", TOPICS.len());
     let releases = fleet.play(DEVICES, 0, &TOPICS);
     assert_eq!(releases.len(), DEVICES * YEARS);
     let (kind, _) = Kind::of(&releases[0].1);
@@ -167,7 +167,7 @@ fn a_late_slot_chosen_by_text_is_found() {
     if !have("gcc", "gcc") {
         return;
     }
-    let mut fleet = Fleet::new(1);
+    let mut fleet = Fleet::new("slot", 1);
     let statistic = |fleet: &Fleet| {
         let counts = [TOPICS[0], "qqqq"].map(|line| {
             let mut counts = [0.0f64; WEEKS];
@@ -197,7 +197,7 @@ fn an_attacker_between_two_years_is_right_as_often_as_epsilon_allows() {
     if !have("gcc", "gcc") {
         return;
     }
-    let fleet = Fleet::new(1);
+    let fleet = Fleet::new("attacker", 1);
     let [about_topic, other] = [TOPICS[0], "qqqq"].map(|line| fleet.play(DEVICES, 40, &[line]));
     let named = |own: &(usize, Release)| own.1.number() == 0;
     let right = about_topic.iter().filter(|own| named(own)).count()

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -29,6 +30,15 @@ pub(crate) fn output_dir() -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
     fs::create_dir_all(&dir).expect("the target folder can be written");
     dir
+}
+
+/// The path of a program to be compiled. Tests run at the same time, so no two may compile to one
+/// path: the second compiler would write a program that the first test runs.
+pub(crate) fn program_path(name: &str) -> PathBuf {
+    static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(taken.insert(name.to_owned()), "two tests compile {name}");
+    output_dir().join(name)
 }
 
 /// Returns whether a program can be started.
