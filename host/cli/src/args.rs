@@ -11,7 +11,7 @@ use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::fields::Fields;
+use undertone::files::fields::{self, Fields, similar};
 use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::files::resume::Encoding;
@@ -174,7 +174,8 @@ impl FieldArgs {
 
 impl FieldArgs {
     /// The documents of a file, then an error if none of them has a label or id field that was
-    /// named.
+    /// named. A document without the default label is an error if another field has nearly that
+    /// name: without its labels another pack would be made of the corpus.
     pub fn checked<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
         path: &Path,
@@ -182,17 +183,25 @@ impl FieldArgs {
     ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
         let (names, defaults) = (self.names(), FieldNames::default());
         let has_names = Form::of(path) != Some(Form::Tsv);
-        let named = |option: &'static str, name: String, default: &String| {
-            (has_names && name != *default).then_some((option, name))
+        let mut unseen = (has_names && names.label == defaults.label).then_some(defaults.label);
+        let named = |option: &'static str, name: String, is_default: bool| {
+            (has_names && !is_default).then_some((option, name))
         };
-        let mut label = named("--label-field", names.label, &defaults.label);
-        let mut id = named("--id-field", names.id, &defaults.id);
+        let mut label = named("--label-field", names.label, unseen.is_some());
+        let is_default = names.id == defaults.id;
+        let mut id = named("--id-field", names.id, is_default);
         let (path, mut is_whole) = (path.to_owned(), false);
         std::iter::from_fn(move || {
             let next = documents.next();
             match &next {
                 Some(Ok(document)) => {
                     is_whole = true;
+                    if let Some(name) = unseen.take()
+                        && document.label.is_none()
+                        && let Some(error) = misnamed(&name, &path)
+                    {
+                        return Some(Err(error));
+                    }
                     label = label.take().filter(|_| document.label.is_none());
                     id = id.take().filter(|_| document.has_line_id());
                     next
@@ -208,6 +217,17 @@ impl FieldArgs {
                 }
             }
         })
+    }
+}
+
+/// Returns an error if a file lacks a field, but has one with nearly the same name.
+fn misnamed(name: &str, path: &Path) -> Option<Error> {
+    match fields_of(path) {
+        Ok(fields) if fields.iter().any(|own| own == name) => None,
+        Ok(fields) => {
+            similar(name, &fields).map(|_| fields::no_such_field(path, "field", name, &fields))
+        }
+        Err(error) => Some(error),
     }
 }
 

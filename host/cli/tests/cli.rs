@@ -429,6 +429,23 @@ fn wrong_encoders_are_refused_by_name() {
     with("text.pack", &["text.pack", "not a usable pack"]);
 }
 
+/// Without its labels, another pack would be made of the corpus.
+#[test]
+fn labels_in_a_field_of_nearly_the_default_name_are_an_error() {
+    let folder = prepared();
+    let folder = folder.path();
+    let public = fs::read_to_string(folder.join("public.jsonl")).unwrap();
+    let lines = public.replace("\"label\"", "\"Label\"");
+    fs::write(folder.join("capital.jsonl"), lines).unwrap();
+    fs::write(folder.join("spaced.csv"), "text, label\na.,b\nc.,d\n").unwrap();
+    for (corpus, other) in [("capital.jsonl", "`Label`"), ("spaced.csv", "` label`")] {
+        for limit in ["", " --limit 1"] {
+            let pack = format!("pack --corpus {corpus} --out b.pack{limit}");
+            refuse(folder, &pack, &["no field `label`, but", other]);
+        }
+    }
+}
+
 /// Labels that are missing in some documents, or are all the same, are an error.
 #[test]
 fn labels_that_cannot_be_candidates_are_refused_by_line() {

@@ -13,7 +13,8 @@ use undertone::files::lines::unzipped;
 use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
 use crate::columns::unusable;
-use crate::{Source, Stream, check_case, push_text};
+use crate::{Source, Stream, push_text};
+use undertone::files::fields::{no_such_field, similar};
 
 /// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
@@ -129,21 +130,16 @@ impl Read for Limited {
     }
 }
 
-/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts,
-/// and the label in column `label`, which may be missing.
+/// Opens the records of a corpus, gzipped or not, with the text in column `text`, if it has texts.
 /// The first bad record is an error that ends them.
 pub(crate) fn corpus(
     path: &Path,
     source: Box<dyn Read + Send>,
     separator: u8,
     text: Option<&str>,
-    label: Option<&str>,
 ) -> Result<impl BufRead + Send + use<>> {
     let mut cells = Cells::open(path, source, separator)?;
     cells.text = text.map(|text| cells.place(path, text)).transpose()?;
-    if let Some(label) = label {
-        check_case(path, label, &cells.names)?;
-    }
     cells.stops = true;
     Ok(Stream::lines(cells))
 }
@@ -265,7 +261,9 @@ impl Cells {
         if let Some(place) = self.names.iter().position(|own| own == name) {
             return Ok(place);
         }
-        check_case(path, name, &self.names)?;
+        if similar(name, &self.names).is_some() {
+            return Err(no_such_field(path, "column", name, &self.names));
+        }
         let problem = match self.separator(name) {
             Some(separator) => format!(
                 "its first line has {separator} and no commas; save it as a file of comma-separated values"

@@ -28,7 +28,6 @@ use std::path::Path;
 
 use undertone::corpus::{Corpus, FieldNames};
 use undertone::error::{Error, Result};
-use undertone::files::fields::{no_such_field, similar};
 use undertone::files::form::Form;
 use undertone::files::lines::Watched;
 use undertone::release::lines::Lines;
@@ -68,15 +67,11 @@ fn open(path: &Path, names: &FieldNames, keep: Option<&[String]>, watched: bool)
             let own = own.map(String::as_str);
             let wanted: Vec<&str> = names.private().into_iter().chain(own).collect();
             let rows = rows::open(path, Some(&wanted), text, watched)?;
-            if let Some(label) = label {
-                check_case(path, label, &rows::names(path)?)?;
-            }
             Corpus::of_table(path, rows)
         }
         Some(Form::Csv | Form::Tsv) if form == Some(Form::Csv) || text.is_none() => {
             let source = source(path, watched)?;
-            let label = keep.is_none().then_some(names.label.as_str());
-            let rows = cells::corpus(path, source, separator(form), text, label)?;
+            let rows = cells::corpus(path, source, separator(form), text)?;
             Corpus::of_table(path, rows)
         }
         _ if watched => Corpus::open_watched(path)?,
@@ -232,17 +227,6 @@ impl<S: Source> Read for Stream<S> {
         buffer[..length].copy_from_slice(&part[..length]);
         self.at += length;
         Ok(length)
-    }
-}
-
-/// Refuses a table without the column `name`, but with one whose name differs only in capitals,
-/// spaces or quotation marks. Without its labels another pack would be made of the corpus.
-pub(crate) fn check_case(path: &Path, name: &str, names: &[String]) -> Result<()> {
-    match similar(name, names) {
-        Some(_) if !names.iter().any(|own| own == name) => {
-            Err(no_such_field(path, "column", name, names))
-        }
-        _ => Ok(()),
     }
 }
 
