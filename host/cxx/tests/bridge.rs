@@ -1,4 +1,4 @@
-//! Runs a C++ program that uses the host library, as `build-lib.sh` builds it.
+//! Runs a C++ program that uses the host library. `host/cxx/README.md` builds it as a user does.
 //!
 //! Chance: false alarm 10⁻¹², miss none. See `agrees` for the reasons.
 
@@ -39,20 +39,39 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("the programs print text")
 }
 
-/// The path of the program, linked with the library of the script.
+/// The static library of this build. Older ones in its folder are of other features: cargo has just
+/// built this one anew, or found that its sources have not changed since.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("a program");
+    let folder = test.parent().expect("a file in a folder");
+    let files = fs::read_dir(folder).expect("cargo has just written it");
+    let paths = files.map(|file| file.expect("cargo has just written it").path());
+    let libraries = paths.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libundertone_cxx-") && name.ends_with(".a")
+    });
+    let newest =
+        libraries.max_by_key(|path| path.metadata().and_then(|about| about.modified()).ok());
+    newest.expect("cargo builds the static library")
+}
+
+/// The path of the program, linked with the library.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let library = run(Command::new("sh")
-            .arg(root().join("host/cxx/build-lib.sh"))
-            .arg(folder()));
+        let header = folder().join("undertone_host.h");
+        fs::write(header, "#include \"undertone-cxx/src/lib.rs.h\"\n")
+            .expect("the target folder can be written");
         let program = folder().join("host");
         run(Command::new("c++")
             .args(["-std=c++17", "-Wall", "-Wextra", "-Werror"])
             .arg("-I")
-            .arg(folder().join("include"))
+            .arg(folder())
+            .arg("-I")
+            .arg(root().join("include"))
+            .arg(concat!("-I", env!("OUT_DIR"), "/cxxbridge/include"))
             .arg(root().join("tests/cpp/host.cpp"))
-            .arg(library.trim())
+            .arg(library())
             .args(["-lpthread", "-ldl", "-lm", "-o"])
             .arg(&program));
         program
@@ -122,7 +141,7 @@ fn cpp_releases_with_a_neural_encoder() {
     // A few documents of each topic, because encoding is slow.
     let documents = demo::corpus(1);
     let mut encoded = Encoded::new("demo", Encoding::new(&encoder), || {
-        Ok(documents.iter().cloned().step_by(8).map(Ok))
+        Ok(documents.iter().cloned().step_by(24).map(Ok))
     });
     let built = pack::build(&mut encoded, None, &Options::default())
         .expect("the demo corpus is public and fine");
