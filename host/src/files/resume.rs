@@ -16,7 +16,7 @@ use undertone_core::lexicon::Word;
 use crate::corpus::LINE_LIMIT;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use crate::files::atomic::{AtomicFile, OWN, open_locked, rename_durably, resolved, take_mode};
+use crate::files::atomic::{AtomicFile, OWN, open_locked, resolved, sync_folder, take_mode};
 use crate::files::lines::Lines;
 use crate::progress::Progress;
 
@@ -488,8 +488,14 @@ impl PartialLines {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn commit(mut self) -> Result<()> {
         self.flush()?;
-        rename_durably(self.writer.get_ref(), &self.beside, &self.target)
-            .map_err(Error::io("write", &self.target))
+        let rename = || -> io::Result<()> {
+            let file = self.writer.get_ref();
+            take_mode(file, &self.target, 0)?;
+            file.sync_all()?;
+            fs::rename(&self.beside, &self.target)?;
+            sync_folder(&self.target)
+        };
+        rename().map_err(Error::io("write", &self.target))
     }
 
     /// Writes the target as [`publish_as`](Self::publish_as) does, and removes the lines. If the
@@ -717,8 +723,8 @@ mod tests {
         symlink(at("diary"), &other).unwrap();
         let pipe = |path: &Path| drop(UnixListener::bind(path).unwrap());
         pipe(&at("out.jsonl.1123456789abcdef.partial"));
-        pipe(&at(".out.jsonl.7-0.part"));
-        symlink(at("absent"), at(".out.jsonl.8-0.part")).unwrap();
+        pipe(&at(".out.jsonl.12345678.part"));
+        symlink(at("absent"), at(".out.jsonl.87654321.part")).unwrap();
         let mut lines = open(&path, "a").unwrap();
         lines.push("line").unwrap();
         lines.commit().unwrap();
