@@ -11,8 +11,8 @@ use undertone::progress::Progress;
 /// Continues after the lines of the input, under their name.
 ///
 /// Checked: the retained lines are those of the input that are complete, UTF-8 and requested, up to
-/// the first that is not; the output is these bytes and the added ones; another run keeps none of
-/// them.
+/// the first that is not; the output is these bytes and the added ones; another run is refused if
+/// there is a whole line, which may be paid for.
 pub fn resumed_lines_are_whole(data: &[u8]) {
     let folder = tempfile::tempdir().expect("room for a file");
     let target = folder.path().join("out.jsonl");
@@ -32,27 +32,29 @@ pub fn resumed_lines_are_whole(data: &[u8]) {
         })
         .map(|(_, line)| line)
         .collect();
-    for option in ["", "another"] {
-        fs::write(beside(&target), data).expect("room for a file");
-        let run = Run::of("fuzz").with(option);
-        let mut lines = PartialLines::open(&target, &run, wanted).expect("a folder to write to");
-        assert_eq!(lines.of_other_run(), !option.is_empty());
-        let kept = if option.is_empty() { &whole[..] } else { &[] };
-        assert_eq!(lines.kept(), kept.len());
-        let mut output = kept.concat();
-        lines.push("{}").expect("room for a line");
-        lines.commit().expect("room for a file");
-        output.extend(b"{}\n");
-        assert_eq!(fs::read(&target).expect("it is there"), output);
-        fs::remove_file(&target).expect("it was there");
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
-    }
+    let beside = beside(&target);
+    fs::write(&beside, data).expect("room for a file");
+    let other = PartialLines::open(&target, &run("another"), wanted);
+    assert_eq!(other.is_err(), data.contains(&b'\n'));
+    assert_eq!(other.is_ok(), !beside.exists());
+    drop(other);
+    fs::write(&beside, data).expect("room for a file");
+    let mut lines = PartialLines::open(&target, &run(""), wanted).expect("a folder to write to");
+    assert_eq!(lines.kept(), whole.len());
+    lines.push("{}").expect("room for a line");
+    lines.commit().expect("room for a file");
+    let output = [&whole.concat()[..], b"{}\n"].concat();
+    assert_eq!(fs::read(&target).expect("it is there"), output);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+fn run(option: &str) -> Run {
+    Run::of("fuzz").with(option)
 }
 
 /// The file for the lines of a run without options, the only one in the folder.
 fn beside(target: &Path) -> PathBuf {
-    let run = Run::of("fuzz").with("");
-    let mut lines = PartialLines::open(target, &run, |_| true).expect("a folder to write to");
+    let mut lines = PartialLines::open(target, &run(""), |_| true).expect("a folder to write to");
     lines.push("").expect("room for a line");
     drop(lines);
     let folder = target.parent().expect("a file in a folder");

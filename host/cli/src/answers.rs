@@ -18,13 +18,12 @@ use undertone_core::form::Form;
 use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
-use undertone_core::release::Release;
 use undertone_core::unit::Unit;
 
 use crate::args::EncoderArgs;
 use crate::files::{read_form, read_pack};
 use crate::paths::{Paths, is_stream};
-use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, quietly};
+use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -122,7 +121,7 @@ impl Arguments {
             input: &input,
             keep: &self.keep,
             out: &self.out,
-            run: self.run_with(form, pack.as_ref(), &input)?,
+            paid: self.paid_run(form, pack.as_ref(), &input)?,
             releaser: AnswersOf {
                 topic: topic.transpose()?,
                 form: *form,
@@ -130,20 +129,23 @@ impl Arguments {
                 epsilon: self.epsilon,
             },
         };
-        run.release(&format!(
-            "one answer of {}, drawn without looking at any. Promised: {} for all answers of a document exchanged for any others",
-            form.question_count(),
-            self.epsilon
-        ))
+        run.release(|| {
+            note!(
+                "one answer of {}, drawn without looking at any. Promised: {} for all answers of a document exchanged for any others",
+                form.question_count(),
+                self.epsilon
+            );
+            Ok(())
+        })
     }
 
-    /// The identity of this run, and its ledger.
-    fn run_with(
+    /// The identity of this run and its ledger, if it has one.
+    fn paid_run(
         &self,
         form: &Form<'_>,
         pack: Option<&Pack<'_>>,
         input: &Private<'_>,
-    ) -> Result<(Run, Option<LedgerFile>)> {
+    ) -> Result<Option<(Run, LedgerFile)>> {
         let mut run = input
             .run_of("answers")?
             .with(form.digest())
@@ -206,14 +208,15 @@ impl<'a> Releaser for AnswersOf<'a> {
         document: &mut Self::State,
         source: &CorpusDocument,
         grant: Grant,
-    ) -> Result<Release> {
+    ) -> Result<String> {
         let mut answers = source.answers.clone();
         if let (Some(topic), Some(document)) = (&self.topic, document) {
             document::fill_text(document, &topic.encoder, &source.text)?;
             self.form.answer_topic(document, &mut answers)?;
         }
-        self.form
-            .release_by(&self.geometries, &answers, grant, &mut OsEntropy)
-            .map_err(Error::from)
+        let release = self
+            .form
+            .release_by(&self.geometries, &answers, grant, &mut OsEntropy)?;
+        Ok(field(&release.to_bytes()))
     }
 }

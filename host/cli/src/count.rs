@@ -13,7 +13,6 @@ use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
 
-use crate::decode::commit;
 use crate::files::{print_json, read_form, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
@@ -232,13 +231,13 @@ impl Arguments {
             Err(error) => {
                 // Lines that came from a pipe are stored nowhere else.
                 if self.releases.inputs.iter().any(|path| is_stream(path)) {
-                    commit(aside)?;
+                    aside.map(AtomicFile::commit).transpose()?;
                 }
                 return Err(error);
             }
         };
         if let Err(error) = check(&counted, &place_of_rejects(self.rejected.as_deref())) {
-            commit(aside)?;
+            aside.map(AtomicFile::commit).transpose()?;
             return Err(error);
         }
         let Counted { counts, rejected } = counted;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,10 +15,10 @@ use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::unit::Unit;
-use undertone_tables::{Kind, Table};
+use undertone_tables::Kind;
 
 use crate::args::whole;
-use crate::files::{json, nameless, read_form};
+use crate::files::{Output, json, read_form};
 use crate::paths::{Paths, is_stream};
 use crate::posteriors::{ADDED_TO_ANSWERS, COLUMNS_OF_ANSWERS, Estimates, KnownForm};
 use crate::progress::{Rate, note_rejects, place_of_rejects};
@@ -415,84 +414,23 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("excerpt", Kind::Text),
 ];
 
-/// Gives rejected lines their name, where nothing else is written.
-pub(crate) fn commit(aside: Option<AtomicFile>) -> Result<()> {
-    let Some(mut file) = aside else {
-        return Ok(());
-    };
-    file.settle()?;
-    file.commit()
-}
-
-/// A file that appears when all is written, or standard output.
-enum Output {
-    File(AtomicFile),
-    /// Lines that wait in a file without a name until they are a table, and where that will be.
-    Table(BufWriter<File>, Table, PathBuf),
-    /// The table.
-    Settled(AtomicFile),
-    Stream(BufWriter<io::Stdout>),
-}
-
-impl Output {
-    fn create(arguments: &Arguments) -> Result<Self> {
-        let path = arguments.out.as_path();
-        if is_stream(path) {
-            return Ok(Self::Stream(BufWriter::new(io::stdout())));
-        }
+impl Arguments {
+    fn output(&self) -> Result<Output> {
         let mut kinds = Vec::new();
-        if !arguments.candidates.is_empty() {
+        if !self.candidates.is_empty() {
             kinds.extend(COLUMNS);
         }
-        if !arguments.form.is_empty() {
+        if !self.form.is_empty() {
             let is_new = |(name, _): &(&str, Kind)| kinds.iter().all(|(own, _)| own != name);
             let of_answers = COLUMNS_OF_ANSWERS.into_iter().filter(is_new);
             kinds.extend(of_answers.collect::<Vec<_>>());
         }
-        if arguments.embedding {
+        if self.embedding {
             kinds.push(("embedding", Kind::Singles));
         }
-        let Some(table) = Table::of(path, &kinds)? else {
-            return Ok(Self::File(AtomicFile::create(path)?));
-        };
-        AtomicFile::check(path)?;
-        Ok(Self::Table(
-            BufWriter::new(nameless(path)?),
-            table,
-            path.to_owned(),
-        ))
+        Output::create(&self.out, &kinds)
     }
 
-    fn writer(&mut self) -> &mut dyn Write {
-        match self {
-            Self::File(file) | Self::Settled(file) => file,
-            Self::Table(lines, ..) => lines,
-            Self::Stream(stream) => stream,
-        }
-    }
-
-    fn settle(&mut self, path: &Path) -> Result<()> {
-        match self {
-            Self::File(file) | Self::Settled(file) => file.settle(),
-            Self::Table(lines, table, path) => {
-                lines.flush().map_err(Error::io("write", path))?;
-                *self = Self::Settled(table.settled(lines.get_mut(), path)?);
-                Ok(())
-            }
-            Self::Stream(stream) => stream.flush().map_err(Error::io("write", path)),
-        }
-    }
-
-    fn commit(self) -> Result<()> {
-        match self {
-            Self::File(file) | Self::Settled(file) => file.commit(),
-            // Settled by now.
-            Self::Table(..) | Self::Stream(_) => Ok(()),
-        }
-    }
-}
-
-impl Arguments {
     fn paths(&self) -> Paths {
         let paths = Paths::default()
             .inputs("--candidates", &self.candidates)
@@ -521,7 +459,7 @@ impl Arguments {
         } else {
             undertone_tables::releases(&self.input)?
         };
-        let mut out = Output::create(self)?;
+        let mut out = self.output()?;
         let mut aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
         let mut rate = Rate::start();
         let mut rejected = Rejected::default();
@@ -545,13 +483,13 @@ impl Arguments {
             rejected.add(batch.rejected);
             decoded += batch.lines;
             rate.count(batch.lines, 0);
-            match out.writer().write_all(&batch.text) {
+            match out.write(&batch.text) {
                 // Anyone may stop reading early, as `head` does.
                 Err(error) if self.stopped(&error) => {
                     stopped = true;
                     break;
                 }
-                written => written.map_err(Error::io("write", &self.out))?,
+                written => written?,
             }
         }
         if !stopped {
@@ -560,7 +498,7 @@ impl Arguments {
         }
         if decoded == 0 && rejected.lines() > 0 {
             // They may come from a pipe, and be nowhere else.
-            commit(aside)?;
+            aside.map(AtomicFile::commit).transpose()?;
             return Err(Error::input(format!(
                 "no line of `{}` could be decoded:{}",
                 self.input.display(),
@@ -571,8 +509,8 @@ impl Arguments {
         if let Some(file) = &mut aside {
             file.settle()?;
         }
-        match out.settle(&self.out) {
-            Err(error) if error.cause().is_some_and(|cause| self.stopped(cause)) => {}
+        match out.settle() {
+            Err(error) if self.stopped(&error) => {}
             settled => settled?,
         }
         aside.map(AtomicFile::commit).transpose()?;
@@ -588,7 +526,8 @@ impl Arguments {
     }
 
     /// Whether standard output was closed by its reader.
-    fn stopped(&self, error: &io::Error) -> bool {
-        is_stream(&self.out) && error.kind() == io::ErrorKind::BrokenPipe
+    fn stopped(&self, error: &Error) -> bool {
+        let is_broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+        is_stream(&self.out) && error.cause().is_some_and(is_broken)
     }
 }

@@ -14,14 +14,13 @@ use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
 use crate::args::{EncoderArgs, TextArgs};
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
-use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, quietly};
+use crate::releases::{LedgerArgs, Private, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -121,7 +120,7 @@ impl Arguments {
             input: &input,
             keep: &self.keep,
             out: &self.out,
-            run: self.run_with(&pack, &input)?,
+            paid: self.paid_run(&pack, &input)?,
             releaser: Documents {
                 encoder: PrivateEncoder::new(opened.encoder.as_ref()),
                 pack: &pack,
@@ -129,11 +128,14 @@ impl Arguments {
                 method,
             },
         };
-        run.release(&promise(&pack, &empty, method, self.epsilon))
+        run.release(|| {
+            note!("{}", promise(&pack, &empty, method, self.epsilon));
+            Ok(())
+        })
     }
 
-    /// The identity of this run, and its ledger.
-    fn run_with(&self, pack: &Pack<'_>, input: &Private<'_>) -> Result<(Run, Option<LedgerFile>)> {
+    /// The identity of this run and its ledger, if it has one.
+    fn paid_run(&self, pack: &Pack<'_>, input: &Private<'_>) -> Result<Option<(Run, LedgerFile)>> {
         let rule = Method::from(self.rule);
         let mut run = input
             .run_of("privatize")?
@@ -210,8 +212,9 @@ impl<'a> Releaser for Documents<'a> {
         document: &mut Self::State,
         source: &CorpusDocument,
         grant: Grant,
-    ) -> Result<Release> {
+    ) -> Result<String> {
         document::fill_text(document, &self.encoder, &source.text)?;
-        document::draw(document, grant, self.method)
+        let release = document::draw(document, grant, self.method)?;
+        Ok(field(&release.to_bytes()))
     }
 }

@@ -1,17 +1,18 @@
 //! Files and streams of the command line.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
+use undertone::files::atomic::{AtomicFile, folder};
 use undertone::files::foreign;
 use undertone::form::Contents;
 use undertone::pack::candidates::Candidates;
 use undertone_core::form::Form;
 use undertone_core::pack::Pack;
+use undertone_tables::{Kind, Table};
 
 use crate::paths::is_stream;
 use crate::progress::without_bars;
@@ -87,10 +88,71 @@ pub fn parse_form(bytes: Vec<u8>) -> Result<Form<'static>> {
     Form::parse(bytes).map_err(Error::from)
 }
 
-/// A file without a name, on the disk of the output `out`, for lines that become a table.
-pub fn nameless(out: &Path) -> Result<File> {
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-    tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(Error::io("create", out))
+/// Lines that appear in a file when all are written, or on standard output.
+pub struct Output {
+    /// For errors.
+    path: PathBuf,
+    to: To,
+}
+
+enum To {
+    File(AtomicFile),
+    /// Lines that wait in a file without a name until they are a table.
+    Table(BufWriter<File>, Table),
+    Stream(BufWriter<io::Stdout>),
+}
+
+impl Output {
+    /// Starts the lines of `path`. `kinds` are the columns if it is a table.
+    pub fn create(path: &Path, kinds: &[(&'static str, Kind)]) -> Result<Self> {
+        let (path, to) = if is_stream(path) {
+            let stream = BufWriter::new(io::stdout());
+            (Path::new("standard output"), To::Stream(stream))
+        } else if let Some(table) = Table::of(path, kinds)? {
+            AtomicFile::check(path)?;
+            // On the disk of the table.
+            let lines = tempfile::tempfile_in(folder(path)).map_err(Error::io("create", path))?;
+            (path, To::Table(BufWriter::new(lines), table))
+        } else {
+            (path, To::File(AtomicFile::create(path)?))
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            to,
+        })
+    }
+
+    /// Adds whole lines.
+    pub fn write(&mut self, lines: &[u8]) -> Result<()> {
+        let writer: &mut dyn Write = match &mut self.to {
+            To::File(file) => file,
+            To::Table(lines, _) => lines,
+            To::Stream(stream) => stream,
+        };
+        let written = writer.write_all(lines);
+        written.map_err(Error::io("write", &self.path))
+    }
+
+    /// Writes everything to the disk or to standard output, but gives a file no name yet.
+    pub fn settle(&mut self) -> Result<()> {
+        match &mut self.to {
+            To::File(file) => file.settle(),
+            To::Table(lines, table) => {
+                lines.flush().map_err(Error::io("write", &self.path))?;
+                self.to = To::File(table.settled(lines.get_mut(), &self.path)?);
+                Ok(())
+            }
+            To::Stream(stream) => stream.flush().map_err(Error::io("write", &self.path)),
+        }
+    }
+
+    /// Gives a settled file its name.
+    pub fn commit(self) -> Result<()> {
+        match self.to {
+            To::File(file) => file.commit(),
+            To::Table(..) | To::Stream(_) => Ok(()),
+        }
+    }
 }
 
 /// Prints a value as a line of JSON.

@@ -19,12 +19,11 @@ use undertone_core::ledger::Grant;
 use undertone_core::release::Release;
 use undertone_core::reservoir::Reservoir;
 use undertone_core::unit::Unit;
-use undertone_tables::Kind;
 
 use crate::args::{EncoderArgs, TextArgs};
 use crate::files::read_pack;
 use crate::paths::Paths;
-use crate::releases::{Private, PrivateArgs, ReleaseLines, quietly};
+use crate::releases::{Private, PrivateArgs, RELEASE, ReleaseLines, field, quietly};
 use crate::statement::date;
 use crate::window::{RuleArg, ScheduleArgs};
 
@@ -115,9 +114,7 @@ impl Arguments {
                 "{method:?} {window:?} {} {}",
                 self.days, self.date_field
             ));
-        let is_whole = |line: &str| serde_json::from_str::<Fields<'_>>(line).is_ok();
-        let kinds = [("release", Kind::Release)];
-        let lines = ReleaseLines::resume(&self.out, &kinds, (&run, true), usize::MAX, is_whole)?;
+        let lines = ReleaseLines::start(&self.out, &RELEASE, Some(&run), usize::MAX)?;
         let served = method.served(self.epsilon, pack.candidate_count());
         note!("{}", promise(window, served));
         let mut device = Device {
@@ -194,15 +191,11 @@ impl Arguments {
                 }
             };
             let date = NaiveDate::default() + chrono::Days::new(slot * days);
-            let release = hex::encode(release.to_bytes());
-            lines.push(&format!(
-                "{{\"date\":\"{date}\",\"release\":\"{release}\"}}"
-            ))?;
-            // A killed process must not lose what was paid for.
-            lines.flush()?;
+            let release = field(&release.to_bytes());
+            lines.push(&format!("{{\"date\":\"{date}\",{release}}}"))?;
             released += 1;
         }
-        lines.end(done, released, released, &self.out)
+        lines.end(done, released, released)
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use same_file::Handle;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::resolved;
+use undertone::files::atomic::{folder, resolved};
 
 /// Standard input or output.
 pub const STREAM: &str = "-";
@@ -41,8 +43,10 @@ impl Named {
     }
 
     /// Standard input or output, if a shell has put a file there, as with `<`, `>` and `>>`.
-    fn stream(option: &'static str, file: Option<FileId>) -> Option<Self> {
-        file.map(|file| Self {
+    fn stream(option: &'static str, stream: io::Result<Handle>) -> Option<Self> {
+        let file = stream.ok()?;
+        let is_file = file.as_file().metadata().is_ok_and(|about| about.is_file());
+        is_file.then(|| Self {
             option,
             path: STREAM.into(),
             place: Place {
@@ -78,7 +82,7 @@ impl Paths {
     /// A file to read, or standard input.
     pub fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
         if is_stream(path) {
-            self.inputs.extend(Named::stream(option, input_id()))
+            self.inputs.extend(Named::stream(option, Handle::stdin()))
         } else {
             self.inputs.push(Named::file(option, path))
         }
@@ -128,7 +132,7 @@ impl Paths {
     /// A file to write, or standard output.
     pub fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
         if is_stream(path) {
-            self.outputs.extend(Named::stream(option, output_id()))
+            self.outputs.extend(Named::stream(option, Handle::stdout()))
         } else {
             self.outputs.push(Named::file(option, path))
         }
@@ -218,8 +222,8 @@ impl Paths {
 
 /// The place that a path resolves to.
 struct Place {
-    /// The file itself, if it is there: however it is spelled and linked.
-    file: Option<FileId>,
+    /// The regular file, if it exists, however it is spelled and linked.
+    file: Option<Handle>,
     /// Its folder, if that is there, and its name in it.
     folder: Option<PathBuf>,
     name: String,
@@ -228,13 +232,11 @@ struct Place {
 impl Place {
     fn of(path: &Path) -> Self {
         let path = &resolved(path);
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        // Opening a pipe would block.
+        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
         Self {
-            file: file_id(path),
-            folder: fs::canonicalize(folder).ok(),
+            file: is_file.then(|| Handle::from_path(path).ok()).flatten(),
+            folder: fs::canonicalize(folder(path)).ok(),
             name: path
                 .file_name()
                 .map(OsStr::to_string_lossy)
@@ -267,58 +269,4 @@ impl Place {
             && self.beside(other)
             && (part(&format!("{name}."), ".partial") || part(&format!(".{name}."), ".part"))
     }
-}
-
-/// Equal for two paths to one file.
-#[cfg(unix)]
-type FileId = (u64, u64);
-#[cfg(not(unix))]
-type FileId = PathBuf;
-
-#[cfg(unix)]
-fn file_id(path: &Path) -> Option<FileId> {
-    fs::metadata(path).ok().map(|about| id_of(&about))
-}
-
-#[cfg(unix)]
-fn id_of(about: &fs::Metadata) -> FileId {
-    use std::os::unix::fs::MetadataExt;
-    (about.dev(), about.ino())
-}
-
-/// The file that is standard input, unless that is a pipe or a terminal.
-#[cfg(unix)]
-fn input_id() -> Option<FileId> {
-    use std::os::fd::AsFd;
-    descriptor_id(std::io::stdin().as_fd())
-}
-
-#[cfg(unix)]
-fn output_id() -> Option<FileId> {
-    use std::os::fd::AsFd;
-    descriptor_id(std::io::stdout().as_fd())
-}
-
-#[cfg(unix)]
-fn descriptor_id(descriptor: std::os::fd::BorrowedFd<'_>) -> Option<FileId> {
-    let file = fs::File::from(descriptor.try_clone_to_owned().ok()?);
-    let about = file.metadata().ok()?;
-    about.is_file().then(|| id_of(&about))
-}
-
-/// Unknown on other systems.
-#[cfg(not(unix))]
-fn input_id() -> Option<FileId> {
-    None
-}
-
-#[cfg(not(unix))]
-fn output_id() -> Option<FileId> {
-    None
-}
-
-/// Other systems resolve links and spellings only; a second hard link is not found there.
-#[cfg(not(unix))]
-fn file_id(path: &Path) -> Option<FileId> {
-    fs::canonicalize(path).ok()
 }

@@ -1,7 +1,6 @@
 //! Private documents, lines of releases and the runs of `release`.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -14,7 +13,6 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames, batches};
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
 use undertone::files::fields::Fields;
 use undertone::files::form::Form;
 use undertone::files::resume::{PartialLines, Run};
@@ -23,12 +21,11 @@ use undertone::release::document::epsilon_f64;
 use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Cost, Grant, LedgerError};
-use undertone_core::release::Release;
 use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
 use crate::args::{TextArgs, bodies, no_such_field};
-use crate::files::nameless;
+use crate::files::Output;
 use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
 
@@ -301,14 +298,14 @@ impl LedgerArgs {
         }
     }
 
-    /// The ledger, and the run that it pays for.
-    pub(crate) fn open(&self, unit: Unit, run: Run) -> Result<(Run, Option<LedgerFile>)> {
+    /// The ledger, if there is one, and the run that it pays for.
+    pub(crate) fn open(&self, unit: Unit, run: Run) -> Result<Option<(Run, LedgerFile)>> {
         let (Some(path), Some(budget)) = (&self.ledger, self.budget) else {
-            return Ok((run, None));
+            return Ok(None);
         };
         let ledger = LedgerFile::open_or_create(path, unit, budget)?;
-        // Does not resume lines that another ledger, or none, paid for.
-        Ok((run.with_place(path)?, Some(ledger)))
+        // Does not resume lines that another ledger paid for.
+        Ok(Some((run.with_place(path)?, ledger)))
     }
 }
 
@@ -359,18 +356,35 @@ pub(crate) trait Releaser: Sync {
     /// The scratch state of a thread, filled anew for each document.
     type State;
 
+    /// The columns of a table of releases, beside those of the input.
+    const KINDS: Kinds = &RELEASE;
+
     fn unit(&self) -> Unit;
 
     fn epsilon(&self) -> Epsilon;
 
+    /// The cost of a document.
+    fn cost(&self) -> Cost {
+        self.epsilon().into()
+    }
+
     fn start(&self) -> Result<Self::State>;
 
+    /// Releases a document, and returns the fields of its line after those of the input.
     fn release(
         &self,
         state: &mut Self::State,
         source: &CorpusDocument,
         grant: Grant,
-    ) -> Result<Release>;
+    ) -> Result<String>;
+}
+
+/// The column of a release.
+pub(crate) const RELEASE: [(&str, Kind); 1] = [("release", Kind::Release)];
+
+/// A release as a field of a line.
+pub(crate) fn field(release: &[u8]) -> String {
+    format!("\"release\":\"{}\"", hex::encode(release))
 }
 
 /// A run that makes one release of each document.
@@ -378,50 +392,32 @@ pub(crate) struct ReleaseRun<'a, R> {
     pub(crate) input: &'a Private<'a>,
     pub(crate) keep: &'a [String],
     pub(crate) out: &'a Path,
-    /// The identity of the run, and its ledger.
-    pub(crate) run: (Run, Option<LedgerFile>),
+    /// The identity of the run and its ledger, if it has one.
+    pub(crate) paid: Option<(Run, LedgerFile)>,
     pub(crate) releaser: R,
-}
-
-/// The only field of a line that a resumed run checks.
-#[derive(Deserialize)]
-struct ReleaseLine {
-    #[serde(rename = "release")]
-    _release: String,
 }
 
 impl<R: Releaser> ReleaseRun<'_, R> {
     /// Releases all documents, after `promise` is printed.
-    pub(crate) fn release(self, promise: &str) -> Result<ExitCode> {
-        let (run, ledger) = self.run;
+    pub(crate) fn release(self, promise: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
+        let (run, ledger) = self.paid.unzip();
         let checked = self.input.check(self.keep)?;
         let total = checked.total();
-        let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
-        let kinds = [("release", Kind::Release)];
-        let lines =
-            ReleaseLines::resume(self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
-        let kept = lines.kept();
+        let lines = ReleaseLines::start(self.out, R::KINDS, run.as_ref(), total)?;
+        let released = lines.kept();
         let mut releasing = Releasing {
             releaser: self.releaser,
-            ledger,
-            written: Written {
-                lines,
-                released: kept,
-                rate: Rate::start(),
-            },
-        };
-        let progress = Progress::new("releasing documents", (total - kept) as u64);
-        note!("{promise}");
-        let done = releasing.all(checked.after(kept)?, &progress);
-        drop(progress);
-        let Written {
             lines,
             released,
-            rate,
-        } = releasing.written;
-        let status = lines.end(done, released, total, self.out)?;
+            rate: Rate::start(),
+        };
+        let progress = Progress::new("releasing documents", (total - released) as u64);
+        promise()?;
+        let done = releasing.all(ledger, checked.after(released)?, &progress);
+        drop(progress);
+        let status = releasing.lines.end(done, releasing.released, total)?;
         if status == ExitCode::SUCCESS {
-            rate.report("released");
+            releasing.rate.report("released");
         }
         Ok(status)
     }
@@ -435,13 +431,16 @@ const PARTS: usize = 4;
 
 struct Releasing<R> {
     releaser: R,
-    ledger: Option<LedgerFile>,
-    written: Written,
+    lines: ReleaseLines,
+    /// Documents, by this run and those before.
+    released: usize,
+    rate: Rate,
 }
 
 impl<R: Releaser> Releasing<R> {
     fn all(
         &mut self,
+        mut ledger: Option<LedgerFile>,
         documents: impl Iterator<Item = Result<CorpusDocument>> + Send,
         progress: &Progress,
     ) -> Result<()> {
@@ -450,66 +449,51 @@ impl<R: Releaser> Releasing<R> {
             // Ends early where releasing has failed, and nobody takes what is read.
             scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
             for batch in batches_read {
-                self.batch(&batch?, progress)?;
+                self.batch(ledger.as_mut(), &batch?, progress)?;
             }
             Ok(())
         })
     }
 
-    fn batch(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
-        let Some(ledger) = &mut self.ledger else {
-            let releases = self.unrecorded(batch)?;
-            for (source, release) in batch.iter().zip(releases) {
-                self.written.push(source, release, progress)?;
+    fn batch(
+        &mut self,
+        ledger: Option<&mut LedgerFile>,
+        batch: &[CorpusDocument],
+        progress: &Progress,
+    ) -> Result<()> {
+        let Some(ledger) = ledger else {
+            for line in self.unrecorded(batch)? {
+                self.push(&line, progress)?;
             }
             return Ok(());
         };
         let mut state = self.releaser.start()?;
         for source in batch {
-            let grant = ledger.spend(self.releaser.epsilon(), utc_day())?;
-            let release = self.releaser.release(&mut state, source, grant)?;
-            self.written.push(source, release, progress)?;
-            // A killed process must not lose what was paid for.
-            self.written.lines.flush()?;
+            let grant = ledger.spend(self.releaser.cost(), utc_day())?;
+            let line = line(&self.releaser, &mut state, source, grant)?;
+            self.push(&line, progress)?;
         }
         Ok(())
     }
 
     /// Releases that no ledger pays for, made on all cores.
-    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<Release>> {
+    fn unrecorded(&self, batch: &[CorpusDocument]) -> Result<Vec<String>> {
         let releaser = &self.releaser;
         let part = |part: &[CorpusDocument]| {
             let mut state = releaser.start()?;
             let release = |source| {
                 let grant = Grant::unrecorded(releaser.unit(), releaser.epsilon());
-                releaser.release(&mut state, source, grant)
+                line(releaser, &mut state, source, grant)
             };
-            part.iter().map(release).collect::<Result<Vec<Release>>>()
+            part.iter().map(release).collect::<Result<Vec<String>>>()
         };
         let size = batch.len().div_ceil(PARTS * rayon::current_num_threads());
         let parts = batch.par_chunks(size.max(1)).map(part);
         Ok(parts.collect::<Result<Vec<_>>>()?.concat())
     }
-}
 
-/// The output of a run.
-struct Written {
-    lines: ReleaseLines,
-    /// By this run and those before.
-    released: usize,
-    rate: Rate,
-}
-
-impl Written {
-    fn push(
-        &mut self,
-        source: &CorpusDocument,
-        release: Release,
-        progress: &Progress,
-    ) -> Result<()> {
-        let release = hex::encode(release.to_bytes());
-        self.lines
-            .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
+    fn push(&mut self, line: &str, progress: &Progress) -> Result<()> {
+        self.lines.push(line)?;
         self.released += 1;
         progress.advance(1);
         // The number of sentences is private.
@@ -518,38 +502,54 @@ impl Written {
     }
 }
 
-/// Lines of releases, to a file, so that an interrupted run can go on, or to standard output.
-pub(crate) enum ReleaseLines {
-    File {
-        lines: PartialLines,
-        /// The table, made once all lines are written, because a table cannot be resumed.
-        table: Option<Table>,
-        /// How many lines to publish, if an earlier run left more than `--limit`. The others stay,
-        /// because they are paid for.
-        first: Option<usize>,
-    },
-    Stream(BufWriter<io::Stdout>),
+/// The line of a release.
+fn line<R: Releaser>(
+    releaser: &R,
+    state: &mut R::State,
+    source: &CorpusDocument,
+    grant: Grant,
+) -> Result<String> {
+    let fields = releaser.release(state, source, grant)?;
+    Ok(format!("{{{},{fields}}}", source.kept))
 }
 
+/// The only field of a line that a resumed run checks.
+#[derive(Deserialize)]
+struct ReleaseLine {
+    #[serde(rename = "release")]
+    _release: String,
+}
+
+/// Lines of releases.
+pub(crate) enum ReleaseLines {
+    /// An interrupted run can go on, because a ledger paid for these lines.
+    Paid(Paid),
+    Free(Output),
+}
+
+pub(crate) struct Paid {
+    lines: PartialLines,
+    /// How many lines to publish, if an earlier run left more than `--limit`. The others stay,
+    /// because they are paid for.
+    first: Option<usize>,
+    out: PathBuf,
+    kinds: Kinds,
+}
+
+/// The columns of a table.
+type Kinds = &'static [(&'static str, Kind)];
+
 impl ReleaseLines {
-    /// Starts the lines of `out` after those that an interrupted `run` left. `kinds` are the
-    /// columns if it is a table. With a ledger, lines of another run are not removed but refused.
-    pub(crate) fn resume(
-        out: &Path,
-        kinds: &[(&'static str, Kind)],
-        (run, has_ledger): (&Run, bool),
-        total: usize,
-        is_whole: impl Fn(&str) -> bool,
-    ) -> Result<Self> {
-        if is_stream(out) {
-            return Ok(Self::Stream(BufWriter::new(io::stdout())));
-        }
-        let table = Table::of(out, kinds)?;
-        let lines = if has_ledger {
-            PartialLines::open_paid(out, run, is_whole)
-        } else {
-            PartialLines::open(out, run, is_whole)
-        }?;
+    /// Starts the lines of `out`. If a ledger pays for `run`, they start after those that an
+    /// interrupted run left, and lines of another run are refused. `kinds` are the columns if it is
+    /// a table.
+    pub(crate) fn start(out: &Path, kinds: Kinds, run: Option<&Run>, total: usize) -> Result<Self> {
+        let Some(run) = run else {
+            return Output::create(out, kinds).map(Self::Free);
+        };
+        Table::of(out, kinds)?;
+        let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
+        let lines = PartialLines::open(out, run, is_whole)?;
         let first = (lines.kept() > total).then_some(total);
         if first.is_some() {
             note!(
@@ -560,50 +560,33 @@ impl ReleaseLines {
             );
         } else if lines.kept() > 0 {
             note!("resuming: {} documents are released already", lines.kept());
-        } else if lines.of_other_run() {
-            note!(
-                "starting over: the options or the input are not those of the earlier run, or the input was changed",
-            );
         }
-        Ok(Self::File {
+        Ok(Self::Paid(Paid {
             lines,
-            table,
             first,
-        })
+            out: out.to_owned(),
+            kinds,
+        }))
     }
 
     /// The number of documents that an interrupted run released.
     pub(crate) fn kept(&self) -> usize {
         match self {
-            Self::File { lines, first, .. } => first.unwrap_or_else(|| lines.kept()),
-            Self::Stream(_) => 0,
+            Self::Paid(paid) => paid.first.unwrap_or_else(|| paid.lines.kept()),
+            Self::Free(_) => 0,
         }
     }
 
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         match self {
-            Self::File { lines, .. } => lines.push(line),
-            Self::Stream(stream) => written(writeln!(stream, "{line}")),
-        }
-    }
-
-    /// Lets no line wait in memory: a killed process loses none.
-    pub(crate) fn flush(&mut self) -> Result<()> {
-        match self {
-            Self::File { lines, .. } => lines.flush(),
-            Self::Stream(stream) => written(stream.flush()),
+            Self::Paid(paid) => paid.lines.push(line),
+            Self::Free(out) => out.write(format!("{line}\n").as_bytes()),
         }
     }
 
     /// Ends a run after `released` documents: publishes all lines, or those that were paid for
     /// before the budget was used up, or reports the file in which they wait.
-    pub(crate) fn end(
-        mut self,
-        done: Result<()>,
-        released: usize,
-        total: usize,
-        out: &Path,
-    ) -> Result<ExitCode> {
+    pub(crate) fn end(self, done: Result<()>, released: usize, total: usize) -> Result<ExitCode> {
         match done {
             Ok(()) => {
                 self.commit()?;
@@ -611,7 +594,7 @@ impl ReleaseLines {
             }
             Err(error) if is_used_up(&error) => {
                 note!("error: {error}");
-                self.used_up(released, total, out)?;
+                self.used_up(released, total)?;
                 Ok(ExitCode::from(USED_UP))
             }
             Err(error) => {
@@ -622,15 +605,16 @@ impl ReleaseLines {
     }
 
     /// Publishes the lines that were paid for, and reports where.
-    fn used_up(&mut self, released: usize, total: usize, out: &Path) -> Result<()> {
-        if released > 0
-            && let Some(waiting) = self.publish()?
+    fn used_up(self, released: usize, total: usize) -> Result<()> {
+        if let Self::Paid(mut paid) = self
+            && released > 0
         {
+            paid.publish(released)?;
             note!(
                 "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
                  others once the ledger has a new day (UTC); keep `{}` for it",
-                out.display(),
-                waiting.display()
+                paid.out.display(),
+                paid.lines.waiting_at().display()
             );
         } else {
             note!(
@@ -641,88 +625,56 @@ impl ReleaseLines {
         Ok(())
     }
 
-    fn commit(mut self) -> Result<()> {
-        self.flush()?;
+    fn commit(self) -> Result<()> {
         match self {
-            Self::File {
-                mut lines,
-                table,
-                first: Some(count),
-            } => lines.publish_as(|lines, target| first_of(lines, count, table.as_ref(), target)),
-            Self::File {
-                lines, table: None, ..
-            } => lines.commit(),
-            Self::File {
-                lines,
-                table: Some(table),
-                ..
-            } => lines.commit_as(|lines, target| table.settled(lines, target)),
-            Self::Stream(_) => Ok(()),
-        }
-    }
-
-    /// Publishes the lines so far, and returns the file from which the same run continues later.
-    fn publish(&mut self) -> Result<Option<&Path>> {
-        match self {
-            Self::File { lines, table, .. } => {
-                match table {
-                    None => lines.publish(),
-                    Some(table) => lines.publish_as(|lines, target| table.settled(lines, target)),
-                }?;
-                Ok(Some(lines.waiting_at()))
+            Self::Paid(paid) => paid.commit(),
+            Self::Free(mut out) => {
+                out.settle()?;
+                out.commit()
             }
-            Self::Stream(_) => Ok(None),
         }
     }
 
-    /// Says where the lines are that were released before something went wrong.
-    fn say_where(&mut self, released: usize, total: usize) {
-        let Self::File { lines, .. } = self else {
-            return;
-        };
-        if released == 0 || lines.flush().is_err() {
-            return;
+    /// Reports where the lines are that were paid for before something went wrong.
+    fn say_where(&self, released: usize, total: usize) {
+        if let Self::Paid(paid) = self
+            && released > 0
+        {
+            note!(
+                "{released} of {total} documents are released; they are in `{}`, and the same command goes on with the \
+                 others",
+                paid.lines.waiting_at().display()
+            );
         }
-        note!(
-            "{released} of {total} documents are released; they are in `{}`, and the same command goes on with the \
-             others",
-            lines.waiting_at().display()
-        );
     }
 }
 
-/// The first lines of a file as the output `target`.
-fn first_of(
-    lines: &mut File,
-    count: usize,
-    table: Option<&Table>,
-    target: &Path,
-) -> Result<AtomicFile> {
-    let copy = |lines: &mut File, to: &mut dyn Write| -> io::Result<()> {
-        lines.seek(SeekFrom::Start(0))?;
-        let mut lines = BufReader::new(lines);
-        let mut line = Vec::new();
-        for _ in 0..count {
-            line.clear();
-            lines.read_until(b'\n', &mut line)?;
-            to.write_all(&line)?;
-        }
-        to.flush()
-    };
-    let Some(table) = table else {
-        let mut file = AtomicFile::create(target)?;
-        copy(lines, &mut file).map_err(Error::io("write", target))?;
-        return Ok(file);
-    };
-    let mut first = nameless(target)?;
-    let mut writer = BufWriter::new(&mut first);
-    copy(lines, &mut writer).map_err(Error::io("write", target))?;
-    drop(writer);
-    table.settled(&mut first, target)
-}
+impl Paid {
+    /// Publishes the first `count` lines. All wait for another run.
+    fn publish(&mut self, count: usize) -> Result<()> {
+        let mut out = Output::create(&self.out, self.kinds)?;
+        self.lines.publish(|lines| {
+            for line in BufReader::new(lines).split(b'\n').take(count) {
+                let mut line = line.map_err(Error::io("read", &self.out))?;
+                line.push(b'\n');
+                out.write(&line)?;
+            }
+            out.settle()?;
+            out.commit()
+        })
+    }
 
-fn written(result: io::Result<()>) -> Result<()> {
-    result.map_err(Error::io("write", Path::new("standard output")))
+    fn commit(mut self) -> Result<()> {
+        if let Some(count) = self.first {
+            return self.publish(count);
+        }
+        if Form::of_table(&self.out).is_none() {
+            return self.lines.commit();
+        }
+        // A table cannot be resumed, so it is made once all lines are written.
+        self.publish(usize::MAX)?;
+        self.lines.remove()
+    }
 }
 
 /// Works on private texts. The message of a panic could quote one, so it is not given out.

@@ -3,12 +3,12 @@
 //! A subcommand of `plan`, because a statement is made from settings before anything is collected;
 //! `inspect` shows what a file contains.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::NaiveDate;
 use clap::Args;
-use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
+use undertone::error::Result;
+use undertone::files::folder;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::statement::{Settings, Statement};
 
@@ -20,6 +20,9 @@ use crate::window::{RuleArg, ScheduleArgs};
 /// In two lines, because one is wider than a terminal.
 const USAGE: &str = "undertone plan statement [OPTIONS] --pack <FILE> --epsilon <E> --devices <N>
            --name <NAME> --curator <NAME> --from <DATE> --out <FOLDER>";
+
+/// The files of a statement.
+const FILES: [&str; 4] = ["users.html", "review.md", "registry.yaml", "terms.json"];
 
 #[derive(Args)]
 #[command(override_usage = USAGE)]
@@ -60,15 +63,10 @@ pub(crate) fn date(text: &str) -> std::result::Result<NaiveDate, String> {
 }
 
 impl Arguments {
-    /// The files, by name.
-    fn files(&self) -> [PathBuf; 4] {
-        ["users.html", "review.md", "registry.yaml", "terms.json"].map(|name| self.out.join(name))
-    }
-
     fn paths(&self) -> Paths {
         let paths = Paths::default().stream_input("--pack", &self.pack);
-        let out = |all: Paths, path: &PathBuf| all.output("--out", path);
-        self.files().iter().fold(paths, out)
+        let out = |all: Paths, file: &&str| all.output("--out", &self.out.join(file));
+        FILES.iter().fold(paths, out)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
@@ -84,18 +82,14 @@ impl Arguments {
             devices: self.devices,
         };
         let statement = Statement::new(&settings, &pack)?;
-        let folder: &Path = &self.out;
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        folder::check(&self.out, FILES[3])?;
         let texts = [
-            &statement.users,
-            &statement.review,
-            &statement.registry,
-            &statement.terms,
+            statement.users,
+            statement.review,
+            statement.registry,
+            statement.terms,
         ];
-        let mut settled = Vec::new();
-        for (path, text) in self.files().iter().zip(texts) {
-            settled.push(AtomicFile::settled(path, text.as_bytes())?);
-        }
-        settled.into_iter().try_for_each(AtomicFile::commit)
+        let files: Vec<_> = FILES.into_iter().zip(texts).collect();
+        folder::write(&self.out, &files)
     }
 }

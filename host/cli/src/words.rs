@@ -6,13 +6,9 @@ use std::process::ExitCode;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
-use rayon::prelude::*;
-use serde::Deserialize;
-use undertone::corpus::{CorpusDocument, batches};
+use undertone::corpus::CorpusDocument;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::progress::Progress;
-use undertone::release::ledger::utc_day;
 use undertone::release::words;
 use undertone::text::{WordFilter, read_word_list};
 use undertone_core::epsilon::Epsilon;
@@ -26,8 +22,7 @@ use undertone_tables::Kind;
 use crate::args::{RuleArg, StopArgs, TextArgs};
 use crate::files::{json, print, read_pack};
 use crate::paths::{Paths, is_stream};
-use crate::progress::Rate;
-use crate::releases::{LedgerArgs, PrivateArgs, ReleaseLines, quietly};
+use crate::releases::{LedgerArgs, PrivateArgs, ReleaseRun, Releaser, field, quietly};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MechanismArg {
@@ -82,15 +77,6 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-/// One line of a file of released bags, as far as a run that goes on looks at it.
-#[derive(Deserialize)]
-struct BagLine {
-    #[serde(rename = "release")]
-    _release: String,
-    #[serde(rename = "words")]
-    _words: Vec<String>,
-}
-
 impl Arguments {
     fn mechanism(&self) -> Result<WordMechanism> {
         match (self.mechanism, self.rule) {
@@ -134,11 +120,6 @@ impl Arguments {
         Ok(filter)
     }
 
-    /// The cost of a document: that of each word of its bag.
-    fn cost(&self) -> Cost {
-        Cost::bag(self.epsilon, self.words)
-    }
-
     fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
         let paths = self.spending.paths(paths);
@@ -148,7 +129,8 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<ExitCode> {
         self.paths().check()?;
         self.input.texts(&self.texts).check_fields(&[])?;
-        self.spending.check(&self.input, &self.out, self.cost())?;
+        self.spending
+            .check(&self.input, &self.out, Cost::bag(self.epsilon, self.words))?;
         quietly(|| self.release_all())
     }
 
@@ -172,87 +154,79 @@ impl Arguments {
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
-        let (run, mut ledger) = self.spending.open(Unit::Word, run)?;
-        let checked = input.check(&[])?;
-        let total = checked.total();
-        let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
-        let kinds = [("release", Kind::Text), ("words", Kind::Texts)];
-        let mut lines =
-            ReleaseLines::resume(&self.out, &kinds, (&run, ledger.is_some()), total, is_whole)?;
-        let kept = lines.kept();
-        let progress = Progress::new("releasing texts", (total - kept) as u64);
-        let mut rate = Rate::start();
-        let mut released = kept;
-        let release = |document: &CorpusDocument, grant| {
-            let line = self.release(document, &vocabulary, &filter, mechanism, grant)?;
-            progress.advance(1);
-            Ok(line)
+        let run = ReleaseRun {
+            input: &input,
+            keep: &[],
+            out: &self.out,
+            paid: self.spending.open(Unit::Word, run)?,
+            releaser: Bags {
+                vocabulary: &vocabulary,
+                filter: &filter,
+                mechanism,
+                epsilon: self.epsilon,
+                words: self.words,
+            },
         };
-        let all = || -> Result<()> {
-            for batch in batches(checked.after(kept)?) {
-                let batch = batch?;
-                if let Some(ledger) = &mut ledger {
-                    for document in &batch {
-                        let grant = ledger.spend(self.cost(), utc_day())?;
-                        lines.push(&release(document, grant)?)?;
-                        // A killed process must not lose what was paid for.
-                        lines.flush()?;
-                        released += 1;
-                    }
-                } else {
-                    let free = || Grant::unrecorded(Unit::Word, self.epsilon);
-                    let all = batch.par_iter().map(|document| release(document, free()));
-                    for line in all.collect::<Result<Vec<String>>>()? {
-                        lines.push(&line)?;
-                    }
-                    released += batch.len();
-                }
-                rate.count(batch.len(), 0);
+        run.release(|| {
+            let (text, warning) =
+                words::guarantee(&vocabulary, self.words.get(), mechanism, self.epsilon);
+            if is_stream(&self.out) {
+                note!("{}", text.trim_end())
+            } else {
+                print(&text)?
+            }
+            if let Some(warning) = warning {
+                note!("{warning}");
             }
             Ok(())
-        };
-        let done = all();
-        drop(progress);
-        let status = lines.end(done, released, total, &self.out)?;
-        if status == ExitCode::SUCCESS {
-            rate.report("released");
-        }
-        let (text, warning) =
-            words::guarantee(&vocabulary, self.words.get(), mechanism, self.epsilon);
-        if is_stream(&self.out) {
-            note!("{}", text.trim_end())
-        } else {
-            print(&text)?
-        }
-        if let Some(warning) = warning {
-            note!("{warning}");
-        }
-        Ok(status)
+        })
+    }
+}
+
+/// The vocabulary, words and mechanism of all releases.
+struct Bags<'a> {
+    vocabulary: &'a Vocabulary<'a>,
+    filter: &'a WordFilter,
+    mechanism: WordMechanism,
+    epsilon: Epsilon,
+    words: NonZero<u16>,
+}
+
+impl Releaser for Bags<'_> {
+    type State = ();
+
+    const KINDS: &'static [(&'static str, Kind)] =
+        &[("release", Kind::Text), ("words", Kind::Texts)];
+
+    fn unit(&self) -> Unit {
+        Unit::Word
     }
 
-    fn release(
-        &self,
-        document: &CorpusDocument,
-        vocabulary: &Vocabulary<'_>,
-        filter: &WordFilter,
-        mechanism: WordMechanism,
-        grant: Grant,
-    ) -> Result<String> {
-        let own = filter.words(&document.text);
-        let bytes = words::release(vocabulary, own, self.words.get(), mechanism, grant)?;
+    fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::bag(self.epsilon, self.words)
+    }
+
+    fn start(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn release(&self, (): &mut (), source: &CorpusDocument, grant: Grant) -> Result<String> {
+        let own = self.filter.words(&source.text);
+        let bytes = words::release(
+            self.vocabulary,
+            own,
+            self.words.get(),
+            self.mechanism,
+            grant,
+        )?;
         let release = BagRelease::from_bytes(&bytes).expect("a release was just written");
-        let word = |index: u32| vocabulary.lexicon().word(index as usize);
-        let mut words: Vec<String> = release
-            .words()
-            .filter_map(word)
-            .map(str::to_owned)
-            .collect();
+        let word = |index: u32| self.vocabulary.lexicon().word(index as usize);
+        let mut words: Vec<&str> = release.words().filter_map(word).collect();
         words.sort_unstable();
-        Ok(format!(
-            "{{{},\"release\":\"{}\",\"words\":{}}}",
-            document.kept,
-            hex::encode(&bytes),
-            json(&words)
-        ))
+        Ok(format!("{},\"words\":{}", field(&bytes), json(&words)))
     }
 }

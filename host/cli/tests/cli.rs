@@ -138,51 +138,6 @@ fn the_program_says_its_own_name() {
     );
 }
 
-/// A smaller --limit copies the first releases of the earlier run: none is drawn again, and none is
-/// lost.
-#[test]
-fn a_smaller_limit_takes_the_first_of_what_was_released() {
-    let folder = prepared();
-    let folder = folder.path();
-    for out in ["r.jsonl", "r.csv"] {
-        let all = privatize("a.pack", "10", "private.tsv", out);
-        let part = common::interrupt(folder, &all, out, 1000);
-        let count = part.lines().count();
-        assert!(count > 4 && count < 30);
-        for limit in ["3", "0"] {
-            let notes = common::notes(folder, format!("{all} --limit {limit}"));
-            let waiting = common::partial(folder, out).expect("the others wait");
-            let said = [
-                &format!(
-                    "{count} documents are released already, and --limit takes the first {limit}"
-                ),
-                waiting.file_name().unwrap().to_str().unwrap(),
-            ];
-            assert!(said.iter().all(|part| notes.contains(*part)), "{notes}");
-            assert!(!notes.contains("starting over"), "{notes}");
-            assert!(fs::read_to_string(&waiting).unwrap().starts_with(&part));
-            let first = fs::read_to_string(folder.join(out)).unwrap();
-            if out == "r.jsonl" {
-                assert!(part.starts_with(&first));
-            }
-            let header = usize::from(out == "r.csv");
-            assert_eq!(
-                first.lines().count(),
-                limit.parse::<usize>().unwrap() + header
-            );
-        }
-        let output = undertone(folder, &all);
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            notes.contains(&format!("resuming: {count} documents")),
-            "{notes}"
-        );
-        let whole = fs::read_to_string(folder.join(out)).unwrap();
-        assert!(out == "r.csv" || whole.starts_with(&part));
-        assert_eq!(common::partial(folder, out), None);
-    }
-}
-
 #[test]
 fn packs_are_reproducible_from_their_seed() {
     let folder = prepared();

@@ -104,6 +104,11 @@ fn private_run(out: &str) -> String {
     format!("privatize --pack a.pack --epsilon 2 --in private.tsv --out {out}")
 }
 
+/// [`private_run`] with a ledger, so that an interrupted run resumes.
+fn paid_run(out: &str) -> String {
+    format!("{} --ledger day.ledger --budget 900", private_run(out))
+}
+
 /// A command whose last argument is its output.
 struct Job {
     line: &'static str,
@@ -424,87 +429,67 @@ fn what_is_left_is_for_the_same_command_and_the_same_input() {
 fn what_is_left(day: u64) {
     let folder = inputs();
     let folder = folder.path();
-    let own = private_run("o.jsonl");
-    let run = |arguments: &str| {
-        let notes = notes(folder, arguments);
-        let resumed = notes.contains("resuming: ");
-        assert_ne!(
-            resumed,
-            notes.contains("starting over"),
-            "{arguments:?}: {notes}"
-        );
+    let own = paid_run("o.jsonl");
+    let left = || interrupt(folder, &own, "o.jsonl", 1000);
+    let resumes = || {
+        let notes = notes(folder, &own);
+        assert!(notes.contains("resuming: "), "{notes}");
         assert_eq!(partial(folder, "o.jsonl"), None);
-        resumed
     };
     let refuse_other = |arguments: &str| {
+        let before = spent(folder, day);
         let left = partial(folder, "o.jsonl").expect("lines were left");
         let name = left.file_name().unwrap().to_str().unwrap();
         let parts = [name, "move the file away", "name another --out"];
         refuse(folder, arguments, &parts);
-        fs::remove_file(left).unwrap();
+        assert_eq!(spent(folder, day), before, "{arguments:?}");
     };
-    interrupt(folder, &own, "o.jsonl", 3000);
-    assert!(run(&own));
+    let other_ledger = own.replace("day.ledger", "other.ledger");
+    succeed(folder, &other_ledger);
+    left();
+    for other in [
+        &*format!("{own} --rule projective"),
+        &format!("{own} --messages"),
+        &own.replace("--epsilon 2", "--epsilon 3"),
+        &other_ledger,
+    ] {
+        refuse_other(other);
+    }
+    // A run without a ledger leaves the lines alone.
+    succeed(folder, private_run("o.jsonl"));
+    resumes();
     // A larger --limit counts as the same run, because its first documents are the same.
     let limited = format!("{own} --limit 40");
-    let part = interrupt(folder, &limited, "o.jsonl", 3000);
-    assert!(run(&own));
+    let part = interrupt(folder, &limited, "o.jsonl", 1000);
+    resumes();
     assert!(
         fs::read_to_string(folder.join("o.jsonl"))
             .unwrap()
             .starts_with(&part)
     );
 
-    let with_ledger = "--ledger day.ledger --budget 900";
-    for other in ["--rule exponential", "--messages"] {
-        interrupt(folder, &own, "o.jsonl", 3000);
-        assert!(!run(&format!("{own} {other}")), "{other:?}");
-    }
-    interrupt(folder, &own, "o.jsonl", 3000);
-    assert!(!run(&own.replace("--epsilon 2", "--epsilon 3")));
-    // A run with a ledger deletes no partial file, because the ledger may have paid for it.
-    let paid = format!("{own} {with_ledger}");
-    succeed(folder, &paid);
-    assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
-    interrupt(folder, &own, "o.jsonl", 3000);
-    refuse_other(&paid);
-    for other in ["--rule projective", "--messages"] {
-        let part = interrupt(folder, &paid, "o.jsonl", 3000);
-        let other = format!("{paid} {other}");
-        let before = spent(folder, day);
-        refuse_other(&other);
-        assert_eq!(spent(folder, day), before, "{part}");
-    }
-    // A run without the ledger does not resume a run with it.
-    interrupt(folder, &paid, "o.jsonl", 3000);
-    assert!(!run(&own));
-
     // Changes a text but not its number, id or the length of the file.
-    interrupt(folder, &own, "o.jsonl", 3000);
+    left();
     let text = fs::read_to_string(folder.join("private.tsv")).unwrap();
     fs::write(
         folder.join("private.tsv"),
         text.replacen("Mine is 0", "Mine is 7", 1),
     )
     .unwrap();
-    assert!(!run(&own));
+    refuse_other(&own);
+    fs::remove_file(partial(folder, "o.jsonl").unwrap()).unwrap();
     // Replaces the input by another file of the same name.
-    interrupt(folder, &own, "o.jsonl", 3000);
+    left();
     fs::write(folder.join("other.tsv"), &text).unwrap();
     fs::rename(folder.join("other.tsv"), folder.join("private.tsv")).unwrap();
-    assert!(!run(&own));
+    refuse_other(&own);
     // The partial file has no word of a private text.
-    interrupt(folder, &own, "o.jsonl", 3000);
-    for path in names(folder) {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if name.ends_with(".partial") {
-            let content = fs::read_to_string(&path).unwrap();
-            let word = text
-                .split_whitespace()
-                .find(|word| word.len() > 4 && content.contains(word));
-            assert_eq!(word, None, "{name}");
-        }
-    }
+    let left = partial(folder, "o.jsonl").unwrap();
+    let content = fs::read_to_string(&left).unwrap();
+    let word = text
+        .split_whitespace()
+        .find(|word| word.len() > 4 && content.contains(word));
+    assert_eq!(word, None);
 }
 
 /// Every command that writes refuses a pipe as output. A command that reads its input twice refuses
@@ -565,11 +550,11 @@ fn an_output_that_is_a_link_is_written_where_it_leads() {
     let link = folder.join("o.jsonl");
     for target in ["far/old.jsonl", "far/new.jsonl"] {
         symlink(target, &link).unwrap();
-        // `private_run("o.jsonl")`, run from the folder `far`.
-        let from_far =
-            "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv --out ../o.jsonl";
+        // `paid_run("o.jsonl")`, run from the folder `far`.
+        let from_far = "privatize --pack ../a.pack --epsilon 2 --in ../private.tsv \
+             --ledger ../day.ledger --budget 900 --out ../o.jsonl";
         let part = interrupt(&folder.join("far"), from_far, &target[4..], 3000);
-        succeed(folder, private_run("o.jsonl"));
+        succeed(folder, paid_run("o.jsonl"));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let lines = fs::read_to_string(folder.join(target)).unwrap();
         assert!(lines.starts_with(&part) && lines.lines().count() == DOCUMENTS);
@@ -600,10 +585,10 @@ fn an_output_keeps_its_permissions() {
     for wanted in [0o600, 0o640, 0o444] {
         fs::write(&out, "old").unwrap();
         fs::set_permissions(&out, PermissionsExt::from_mode(wanted)).unwrap();
-        interrupt(folder, private_run("o.jsonl"), "o.jsonl", 3000);
+        interrupt(folder, paid_run("o.jsonl"), "o.jsonl", 3000);
         let part = partial(folder, "o.jsonl").unwrap();
         assert_eq!(mode(&part), wanted | 0o600);
-        succeed(folder, private_run("o.jsonl"));
+        succeed(folder, paid_run("o.jsonl"));
         assert_eq!(mode(&out), wanted);
         succeed(folder, WHOLE_FILE);
         assert_eq!(mode(&out), wanted);
@@ -617,7 +602,7 @@ fn an_output_keeps_its_permissions() {
 fn what_is_left_is_a_regular_file() {
     let folder = inputs();
     let folder = folder.path();
-    let own = private_run("o.jsonl");
+    let own = paid_run("o.jsonl");
     interrupt(folder, &own, "o.jsonl", 3000);
     let left = partial(folder, "o.jsonl").expect("lines were left");
     let other = folder.join("o.jsonl.0123456789abcdef.partial");
@@ -640,7 +625,7 @@ fn what_is_left_is_a_regular_file() {
     fs::remove_file(&left).unwrap();
     // Partial files of other runs and of other outputs.
     symlink(&absent, &other).unwrap();
-    pipe(&folder.join(".o.jsonl.7-0.part"));
+    pipe(&folder.join(".o.jsonl.12345678.part"));
     succeed(folder, &own);
     assert!(fs::symlink_metadata(&other).unwrap().is_symlink() && !absent.exists());
 }
@@ -672,8 +657,8 @@ fn is_locked(folder: &Path, end: &str) -> bool {
         .is_some_and(|file| locks.contains(&format!(":{} 0 EOF", file.ino())))
 }
 
-/// Two runs at once for one output: the second is refused, or the last one wins. Outputs are never
-/// mixed.
+/// Two runs at once for one output: the last one wins, or the second is refused if it would resume
+/// the first. Outputs are never mixed.
 #[test]
 fn two_runs_for_one_output_are_not_mixed() {
     let folder = inputs();
@@ -681,8 +666,6 @@ fn two_runs_for_one_output_are_not_mixed() {
     let all = jobs();
     let job = |start: &str| all.iter().find(|job| job.line.starts_with(start)).unwrap();
     for (job, beside) in [
-        (job("privatize"), ".partial"),
-        (job("obfuscate"), ".partial"),
         (job("encode"), ".embeddings.partial"),
         (job("distil"), ".embeddings.partial"),
     ] {
@@ -722,7 +705,13 @@ fn two_runs_for_one_output_are_not_mixed() {
         job.check_done(folder, &inputs, &expected, b"");
         job.clean(folder);
     }
-    for name in ["pack --corpus public.jsonl --out", "keywords", "decode"] {
+    for name in [
+        "pack --corpus public.jsonl --out",
+        "keywords",
+        "decode",
+        "privatize",
+        "obfuscate",
+    ] {
         let job = job(name);
         let inputs = names(folder);
         let (expected, _) = job.undisturbed(folder);

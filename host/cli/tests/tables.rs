@@ -392,31 +392,39 @@ fn bad_rows_of_private_texts_release_nothing() {
     );
 }
 
-/// An interrupted run leaves JSON lines and resumes from them, whatever the form of the output.
+/// An interrupted run leaves JSON lines and resumes from them, whatever the form of the output. A
+/// smaller --limit takes the first of them.
 #[test]
 fn a_table_is_gone_on_with() {
-    let folder = prepared();
-    let path = folder.path();
-    for out in ["r.parquet", "r.csv"] {
-        let arguments = format!("privatize --pack t.pack --epsilon 1 --in c.csv --out {out}");
-        let arguments = format!("{arguments} {FIELDS}");
-        let before = names(path).len();
-        let left = interrupt(path, &arguments, out, 1000);
-        assert!(left.lines().count() > 5);
-        assert!(!path.join(out).exists());
-        let output = undertone(path, &arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            output.status.success() && said.contains("resuming:"),
-            "{said}"
-        );
-        let found = rows(&path.join(out));
-        assert_eq!(found.len(), 30);
-        for (line, row) in left.lines().zip(&found) {
-            assert_eq!(serde_json::from_str::<Value>(line).unwrap(), *row);
+    within_a_day(|_| {
+        let folder = prepared();
+        let path = folder.path();
+        for out in ["r.parquet", "r.csv"] {
+            let arguments = format!(
+                "privatize --pack t.pack --epsilon 1 --in c.csv --out {out} {FIELDS} \
+                 --ledger l.{out} --budget 60"
+            );
+            let before = names(path).len();
+            let left = interrupt(path, &arguments, out, 1000);
+            assert!(left.lines().count() > 5);
+            assert!(!path.join(out).exists());
+            let agree = |count| {
+                let found = rows(&path.join(out));
+                assert_eq!(found.len(), count);
+                for (line, row) in left.lines().zip(&found) {
+                    assert_eq!(serde_json::from_str::<Value>(line).unwrap(), *row);
+                }
+            };
+            for limit in [3, 0] {
+                succeed(path, format!("{arguments} --limit {limit}"));
+                agree(limit);
+            }
+            let notes = common::notes(path, &arguments);
+            assert!(notes.contains("resuming:"), "{notes}");
+            agree(30);
+            assert_eq!(names(path).len(), before + 2);
         }
-        assert_eq!(names(path).len(), before + 1);
-    }
+    });
 }
 
 /// After the budget is used up, the table has the releases so far, and the partial file remains for

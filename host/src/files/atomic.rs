@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tempfile::{Builder, TempPath};
 
 use crate::error::{Error, Result};
 
@@ -37,9 +36,8 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
-    beside: PathBuf,
     writer: BufWriter<File>,
-    committed: bool,
+    part: TempPath,
 }
 
 impl AtomicFile {
@@ -71,42 +69,26 @@ impl AtomicFile {
             return Err(Error::output(&target, "it is not a regular file; name one"));
         }
         remove_left_parts(&target, &name);
-        // The process id and a counter make the name unique on this machine. A part written by
-        // another machine keeps its name, and the next number is tried.
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        for _ in 0..TRIES {
-            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let beside = target.with_file_name(format!(".{name}.{}-{count}.part", process::id()));
-            match OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&beside)
-            {
-                Ok(file) => {
-                    // Another process may have removed it as a leftover before it was locked.
-                    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !beside.exists()
-                    {
-                        continue;
-                    }
-                    let created = Self {
-                        target,
-                        beside,
-                        writer: BufWriter::new(file),
-                        committed: false,
-                    };
-                    // Set the permissions before any content is written.
-                    let mode = take_mode(created.writer.get_ref(), &created.target, OWN);
-                    mode.map_err(Error::io("create", &created.target))?;
-                    return Ok(created);
+        let part = Builder::new()
+            .prefix(&format!(".{name}."))
+            .rand_bytes(RANDOM)
+            .suffix(PART)
+            .make_in(folder(&target), |part| {
+                let file = File::create_new(part)?;
+                // Another process may have removed it as a leftover before it was locked.
+                if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !part.exists() {
+                    return Err(io::ErrorKind::AlreadyExists.into());
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io("create", &target)(error)),
-            }
-        }
-        Err(Error::output(
-            &target,
-            "every name for its parts is taken; remove the files beside it that end in .part",
-        ))
+                Ok(file)
+            });
+        let (file, part) = part.map_err(Error::io("create", &target))?.into_parts();
+        // Set the permissions before any content is written.
+        take_mode(&file, &target, OWN).map_err(Error::io("create", &target))?;
+        Ok(Self {
+            target,
+            writer: BufWriter::new(file),
+            part,
+        })
     }
 
     /// Checks before long work that `path` can be written.
@@ -136,8 +118,9 @@ impl AtomicFile {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then unchanged, unless only
     /// the last step, flushing its folder to the disk, failed.
-    pub fn commit(mut self) -> Result<()> {
-        self.finish().map_err(Error::io("write", &self.target))
+    pub fn commit(self) -> Result<()> {
+        let target = self.target.clone();
+        self.finish().map_err(Error::io("write", &target))
     }
 
     /// Writes everything to the disk without giving the file its name, so that
@@ -160,11 +143,11 @@ impl AtomicFile {
         self.writer.get_ref().sync_all()
     }
 
-    fn finish(&mut self) -> io::Result<()> {
-        self.writer.flush()?;
-        rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
-        self.committed = true;
-        Ok(())
+    fn finish(mut self) -> io::Result<()> {
+        take_mode(self.writer.get_ref(), &self.target, 0)?;
+        self.sync()?;
+        self.part.persist(&self.target)?;
+        sync_folder(&self.target)
     }
 }
 
@@ -219,7 +202,13 @@ fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of names that are tried before giving up.
+/// Random letters and digits in the name of a part.
+const RANDOM: usize = 8;
+
+/// End of the name of a part.
+const PART: &str = ".part";
+
+/// The number of attempts to open a file that others keep replacing.
 const TRIES: usize = 1000;
 
 /// Removes the parts of `target` that killed processes left: those that are not locked.
@@ -232,13 +221,11 @@ fn remove_left_parts(target: &Path, name: &str) {
     };
     let prefix = format!(".{name}.");
     for entry in entries.flatten() {
-        let own = entry.file_name();
-        let numbers = own
+        let name = entry.file_name();
+        let random = name
             .to_str()
-            .and_then(|own| own.strip_prefix(&prefix)?.strip_suffix(".part"))
-            .and_then(|numbers| numbers.split_once('-'));
-        let number = |text: &str| text.parse::<u64>().is_ok();
-        if numbers.is_some_and(|(process, count)| number(process) && number(count))
+            .and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(PART));
+        if random.is_some_and(|it| it.len() == RANDOM && it.bytes().all(|b| b.is_ascii_alphanumeric()))
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             // With read access as well: opening then returns at once even if a pipe took its place.
             && let Ok(file) = OpenOptions::new().read(true).write(true).open(entry.path())
@@ -351,14 +338,6 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Flushes `file`, which is at `from`, to the disk, copies the permissions of `to` and renames it.
-pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
-    take_mode(file, to, 0)?;
-    file.sync_all()?;
-    fs::rename(from, to)?;
-    sync_folder(to)
-}
-
 /// Flushes the folder of a file to the disk, so that a new name survives a power failure.
 pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     // Other systems cannot open a folder as a file.
@@ -369,7 +348,9 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn folder(file: &Path) -> &Path {
+/// The folder of a file.
+#[doc(hidden)]
+pub fn folder(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -477,15 +458,6 @@ impl Write for AtomicFile {
     }
 }
 
-impl Drop for AtomicFile {
-    fn drop(&mut self) {
-        if !self.committed {
-            // A failure here needs no report: the name shows that the file is a part.
-            let _ = fs::remove_file(&self.beside);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::AtomicFile;
@@ -547,30 +519,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pack");
         // A locked part belongs to a running process; an unlocked one is a leftover.
-        for name in [".a.pack.7-0.part", ".a.pack.8-12.part"] {
+        for name in [".a.pack.aZ345678.part", ".a.pack.12345678.part"] {
             fs::write(folder.path().join(name), "half").unwrap();
         }
         let held = fs::File::options()
             .write(true)
-            .open(folder.path().join(".a.pack.8-12.part"))
+            .open(folder.path().join(".a.pack.12345678.part"))
             .unwrap();
         held.try_lock().unwrap();
         let others = [
-            ".a.pack.7.part",
-            ".a.pack.x-0.part",
-            ".a.pack2.7-0.part",
-            "a.pack.7-0.part",
+            ".a.pack.1234567.part",
+            ".a.pack.1234567-.part",
+            ".a.pack2.12345678.part",
+            "a.pack.12345678.part",
         ];
         for name in others {
             fs::write(folder.path().join(name), "mine").unwrap();
         }
         AtomicFile::create(&path).unwrap().commit().unwrap();
-        let mut left = [&others[..], &["a.pack", ".a.pack.8-12.part"]].concat();
+        let mut left = [&others[..], &["a.pack", ".a.pack.12345678.part"]].concat();
         left.sort_unstable();
         assert_eq!(names(folder.path()), left);
         drop(held);
         AtomicFile::create(&path).unwrap().commit().unwrap();
-        assert!(!names(folder.path()).contains(&".a.pack.8-12.part".to_owned()));
+        assert!(!names(folder.path()).contains(&".a.pack.12345678.part".to_owned()));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Long runs that resume after an interruption.
 //!
 //! Encoding takes nearly all the time. [`Encoding`] stores the embeddings of a *public* corpus in a
-//! file beside the output; [`PartialLines`] stores finished output lines. Both survive a killed
-//! process and are removed once the output is complete. Only one process at a time can open them.
-//! Embeddings of private text are never written.
+//! file beside the output; [`PartialLines`] stores output lines that a ledger paid for. Both survive
+//! a killed process and are removed once the output is complete. Only one process at a time can open
+//! them. Embeddings of private text are never written.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -16,7 +16,9 @@ use undertone_core::lexicon::Word;
 use crate::corpus::LINE_LIMIT;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use crate::files::atomic::{AtomicFile, OWN, open_locked, rename_durably, resolved, take_mode};
+use crate::files::atomic::{
+    AtomicFile, OWN, folder, open_locked, resolved, sync_folder, take_mode,
+};
 use crate::files::lines::Lines;
 use crate::progress::Progress;
 
@@ -24,9 +26,6 @@ const MAGIC: &[u8; 8] = b"UTEMBED2";
 
 /// Sentences encoded between two writes: the most that a killed process loses.
 const BATCH: usize = 1024;
-
-/// Lines between two flushes: the most that a killed process loses.
-const FLUSH_EVERY: u64 = 64;
 
 type Key = [u8; 16];
 
@@ -254,7 +253,8 @@ fn check(record: &[u8]) -> [u8; 8] {
     check
 }
 
-/// Identifies a run of a command that releases private text. Only the same run resumes its lines.
+/// Identifies a run of a command that releases private text with a ledger. Only the same run resumes
+/// its lines.
 ///
 /// The identity is public, so it depends on the location and change times of the input, not on its
 /// text. A digest of private text would let its holder test guesses of the text, at no cost in
@@ -341,50 +341,31 @@ fn state(about: &fs::Metadata) -> Vec<u8> {
         .to_vec()
 }
 
-/// Output lines that wait beside their target, in `TARGET.RUN.partial`, until all are complete. RUN
-/// is the [`Run`] as 16 hexadecimal digits.
+/// Output lines that a ledger paid for. They wait beside their target, in `TARGET.RUN.partial`,
+/// until all are complete. RUN is the [`Run`] as 16 hexadecimal digits.
 pub struct PartialLines {
     target: PathBuf,
     beside: PathBuf,
-    writer: BufWriter<File>,
+    file: File,
     kept: usize,
-    of_other_run: bool,
-    appended: u64,
 }
 
 impl PartialLines {
     /// Starts the output lines of `target`, after the whole lines that an interrupted run with the
-    /// same options left. A line counts if `is_whole` accepts it. Lines of other runs are removed.
+    /// same options left. A line counts if `is_whole` accepts it. Lines of other runs are not
+    /// removed, because their cost cannot be refunded.
     ///
     /// # Errors
     /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process writes this output;
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if another run left lines;
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if the target cannot be written.
     pub fn open(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
-        Self::open_after(target, run, is_whole, false)
-    }
-
-    /// [`open`](Self::open) for lines that a ledger paid for. Lines of other runs are not removed,
-    /// because their cost cannot be refunded.
-    ///
-    /// # Errors
-    /// The errors of [`open`](Self::open), and
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if another run left lines.
-    pub fn open_paid(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
-        Self::open_after(target, run, is_whole, true)
-    }
-
-    fn open_after(
-        target: &Path,
-        run: &Run,
-        is_whole: impl Fn(&str) -> bool,
-        paid: bool,
-    ) -> Result<Self> {
         let target = &resolved(target);
         AtomicFile::check(target)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let beside = target.with_file_name(format!("{name}.{}.partial", run.name()));
-        let of_other_run = remove_others(target, &name, &beside, paid)?;
+        refuse_others(target, &name, &beside)?;
         let mut file = open_locked(&beside)?;
         let keep = || -> io::Result<usize> {
             take_mode(&file, target, OWN)?;
@@ -397,10 +378,8 @@ impl PartialLines {
         Ok(Self {
             target: target.to_owned(),
             beside,
-            writer: BufWriter::new(file),
+            file,
             kept,
-            of_other_run,
-            appended: 0,
         })
     }
 
@@ -409,37 +388,13 @@ impl PartialLines {
         self.kept
     }
 
-    /// Returns whether a run with other options or another input had left lines.
-    pub fn of_other_run(&self) -> bool {
-        self.of_other_run
-    }
-
-    /// Adds a line, given without its line end.
+    /// Adds a line, given without its line end. A killed process does not lose it.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn push(&mut self, line: &str) -> Result<()> {
-        self.appended += 1;
-        self.append(line).map_err(Error::io("write", &self.beside))
-    }
-
-    fn append(&mut self, line: &str) -> io::Result<()> {
-        self.writer.write_all(line.as_bytes())?;
-        self.writer.write_all(b"\n")?;
-        if self.appended.is_multiple_of(FLUSH_EVERY) {
-            self.writer.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Flushes all lines to the file, so that a killed process loses none.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
-    pub fn flush(&mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .map_err(Error::io("write", &self.beside))
+        let written = self.file.write_all(format!("{line}\n").as_bytes());
+        written.map_err(Error::io("write", &self.beside))
     }
 
     /// The path of the file in which the lines wait.
@@ -447,37 +402,16 @@ impl PartialLines {
         &self.beside
     }
 
-    /// Copies the lines so far to the target, for a reader who cannot wait for the rest. The same
-    /// run can still resume.
+    /// Calls `write` with the file of the lines, at its start, to publish them in another form or
+    /// for a reader who cannot wait for the rest. The same run can still resume.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then unchanged.
-    pub fn publish(&mut self) -> Result<()> {
-        self.publish_as(|lines, target| {
-            let mut copy = AtomicFile::create(target)?;
-            let mut copied = || {
-                lines.seek(SeekFrom::Start(0))?;
-                io::copy(lines, &mut copy)
-            };
-            copied().map_err(Error::io("write", target))?;
-            Ok(copy)
-        })
-    }
-
-    /// [`publish`](Self::publish) in another format, such as a table: `write` gets the file of the
-    /// lines and the path of the target.
-    ///
-    /// # Errors
-    /// The errors of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then
-    /// unchanged.
-    pub fn publish_as(
-        &mut self,
-        write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
-    ) -> Result<()> {
-        self.flush()?;
-        let file = self.writer.get_mut();
-        let written = write(file, &self.target).and_then(AtomicFile::commit);
-        let end = file.seek(SeekFrom::End(0));
+    /// The errors of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+    pub fn publish(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+        let start = self.file.seek(SeekFrom::Start(0));
+        start.map_err(Error::io("read", &self.beside))?;
+        let written = write(&mut self.file);
+        let end = self.file.seek(SeekFrom::End(0));
         end.map_err(Error::io("read", &self.beside))?;
         written
     }
@@ -486,22 +420,21 @@ impl PartialLines {
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
-    pub fn commit(mut self) -> Result<()> {
-        self.flush()?;
-        rename_durably(self.writer.get_ref(), &self.beside, &self.target)
-            .map_err(Error::io("write", &self.target))
+    pub fn commit(self) -> Result<()> {
+        let rename = || -> io::Result<()> {
+            take_mode(&self.file, &self.target, 0)?;
+            self.file.sync_all()?;
+            fs::rename(&self.beside, &self.target)?;
+            sync_folder(&self.target)
+        };
+        rename().map_err(Error::io("write", &self.target))
     }
 
-    /// Writes the target as [`publish_as`](Self::publish_as) does, and removes the lines. If the
-    /// target cannot be written, the lines stay and the same run can resume.
+    /// Removes the lines, once all are published.
     ///
     /// # Errors
-    /// The errors of [`publish_as`](Self::publish_as).
-    pub fn commit_as(
-        mut self,
-        write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
-    ) -> Result<()> {
-        self.publish_as(write)?;
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+    pub fn remove(self) -> Result<()> {
         fs::remove_file(&self.beside).map_err(Error::io("remove", &self.beside))
     }
 }
@@ -509,7 +442,7 @@ impl PartialLines {
 /// A run that failed before it released anything leaves no file.
 impl Drop for PartialLines {
     fn drop(&mut self) {
-        if self.kept == 0 && self.appended == 0 {
+        if self.file.metadata().is_ok_and(|file| file.len() == 0) {
             let _ = fs::remove_file(&self.beside);
         }
     }
@@ -532,14 +465,10 @@ fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     (kept, end)
 }
 
-/// Removes the lines of other runs for the same target, or fails if a ledger may have paid for
-/// them. Returns whether there were any.
-fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bool> {
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut found = false;
+/// Fails if another run left lines for the same target, which a ledger may have paid for. Removes
+/// files of other runs that have none.
+fn refuse_others(target: &Path, name: &str, own: &Path) -> Result<()> {
+    let folder = folder(target);
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let entry = entry.map_err(Error::io("read", folder))?.file_name();
         let run = entry
@@ -554,7 +483,7 @@ fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bo
             && is_file()
         {
             let other = open_locked(&path)?;
-            if paid && has_line(&other).map_err(Error::io("read", &path))? {
+            if has_line(&other).map_err(Error::io("read", &path))? {
                 return Err(Error::argument(format!(
                     "`{}` has releases of a run with other options, another input or an \
                      input that was changed since; this run would remove them, and they may \
@@ -563,12 +492,10 @@ fn remove_others(target: &Path, name: &str, own: &Path, paid: bool) -> Result<bo
                     path.display()
                 )));
             }
-            drop(other);
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-            found = true;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Returns whether the file has a complete line.
@@ -717,8 +644,8 @@ mod tests {
         symlink(at("diary"), &other).unwrap();
         let pipe = |path: &Path| drop(UnixListener::bind(path).unwrap());
         pipe(&at("out.jsonl.1123456789abcdef.partial"));
-        pipe(&at(".out.jsonl.7-0.part"));
-        symlink(at("absent"), at(".out.jsonl.8-0.part")).unwrap();
+        pipe(&at(".out.jsonl.12345678.part"));
+        symlink(at("absent"), at(".out.jsonl.87654321.part")).unwrap();
         let mut lines = open(&path, "a").unwrap();
         lines.push("line").unwrap();
         lines.commit().unwrap();
@@ -735,7 +662,12 @@ mod tests {
         let path = folder.path().join("out.jsonl");
         let mut lines = open(&path, "a").unwrap();
         lines.push("first").unwrap();
-        lines.publish().unwrap();
+        let copy = |lines: &mut File| {
+            let mut bytes = Vec::new();
+            lines.read_to_end(&mut bytes).unwrap();
+            AtomicFile::settled(&path, &bytes)?.commit()
+        };
+        lines.publish(copy).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first\n");
         drop(lines);
         let mut lines = open(&path, "a").unwrap();
@@ -783,10 +715,14 @@ mod tests {
         }
         fs::write(&beside, "good\nbad\ngood\n").unwrap();
         assert_eq!(open(&path, "a").unwrap().kept(), 1);
+        // Lines of another run stay. Half a line is no release.
         fs::write(&beside, "old\n").unwrap();
-        let lines = open(&path, "b").unwrap();
-        assert!(lines.of_other_run() && lines.kept() == 0 && !beside.exists());
-        drop(lines);
+        let error = open(&path, "b").err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert_eq!(fs::read(&beside).unwrap(), b"old\n");
+        fs::write(&beside, "old").unwrap();
+        drop(open(&path, "b").unwrap());
+        assert!(!beside.exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -100,14 +100,8 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 }
 
 /// Rounds `rows`, `[m][n]` row-major, to 16 bits under the largest common power of two.
-///
-/// # Errors
-/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if an entry is NaN or infinite, or the
-/// largest entry is outside the range of a pack.
-///
-/// # Panics
-/// If `rows` is not a whole number of rows.
-pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
+/// Fails if an entry is NaN or infinite, or the largest entry is outside the range of a pack.
+fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     assert!(n > 0 && rows.len().is_multiple_of(n), "rows of {n} entries");
     if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
         return Err(Error::not_finite_row("the projection's row", at / n));

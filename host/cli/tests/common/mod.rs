@@ -189,7 +189,7 @@ pub(crate) const SIGXFSZ: i32 = 25;
 pub(crate) fn limited(folder: &Path, bytes: usize, line: impl Line) -> Command {
     let limits = [&*format!("--fsize={bytes}"), "--core=0"];
     let mut command = through(folder, "prlimit", &limits, line);
-    command.stderr(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 

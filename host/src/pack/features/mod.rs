@@ -165,7 +165,7 @@ impl Start {
 
 /// Squares the scales of rare features, or not: as rough fits to all folds but one are right more
 /// often on that one. Only for fewer than 3,000 documents.
-pub fn scale_rare_features(sample: &mut Sample, folds: &[Vec<usize>], classes: usize) {
+pub(crate) fn scale_rare_features(sample: &mut Sample, folds: &[Vec<usize>], classes: usize) {
     if folds.iter().map(Vec::len).sum::<usize>() < FEW {
         let right = [1, 2].map(|power| {
             sample.power = power;
