@@ -69,7 +69,9 @@
 
 use std::ops::RangeInclusive;
 
-use realfft::RealFftPlanner;
+use rustfft::algorithm::Radix4;
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftDirection};
 use statrs::function::gamma::ln_gamma;
 use undertone::error::Result;
 use undertone::release::document::Method;
@@ -472,25 +474,18 @@ impl Losses {
         let last = (high / self.step).ceil() as i64;
         let cumulant = self.cumulant(theta);
         let place = |point: i64| point.rem_euclid(points as i64) as usize;
-        let mut law = vec![0.0; points];
+        let mut law = vec![Complex::default(); points];
         for (index, mass) in self.masses.iter().enumerate() {
             let tilted = mass * (theta * self.loss(index) - cumulant).exp();
             law[place(index as i64 - POINTS as i64)] += tilted;
         }
-        let norm = |law: &[f64]| law.iter().map(|own| own * own).sum::<f64>().sqrt();
+        let norm = |law: &[Complex<f64>]| law.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
         let before = norm(&law);
-        let mut planner = RealFftPlanner::<f64>::new();
-        let (forward, inverse) = (
-            planner.plan_fft_forward(points),
-            planner.plan_fft_inverse(points),
-        );
-        let mut spectrum = forward.make_output_vec();
-        let fits = "the buffers have the lengths of the plans";
-        forward.process(&mut law, &mut spectrum).expect(fits);
-        for value in &mut spectrum {
+        Radix4::new(points, FftDirection::Forward).process(&mut law);
+        for value in &mut law {
             *value = value.powu(times.into()) / points as f64;
         }
-        inverse.process(&mut spectrum, &mut law).expect(fits);
+        Radix4::new(points, FftDirection::Inverse).process(&mut law);
         // No value of the spectrum exceeds 1 by more than rounding, so a power multiplies errors by
         // at most `times`.
         let rounding = FOURIER * f64::from(points.ilog2());
@@ -499,7 +494,7 @@ impl Losses {
             let point = last - back;
             let loss = point as f64 * self.step;
             let factor = (count * cumulant - theta * loss).exp();
-            (loss, factor, law[place(point)].max(0.0))
+            (loss, factor, law[place(point)].re.max(0.0))
         });
         Sum {
             losses: losses.collect(),
