@@ -28,6 +28,15 @@ for library in ("OMP", "OPENBLAS", "MKL", "RAYON"):
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES = 15
 
+# Runs a program, and prints its CPU seconds and its most memory in MiB.
+RUN = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
 
 def need(module, package):
     if importlib.util.find_spec(module) is None:
@@ -409,12 +418,12 @@ def pack():
 
         def ours(folder):
             command = [program, "pack", "--quiet", "--corpus", path, "--label-field", field, *options]
-            child = subprocess.Popen([*command, "--out", os.path.join(folder, "texts.pack")])
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-            if child.returncode:
+            command += ["--out", os.path.join(folder, "texts.pack")]
+            # From a small process: until it starts its program, a child has the memory of its parent.
+            ran = subprocess.run([sys.executable, "-c", RUN, *command], stdout=subprocess.PIPE, text=True)
+            if ran.returncode:
                 sys.exit(f"undertone pack failed on {path}")
-            return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+            return tuple(map(float, ran.stdout.split()))
 
         with tempfile.TemporaryDirectory() as folder:
             own, peer = zip(*((ours(folder), theirs()) for _ in range(3)))
