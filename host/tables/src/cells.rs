@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
 use undertone::error::{Error, Result};
+use undertone::files::fields::{no_such_field, similar};
 use undertone::files::lines::unzipped;
 use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
 
 use crate::columns::unusable;
 use crate::{Source, Stream, push_text};
-use undertone::files::fields::{no_such_field, similar};
 
 /// Most bytes to read for one record: the longest line, and what the reader buffers in advance.
 const MOST: u64 = LINE_LIMIT as u64 + (1 << 20);
