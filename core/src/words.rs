@@ -136,7 +136,7 @@ impl<'a> Vocabulary<'a> {
     pub fn squared_distance(&self, a: u32, b: u32) -> u64 {
         let mut row = self.row(a);
         let squared = squared_distance(&row, self.vector(b));
-        row.zeroize();
+        wipe(&mut row);
         squared.into()
     }
 
