@@ -664,7 +664,7 @@ fn huge_numbers_in_any_field_are_harmless() {
             let mut number = [0; 8];
             number[..size].copy_from_slice(old);
             let old = u64::from_le_bytes(number);
-            let powers = (0..64).map(|bit| 1u64 << bit);
+            let powers = (0..8 * size).map(|bit| 1u64 << bit);
             let near = powers.flat_map(|p| [p, p - 1, p.wrapping_neg(), old.wrapping_add(p)]);
             for value in near.chain([u64::MAX, 0, old.wrapping_sub(1), u64::MAX - 63]) {
                 let mut bytes = whole.to_vec();
