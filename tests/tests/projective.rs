@@ -141,6 +141,14 @@ fn geometries_are_those_of_the_definition() {
         let (k, outcomes) = (geometry.points(), sets.len() as u32);
         let (c, shared) = (geometry.preferred(), geometry.shared());
         let mut preferring = vec![BTreeSet::new(); k as usize];
+        let mask = |set: &BTreeSet<u32>| {
+            let mut mask = [0u64; 10];
+            for w in set {
+                mask[*w as usize / 64] |= 1 << (w % 64);
+            }
+            mask
+        };
+        let masks: Vec<[u64; 10]> = sets.iter().map(mask).collect();
         for (v, set) in (0..).zip(sets) {
             assert_eq!(set.len() as u32, c, "{what}");
             for w in 0..k {
@@ -149,8 +157,9 @@ fn geometries_are_those_of_the_definition() {
             for w in set {
                 preferring[*w as usize].insert(v);
             }
-            for (u, other) in (0..).zip(sets) {
-                let common = set.intersection(other).count() as u32;
+            for (u, other) in (0..).zip(&masks) {
+                let both = masks[v as usize].iter().zip(other).map(|(a, b)| a & b);
+                let common: u32 = both.map(u64::count_ones).sum();
                 assert_eq!(common, if u == v { c } else { shared }, "{what} {v} {u}");
             }
         }
