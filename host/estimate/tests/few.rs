@@ -53,11 +53,21 @@ fn sure() -> Says {
     ]
 }
 
+fn soak() -> bool {
+    std::env::var_os("UNDERTONE_SOAK").is_some()
+}
+
 /// More populations give more precise figures.
 fn populations() -> usize {
-    match std::env::var_os("UNDERTONE_SOAK") {
-        Some(_) => 1000,
-        None => 100,
+    if soak() { 1000 } else { 100 }
+}
+
+/// All sizes in the long form. In the short form the least, the largest and one between them.
+fn sizes<const N: usize>(all: [usize; N]) -> Vec<usize> {
+    if soak() {
+        all.to_vec()
+    } else {
+        vec![all[0], all[N / 2], all[N - 1]]
     }
 }
 
@@ -163,7 +173,7 @@ impl Tally {
 fn few_public_texts_make_intervals_wide() {
     let mut cases = Vec::new();
     for shares in [[0.5, 0.3, 0.2], [0.9, 0.1, 0.0]] {
-        for texts in [5, 20, 50, 200, 400] {
+        for texts in sizes([5, 20, 50, 200, 400]) {
             for releases in [1_000, 30_000] {
                 for (name, says) in [("4 candidates", strong()), ("21 candidates", many())] {
                     cases.push((name, says, shares, texts, releases));
@@ -235,7 +245,7 @@ fn few_releases_make_intervals_wide() {
     cases.into_par_iter().for_each(|(epsilon, shares)| {
         let kind = kind(b"packpack", epsilon);
         let laws = Laws::new(kind, &calibration).unwrap();
-        for releases in [1, 3, 10, 30, 100, 300, 1000] {
+        for releases in sizes([1, 3, 10, 30, 100, 300, 1000]) {
             let mut rng = PublicRng::new(releases as u64);
             let mut tally = Tally::default();
             // Equal counts give equal answers.
