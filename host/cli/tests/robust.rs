@@ -95,7 +95,10 @@ fn inputs() -> TempDir {
     common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
     let words = "vocabulary --vectors vectors.txt --out words.pack";
     succeed(path, words);
-    succeed(path, "pack --corpus public.jsonl --out a.pack");
+    succeed(
+        path,
+        "pack --corpus public.jsonl --heads vectors --out a.pack",
+    );
     succeed(path, private_run("releases.jsonl"));
     folder
 }
@@ -119,9 +122,9 @@ fn jobs() -> Vec<Job> {
     [
         "encode --corpus public.jsonl --encoder neural --out o.st",
         "encode --corpus public.jsonl --out o.st",
-        "pack --corpus public.jsonl --encoder neural --out o.pack",
-        "pack --corpus public.jsonl --out o.pack",
-        "pack --corpus public.jsonl --clusters 4 --out o.pack",
+        "pack --corpus public.jsonl --heads vectors --encoder neural --out o.pack",
+        "pack --corpus public.jsonl --heads vectors --out o.pack",
+        "pack --corpus public.jsonl --heads vectors --clusters 4 --out o.pack",
         "pack --corpus public.jsonl --selector depth --encoder neural --out o.pack",
         "demo --save o.pack",
         "distil --corpus public.jsonl --encoder neural --words 8 --dim 2 --out o.pack",
@@ -706,7 +709,7 @@ fn two_runs_for_one_output_are_not_mixed() {
         job.clean(folder);
     }
     for name in [
-        "pack --corpus public.jsonl --out",
+        "pack --corpus public.jsonl --heads vectors --out",
         "keywords",
         "decode",
         "privatize",
@@ -1068,7 +1071,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// Commands that read a corpus, without the name of the corpus.
 const READERS: [&str; 8] = [
     "encode --out o.st --corpus",
-    "pack --out o.pack --corpus",
+    "pack --heads vectors --out o.pack --corpus",
     "pack --selector depth --out o.pack --corpus",
     "distil --encoder neural --words 2 --dim 2 --out o.pack --corpus",
     "vocabulary --vectors vectors.txt --out o.pack --corpus",
