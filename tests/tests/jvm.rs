@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::common::{Java, have, java, output_dir, root, run};
 use undertone::form::Contents;
@@ -195,49 +196,49 @@ fn java_holds() {
     assert_agrees("Java", &files, &printed(&classes, "Golden", &arguments));
 }
 
-/// Kotlin's compiler, and programs with its runtime inside.
-fn kotlin(name: &str, sources: &[PathBuf]) -> Option<PathBuf> {
+/// All programs in Kotlin with its runtime: those of `tests/kotlin`, and every part of
+/// `ffi/examples/android-keyboard` that does not need Android. Compiled at once, because the
+/// compiler takes longer to start than to compile them.
+fn kotlin() -> Option<&'static Path> {
+    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
     if !have("javac", "default-jdk-headless") || !have("kotlinc", "kotlin") {
         return None;
     }
-    let folder = output_dir().join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("the target folder can be written");
-    let programs = folder.join("programs.jar");
-    run(Command::new("kotlinc")
-        .args(["-Werror", "-include-runtime", "-cp"])
-        .arg(&java().classes)
-        .arg("-d")
-        .arg(&programs)
-        .args(sources));
-    Some(programs)
+    Some(PROGRAMS.get_or_init(|| {
+        let app = root().join("ffi/examples/android-keyboard/app/src");
+        let main = app.join("main/kotlin/dev/undertone/keyboard");
+        let folder = output_dir().join("kotlin-programs");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the target folder can be written");
+        let programs = folder.join("programs.jar");
+        run(Command::new("kotlinc")
+            .args(["-Werror", "-include-runtime", "-cp"])
+            .arg(&java().classes)
+            .arg("-d")
+            .arg(&programs)
+            .args(
+                ["KeyboardDay.kt", "Misuse.kt"].map(|name| root().join("tests/kotlin").join(name)),
+            )
+            .args(["Cursor.kt", "Diary.kt", "Field.kt"].map(|name| main.join(name)))
+            .arg(app.join("test/kotlin/DiaryTest.kt")));
+        programs
+    }))
 }
 
 #[test]
 fn kotlin_holds() {
-    let folder = root().join("tests/kotlin");
-    let sources = ["KeyboardDay.kt", "Misuse.kt"].map(|source| folder.join(source));
-    let Some(programs) = kotlin("kotlin-programs", &sources) else {
+    let Some(programs) = kotlin() else {
         return;
     };
     let golden = root().join("tests/golden");
-    let ran = |program, list| runs_list(&programs, program, &golden, "Kotlin", list);
+    let ran = |program, list| runs_list(programs, program, &golden, "Kotlin", list);
     ran("KeyboardDayKt", "keyboard-day.md");
     ran("MisuseKt", "misuse.md");
 }
 
-/// Compiles every part of `ffi/examples/android-keyboard` that does not need Android.
 #[test]
 fn the_keyboard_of_android_keeps_its_promises() {
-    let app = root().join("ffi/examples/android-keyboard/app/src");
-    let main = app.join("main/kotlin/dev/undertone/keyboard");
-    let sources = [
-        main.join("Cursor.kt"),
-        main.join("Diary.kt"),
-        main.join("Field.kt"),
-        app.join("test/kotlin/DiaryTest.kt"),
-    ];
-    let Some(programs) = kotlin("kotlin-keyboard", &sources) else {
+    let Some(programs) = kotlin() else {
         return;
     };
     let pack = root().join("tests/golden/golden-scores.pack");
@@ -245,7 +246,7 @@ fn the_keyboard_of_android_keeps_its_promises() {
     let emoji = Contents::from_json(&emoji).and_then(|contents| contents.to_bytes());
     let form = programs.with_file_name("emoji.form");
     fs::write(&form, emoji.expect("a form")).expect("the target folder can be written");
-    runs(&programs, "DiaryTestKt", &[&pack, &form]);
+    runs(programs, "DiaryTestKt", &[&pack, &form]);
 }
 
 /// No permission except the one that Android requires of every keyboard, no backup, no log.
