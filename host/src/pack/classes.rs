@@ -4,7 +4,7 @@
 //! bytes per document. k-means gets a sample if there are too many documents. Labels are read
 //! before encoding, so that invalid ones are found early.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
@@ -338,7 +338,6 @@ fn public(
         ids_of_documents,
         samples: Default::default(),
         directions: OnceCell::new(),
-        starts: RefCell::default(),
         seed,
         centre: classes.centre.clone(),
         encoder: encoder.identity().clone(),

@@ -4,7 +4,7 @@
 //! one, by the same code that a device runs.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::slice;
 
@@ -14,7 +14,7 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::scores::LEVELS;
 
 use super::calibration::{BySource, Calibration};
-use super::features::{self, Directions, Sample, Start};
+use super::features::{self, Directions, Sample};
 use super::heads;
 use super::kmeans::normalised;
 use super::quality::{ALL, Column, Judge, LARGE, Recognition};
@@ -54,9 +54,6 @@ pub(super) struct Public {
     pub(super) samples: [OnceCell<Sample>; 2],
     /// The directions of all sentences, once a fit needs them.
     pub(super) directions: OnceCell<Directions>,
-    /// The starts of the next fits: of heads on vectors and features, on features alone, and on
-    /// features of whole texts.
-    pub(super) starts: RefCell<[Option<Start>; 3]>,
     /// The seed of all draws.
     pub(super) seed: u64,
     /// The centre of the vectors.
@@ -151,9 +148,8 @@ impl Public {
         } else {
             self.directions.get_or_init(|| self.scaled_directions())
         };
-        let start = &mut self.starts.borrow_mut()[usize::from(alone) + usize::from(whole)];
-        let start = start.get_or_insert_with(|| Start::new(sample, self.classes));
-        let Some(fitted) = features::fit(sample, &chosen, directions, budget, start) else {
+        let fitted = features::fit(sample, &chosen, directions, budget, self.classes);
+        let Some(fitted) = fitted else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };
@@ -385,11 +381,7 @@ impl Public {
             progress.advance(1);
         }
         if let Some(calibration) = &mut calibrating.calibration {
-            // The heads of the pack must not depend on the sources, because fits from other starts
-            // stop at other heads.
-            let starts = self.starts.borrow().clone();
             calibration.by_source = self.by_source(inputs, contest.size)?.map(Box::new);
-            self.starts.replace(starts);
         }
         Ok(Chosen {
             inputs,

@@ -12,9 +12,9 @@ mod margin;
 use undertone_core::features::FeatureKinds;
 use undertone_core::pack::format::{ALIGNMENT, MAX_FEATURES};
 
-use design::{Design, Examples, LEAST};
+use design::{BIAS, Design, Examples, LEAST};
 pub use design::{Directions, Sample};
-use margin::{Duals, Effort};
+use margin::Effort;
 
 use super::heads::SCORE_STEPS;
 use super::trained::ScoreHeads;
@@ -33,13 +33,13 @@ const COST: f64 = 1.0;
 /// The effort of a fit whose weights only decide which features remain.
 const ROUGH: Effort = Effort {
     tolerance: 1.0,
-    passes: 5,
+    passes: 3,
 };
 
 /// The effort of the last fit.
 const FINE: Effort = Effort {
     tolerance: 0.1,
-    passes: 30,
+    passes: 10,
 };
 
 /// With fewer documents, the scales of rare features are squared if that is better on held-out
@@ -99,7 +99,10 @@ impl Chosen {
             features: found.iter().map(|(feature, _)| *feature).collect(),
             scales: found.iter().map(|(_, found)| rarity(*found)).collect(),
         };
-        let length = Design::mean_length(sample, documents, &chosen.features, &chosen.scales);
+        let none = Directions::default();
+        let length = chosen
+            .design(sample, documents, &none, Examples::All)
+            .mean_length();
         for scale in &mut chosen.scales {
             *scale /= length;
         }
@@ -119,8 +122,11 @@ impl Chosen {
 
     /// Returns the features with the largest weights, in order.
     fn best(&self, weights: &[Vec<f32>], most: usize) -> Self {
-        let value = |column: usize| weights.iter().map(|w| w[column] * w[column]).sum();
-        let values: Vec<f32> = (0..self.features.len()).map(value).collect();
+        let value = |(column, scale): (usize, &f32)| {
+            let squares = weights.iter().map(|w| (w[column] / scale).powi(2));
+            squares.sum()
+        };
+        let values: Vec<f32> = self.scales.iter().enumerate().map(value).collect();
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
         order.truncate(most);
@@ -129,37 +135,6 @@ impl Chosen {
             features: order.iter().map(|index| self.features[*index]).collect(),
             scales: order.iter().map(|index| self.scales[*index]).collect(),
         }
-    }
-}
-
-/// The result of the last fit of each example, from which the next fit starts: fits to mostly the
-/// same documents are then quick.
-#[derive(Clone)]
-pub struct Start {
-    /// `[classes][examples]`.
-    duals: Vec<Duals>,
-}
-
-impl Start {
-    /// The start of the first fit.
-    pub fn new(sample: &Sample, classes: usize) -> Self {
-        Self {
-            duals: vec![vec![0.0; sample.examples()]; classes],
-        }
-    }
-
-    /// Fits the weights of every class, `[classes][columns]`, and keeps the result.
-    fn fit(&mut self, design: &Design, effort: Effort) -> Vec<Vec<f32>> {
-        let examples = design.indices();
-        let of_class = |duals: &Duals| examples.iter().map(|index| duals[*index]).collect();
-        let mut duals: Vec<Duals> = self.duals.iter().map(of_class).collect();
-        let weights = margin::fit(design, &mut duals, COST, effort);
-        for (all, duals) in self.duals.iter_mut().zip(&duals) {
-            for (example, dual) in examples.iter().zip(duals) {
-                all[*example] = *dual;
-            }
-        }
-        weights
     }
 }
 
@@ -177,7 +152,6 @@ pub(crate) fn scale_rare_features(sample: &mut Sample, folds: &[Vec<usize>], cla
 
 /// The number of documents whose class rough fits to the other folds recognise.
 fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) -> usize {
-    let mut start = Start::new(sample, classes);
     let none = Directions::default();
     let of_fold = |(place, fold): (usize, &Vec<usize>)| {
         let others = folds
@@ -187,7 +161,12 @@ fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) ->
         let others: Vec<usize> = others.flat_map(|(_, own)| own).copied().collect();
         let chosen = Chosen::all(sample, &others);
         let documents = Examples::Documents;
-        let weights = start.fit(&chosen.design(sample, &others, &none, documents), ROUGH);
+        let weights = margin::fit(
+            &chosen.design(sample, &others, &none, documents),
+            classes,
+            COST,
+            ROUGH,
+        );
         chosen
             .design(sample, fold, &none, documents)
             .right(&weights)
@@ -209,20 +188,20 @@ pub fn fit(
     documents: &[usize],
     directions: &Directions,
     budget: usize,
-    start: &mut Start,
+    classes: usize,
 ) -> Option<SparseHeads> {
     let mut chosen = Chosen::all(sample, documents);
-    let goal = features_within(budget, start.duals.len());
+    let goal = features_within(budget, classes);
     if goal == 0 || chosen.features.is_empty() {
         return None;
     }
     while chosen.features.len() > goal {
         let design = chosen.design(sample, documents, directions, Examples::Documents);
-        let weights = start.fit(&design, ROUGH);
+        let weights = margin::fit(&design, classes, COST, ROUGH);
         chosen = chosen.best(&weights, goal.max(chosen.features.len() / REMAINING));
     }
     let design = chosen.design(sample, documents, directions, Examples::All);
-    let weights = start.fit(&design, FINE);
+    let weights = margin::fit(&design, classes, COST, FINE);
     let mut heads = SparseHeads::new(sample, &chosen, directions, &weights);
     heads.thin(&chosen, budget);
     Some(heads)
@@ -269,17 +248,17 @@ impl SparseHeads {
         weights: &[Vec<f32>],
     ) -> Self {
         let (sparse, dimension) = (chosen.features.len(), directions.dimension);
-        let row = |column: usize| {
-            let scale = chosen.scales[column];
-            weights.iter().map(|w| w[column] * scale).collect()
-        };
+        let row = |column: usize| weights.iter().map(|w| w[column]).collect();
         let coordinates = weights.iter().flat_map(|w| &w[sparse..sparse + dimension]);
         Self {
             rows: (0..sparse)
                 .map(|column| (sample.hash(chosen.features[column]), row(column)))
                 .collect(),
             dense: coordinates.map(|w| w * directions.scale).collect(),
-            bias: weights.iter().map(|w| w[sparse + dimension]).collect(),
+            bias: weights
+                .iter()
+                .map(|w| w[sparse + dimension] * BIAS)
+                .collect(),
         }
     }
 
