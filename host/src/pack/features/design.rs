@@ -103,6 +103,13 @@ impl Sample {
             .collect();
     }
 
+    /// Returns the value of the column for the bias in a document of one sentence. All examples
+    /// share that column, so with a value of 1 coordinate descent takes three times as many passes
+    /// for thousands of documents; with 0.1 the biases for a few hundred are too small.
+    pub(super) fn bias(&self) -> f32 {
+        (400.0 / self.documents.len().max(1) as f32).sqrt().min(0.4)
+    }
+
     /// The hash of a feature.
     pub(super) fn hash(&self, feature: u32) -> u32 {
         self.hashes[feature as usize]
@@ -163,11 +170,6 @@ pub(super) enum Examples {
     Documents,
 }
 
-/// The value of the column for the bias in a document of one sentence. All examples share that
-/// column, so coordinate descent takes three times as many passes with a value of 1; with 0.1 the
-/// biases for a few hundred documents are too small.
-pub(super) const BIAS: f32 = 0.4;
-
 /// The number of sums into which an inner product is split, because a single sum would wait for
 /// each of its additions.
 const SUMS: usize = 4;
@@ -213,6 +215,8 @@ pub(super) struct Example {
     end: usize,
     /// √k for k sentences.
     root: f32,
+    /// The value of the column for the bias.
+    bias: f32,
     /// The Euclidean length, without the column for the bias.
     length: f32,
     /// The weight in a fit: 1 for a document.
@@ -221,14 +225,9 @@ pub(super) struct Example {
 }
 
 impl Example {
-    /// The value of the column for the bias.
-    fn bias(&self) -> f32 {
-        BIAS * self.root
-    }
-
     /// ‖x‖².
     pub(super) fn square(&self) -> f64 {
-        f64::from(self.length).powi(2) + f64::from(self.bias()).powi(2)
+        f64::from(self.length).powi(2) + f64::from(self.bias).powi(2)
     }
 }
 
@@ -238,7 +237,7 @@ impl Example {
 /// An example is a document, or a sentence of a document that has several. A row is the sum over
 /// the k sentences of the example, because a device adds their values, divided by √k, because the
 /// sentences of a document resemble each other less than copies. The last column, for the bias, is
-/// √k times [`BIAS`].
+/// √k times [`Sample::bias`].
 ///
 /// The value of a feature in a sentence is its scale times its number of occurrences, divided by
 /// the square root of the number of the sentence's features. The weight of a feature here is its
@@ -292,10 +291,12 @@ impl Design {
             let mut push = |sentences: Range<usize>, importance| {
                 let coordinates =
                     sentences.start * directions.dimension..sentences.end * directions.dimension;
+                let root = (sentences.len() as f32).sqrt();
                 let example = Example {
                     start: start + sentences.start - all.start,
                     end: start + sentences.end - all.start,
-                    root: (sentences.len() as f32).sqrt(),
+                    root,
+                    bias: sample.bias() * root,
                     length: 0.0,
                     importance,
                     class,
@@ -425,7 +426,7 @@ impl Design {
             (direction[index], &coordinates[index])
         });
         let example = &self.examples[example];
-        let mut sums = plus(dense, example.bias(), &bias[0]);
+        let mut sums = plus(dense, example.bias, &bias[0]);
         for sentence in &self.sentences[example.start..example.end] {
             let columns = &self.columns[sentence.start..sentence.end];
             let counts = &self.counts[sentence.start..sentence.end];
@@ -448,7 +449,7 @@ impl Design {
         let (sparse, dense) = weights.split_at_mut(self.scales.len());
         let direction = self.direction(example);
         let example = &self.examples[example];
-        for (x, weights) in direction.iter().chain([&example.bias()]).zip(dense) {
+        for (x, weights) in direction.iter().chain([&example.bias]).zip(dense) {
             *weights = plus(*weights, *x, factors);
         }
         for sentence in &self.sentences[example.start..example.end] {

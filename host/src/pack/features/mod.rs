@@ -12,7 +12,7 @@ mod margin;
 use undertone_core::features::FeatureKinds;
 use undertone_core::pack::format::{ALIGNMENT, MAX_FEATURES};
 
-use design::{BIAS, Design, Examples, LEAST};
+use design::{Design, Examples, LEAST};
 pub use design::{Directions, Sample};
 use margin::Effort;
 
@@ -174,8 +174,8 @@ fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) ->
     folds.iter().enumerate().map(of_fold).sum()
 }
 
-/// Fits heads to some documents of the sample. Their features section takes at most `budget` bytes.
-/// `None` if no feature fits.
+/// Fits heads for `classes` classes to some documents of the sample. Their features section takes
+/// at most `budget` bytes. `None` if no feature fits.
 ///
 /// # Cost
 /// A few fits, each of which reads all features of the documents some ten times per class.
@@ -257,7 +257,7 @@ impl SparseHeads {
             dense: coordinates.map(|w| w * directions.scale).collect(),
             bias: weights
                 .iter()
-                .map(|w| w[sparse + dimension] * BIAS)
+                .map(|w| w[sparse + dimension] * sample.bias())
                 .collect(),
         }
     }
