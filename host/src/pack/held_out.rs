@@ -148,8 +148,7 @@ impl Public {
         } else {
             self.directions.get_or_init(|| self.scaled_directions())
         };
-        let fitted = features::fit(sample, &chosen, directions, budget, self.classes);
-        let Some(fitted) = fitted else {
+        let Some(fitted) = features::fit(sample, &chosen, directions, budget, self.classes) else {
             return Ok(None);
         };
         let centre: &[f32] = if alone { &[] } else { &self.centre };

@@ -103,13 +103,6 @@ impl Sample {
             .collect();
     }
 
-    /// Returns the value of the column for the bias in a document of one sentence. All examples
-    /// share that column, so with a value of 1 coordinate descent takes three times as many passes
-    /// for thousands of documents; with 0.1 the biases for a few hundred are too small.
-    pub(super) fn bias(&self) -> f32 {
-        (400.0 / self.documents.len().max(1) as f32).sqrt().min(0.4)
-    }
-
     /// The hash of a feature.
     pub(super) fn hash(&self, feature: u32) -> u32 {
         self.hashes[feature as usize]
@@ -199,35 +192,39 @@ fn sum_of<'a, const N: usize>(
     })
 }
 
-/// Some features of a sentence.
+/// A sentence of a [`Design`].
 struct Sentence {
-    /// Their range in `columns` and `counts`.
-    start: usize,
-    end: usize,
+    /// The range of its features.
+    features: Range<usize>,
     /// 1/√n for n occurrences.
     factor: f32,
 }
 
+/// The scale of the column for the bias. All examples share that column, so coordinate descent
+/// needs more passes if it is 1; if it is 0.1, the biases for a few hundred documents hardly move.
+pub(super) const BIAS: f32 = 0.4;
+
 /// A row of a [`Design`].
 pub(super) struct Example {
     /// The range of its sentences.
-    start: usize,
-    end: usize,
+    sentences: Range<usize>,
     /// √k for k sentences.
-    root: f32,
-    /// The value of the column for the bias.
-    bias: f32,
+    pub(super) root: f32,
     /// The Euclidean length, without the column for the bias.
     length: f32,
     /// The weight in a fit: 1 for a document.
     pub(super) importance: f32,
-    pub(super) class: u32,
+    class: u32,
 }
 
 impl Example {
-    /// ‖x‖².
-    pub(super) fn square(&self) -> f64 {
-        f64::from(self.length).powi(2) + f64::from(self.bias).powi(2)
+    /// Returns y: 1 for an example of the class, −1 for another.
+    pub(super) fn sign(&self, class: usize) -> f64 {
+        if self.class as usize == class {
+            1.0
+        } else {
+            -1.0
+        }
     }
 }
 
@@ -237,18 +234,18 @@ impl Example {
 /// An example is a document, or a sentence of a document that has several. A row is the sum over
 /// the k sentences of the example, because a device adds their values, divided by √k, because the
 /// sentences of a document resemble each other less than copies. The last column, for the bias, is
-/// √k times [`Sample::bias`].
+/// √k times [`BIAS`].
 ///
 /// The value of a feature in a sentence is its scale times its number of occurrences, divided by
-/// the square root of the number of the sentence's features. The weight of a feature here is its
-/// weight in the fit times its scale, so examples share their sentences, and only numbers of
-/// occurrences are stored.
+/// the square root of the number of the sentence's features. Weights of features and of the bias
+/// contain the scale, so only numbers of occurrences are stored, and examples share sentences.
 pub(super) struct Design {
     /// `[features]`: the square of each scale.
     scales: Vec<f32>,
     dimension: usize,
     sentences: Vec<Sentence>,
-    columns: Vec<u32>,
+    /// The columns of the features of all sentences, with the numbers of occurrences.
+    features: Vec<u32>,
     counts: Vec<u8>,
     examples: Vec<Example>,
     /// `[examples][dimension]`.
@@ -269,7 +266,7 @@ impl Design {
             scales: scales.iter().map(|scale| scale * scale).collect(),
             dimension: directions.dimension,
             sentences: Vec::new(),
-            columns: Vec::new(),
+            features: Vec::new(),
             counts: Vec::new(),
             examples: Vec::new(),
             directions: Vec::new(),
@@ -291,12 +288,10 @@ impl Design {
             let mut push = |sentences: Range<usize>, importance| {
                 let coordinates =
                     sentences.start * directions.dimension..sentences.end * directions.dimension;
-                let root = (sentences.len() as f32).sqrt();
+                let first = start + sentences.start - all.start;
                 let example = Example {
-                    start: start + sentences.start - all.start,
-                    end: start + sentences.end - all.start,
-                    root,
-                    bias: sample.bias() * root,
+                    sentences: first..first + sentences.len(),
+                    root: (sentences.len() as f32).sqrt(),
                     length: 0.0,
                     importance,
                     class,
@@ -313,39 +308,39 @@ impl Design {
         design
     }
 
-    /// Adds the features that have a column. `columns` has the column of each feature of the sample.
+    /// Adds a sentence, with the features that have a column. `columns` has the column of each
+    /// feature of the sample.
     fn push_sentence(
         &mut self,
         features: impl Iterator<Item = (u32, u8)>,
         columns: &[Option<u32>],
     ) {
-        let start = self.columns.len();
+        let start = self.features.len();
         let mut total = 0u32;
         for (feature, count) in features {
             if let Some(column) = columns[feature as usize] {
-                self.columns.push(column);
+                self.features.push(column);
                 self.counts.push(count);
                 total += u32::from(count);
             }
         }
         self.sentences.push(Sentence {
-            start,
-            end: self.columns.len(),
+            features: start..self.features.len(),
             factor: 1.0 / (total.max(1) as f32).sqrt(),
         });
     }
 
-    /// Adds an example and its length. `directions` are those of its sentences, and `sums` has a zero
-    /// for each feature.
+    /// Adds an example and its length. `directions` has the directions of its sentences, and `sums`
+    /// a zero for each feature.
     fn push_example(&mut self, mut example: Example, directions: &[f32], sums: &mut [f32]) {
         let mut square = 0f32;
-        for sentence in &self.sentences[example.start..example.end] {
-            for (column, count) in self.features(sentence) {
+        for sentence in &self.sentences[example.sentences.clone()] {
+            for (column, count) in self.occurrences(sentence) {
                 sums[column] += count * sentence.factor;
             }
         }
-        for sentence in &self.sentences[example.start..example.end] {
-            for (column, _) in self.features(sentence) {
+        for sentence in &self.sentences[example.sentences.clone()] {
+            for (column, _) in self.occurrences(sentence) {
                 let sum = std::mem::take(&mut sums[column]);
                 square += sum * sum * self.scales[column];
             }
@@ -360,12 +355,19 @@ impl Design {
         self.examples.push(example);
     }
 
-    fn features(&self, sentence: &Sentence) -> impl Iterator<Item = (usize, f32)> {
-        let range = sentence.start..sentence.end;
-        let columns = self.columns[range.clone()]
-            .iter()
-            .map(|column| *column as usize);
-        columns.zip(self.counts[range].iter().map(|count| f32::from(*count)))
+    /// Returns the columns of a sentence's features, with their numbers of occurrences.
+    fn occurrences(&self, sentence: &Sentence) -> impl Iterator<Item = (usize, f32)> {
+        let columns = self.features[sentence.features.clone()].iter();
+        let counts = self.counts[sentence.features.clone()].iter();
+        columns
+            .zip(counts)
+            .map(|(column, count)| (*column as usize, f32::from(*count)))
+    }
+
+    /// ‖x‖² of an example.
+    pub(super) fn square(&self, example: usize) -> f32 {
+        let own = &self.examples[example];
+        own.length * own.length + (BIAS * own.root).powi(2)
     }
 
     pub(super) fn examples(&self) -> &[Example] {
@@ -426,10 +428,10 @@ impl Design {
             (direction[index], &coordinates[index])
         });
         let example = &self.examples[example];
-        let mut sums = plus(dense, example.bias, &bias[0]);
-        for sentence in &self.sentences[example.start..example.end] {
-            let columns = &self.columns[sentence.start..sentence.end];
-            let counts = &self.counts[sentence.start..sentence.end];
+        let mut sums = plus(dense, example.root, &bias[0]);
+        for sentence in &self.sentences[example.sentences.clone()] {
+            let columns = &self.features[sentence.features.clone()];
+            let counts = &self.counts[sentence.features.clone()];
             let features = sum_of(columns.len(), |index| {
                 let weights = &sparse[columns[index] as usize];
                 (f32::from(counts[index]), weights)
@@ -449,12 +451,13 @@ impl Design {
         let (sparse, dense) = weights.split_at_mut(self.scales.len());
         let direction = self.direction(example);
         let example = &self.examples[example];
-        for (x, weights) in direction.iter().chain([&example.bias]).zip(dense) {
+        let bias = BIAS * BIAS * example.root;
+        for (x, weights) in direction.iter().chain([&bias]).zip(dense) {
             *weights = plus(*weights, *x, factors);
         }
-        for sentence in &self.sentences[example.start..example.end] {
+        for sentence in &self.sentences[example.sentences.clone()] {
             let factors = factors.map(|factor| factor * sentence.factor / example.root);
-            for (column, count) in self.features(sentence) {
+            for (column, count) in self.occurrences(sentence) {
                 let weights = &mut sparse[column];
                 *weights = plus(*weights, count * self.scales[column], &factors);
             }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use undertone_core::rng::{self, PublicRng};
 
-use super::design::Design;
+use super::design::{BIAS, Design};
 use crate::progress::Progress;
 
 /// The seed of the orders in which examples are visited. Every class has the same.
@@ -91,25 +91,16 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// y: 1 for an example of the class, −1 for another.
-    fn sign(&self, example: usize, class: usize) -> f64 {
-        if self.design.examples()[example].class as usize == self.first_class + class {
-            1.0
-        } else {
-            -1.0
-        }
-    }
-
     /// Minimises along the dual variables of one example. Returns whether the example stays.
     fn step(&mut self, example: usize, cost: f64, seen: &mut [Seen; TOGETHER]) -> bool {
         let own = &self.design.examples()[example];
         let ridge = 1.0 / (2.0 * cost * f64::from(own.importance));
-        let curvature = own.square() + ridge;
+        let curvature = f64::from(self.design.square(example)) + ridge;
         let products = self.design.products(example, &self.weights);
         let mut factors = [0.0; TOGETHER];
         let mut stays = false;
         for (class, product) in products.into_iter().enumerate().take(self.classes) {
-            let sign = self.sign(example, class);
+            let sign = own.sign(self.first_class + class);
             let dual = f64::from(self.duals[example][class]);
             let gradient = sign * f64::from(product) - 1.0 + dual * ridge;
             let next = (dual - gradient / curvature).max(0.0) as f32;
@@ -146,6 +137,39 @@ impl<'a> Solver<'a> {
             }
         }
     }
+
+    /// Minimises along the bias of each class, by Newton's method. It moves with every example, so
+    /// after a few passes it is the column that is farthest from its minimum.
+    fn settle_biases(&mut self, cost: f64) {
+        let examples = self.design.examples();
+        let products: Vec<[f32; TOGETHER]> = (0..examples.len())
+            .map(|example| self.design.products(example, &self.weights))
+            .collect();
+        let penalty = 1.0 / f64::from(BIAS).powi(2);
+        let biases = self.weights.last_mut().into_iter().flatten();
+        for (class, bias) in biases.enumerate().take(self.classes) {
+            let before = f64::from(*bias);
+            let mut change = 0.0;
+            for _ in 0..20 {
+                let (mut slope, mut curvature) = (penalty * (before + change), penalty);
+                for (own, product) in examples.iter().zip(&products) {
+                    let (sign, root) = (own.sign(self.first_class + class), f64::from(own.root));
+                    let slack = 1.0 - sign * (f64::from(product[class]) + change * root);
+                    if slack > 0.0 {
+                        let factor = 2.0 * cost * f64::from(own.importance) * root;
+                        slope -= factor * sign * slack;
+                        curvature += factor * root;
+                    }
+                }
+                let step = slope / curvature;
+                change -= step;
+                if step.abs() < 1e-6 {
+                    break;
+                }
+            }
+            *bias = (before + change) as f32;
+        }
+    }
 }
 
 fn shuffle(order: &mut [usize], rng: &mut PublicRng) {
@@ -167,6 +191,7 @@ pub(super) fn fit(design: &Design, classes: usize, cost: f64, effort: Effort) ->
         let together = TOGETHER.min(classes - first_class);
         let mut solver = Solver::new(design, first_class, together);
         solver.run(cost, effort);
+        solver.settle_biases(cost);
         progress.advance(together as u64);
         let of_class = |class: usize| solver.weights.iter().map(|w| w[class]).collect();
         (0..together).map(of_class).collect()
@@ -219,24 +244,37 @@ mod tests {
         passes: 10_000,
     };
 
-    /// The gradient of ½‖w‖² + C·Σ v·max(0, 1 − y·w·x)² is zero at its minimum only.
+    /// The gradient of ½‖w‖² + C·Σ v·max(0, 1 − y·w·x)², where columns have their scales.
+    fn gradient(design: &Design, class: usize, weights: &[f32], cost: f64) -> Vec<f32> {
+        let mut gradient = weights.to_vec();
+        for (example, own) in design.examples().iter().enumerate() {
+            let sign = own.sign(class);
+            let slack = (1.0 - sign * f64::from(design.product(example, weights))).max(0.0);
+            let factor = -2.0 * cost * f64::from(own.importance) * sign * slack;
+            design.add(example, &[factor as f32], gradient.as_chunks_mut().0);
+        }
+        gradient
+    }
+
     #[test]
     fn reaches_the_minimum() {
         let design = design(&sample());
-        let cost = 0.7;
-        let weights = fit(&design, 3, cost, EXACT);
-        for (class, weights) in weights.iter().enumerate() {
-            let mut gradient = weights.clone();
-            for (example, own) in design.examples().iter().enumerate() {
-                let sign = if own.class == class as u32 { 1.0 } else { -1.0 };
-                let slack = (1.0 - sign * f64::from(design.product(example, weights))).max(0.0);
-                let cost = cost * f64::from(own.importance);
-                let factor = -2.0 * cost * sign * slack;
-                let gradient = gradient.as_chunks_mut().0;
-                design.add(example, &[factor as f32], gradient);
-            }
+        for (class, weights) in fit(&design, 3, 0.7, EXACT).iter().enumerate() {
+            let gradient = gradient(&design, class, weights, 0.7);
             let largest = gradient.iter().fold(0f32, |most, x| most.max(x.abs()));
             assert!(largest < 1e-3, "{class}: {largest}");
+        }
+    }
+
+    #[test]
+    fn biases_are_settled_after_one_pass() {
+        let design = design(&sample());
+        let effort = Effort { passes: 1, ..EXACT };
+        for (class, weights) in fit(&design, 3, 0.7, effort).iter().enumerate() {
+            let gradient = gradient(&design, class, weights, 0.7);
+            let bias = gradient.last().expect("a column for the bias").abs();
+            assert!(bias < 1e-3, "{class}: {bias}");
+            assert!(gradient.iter().any(|x| x.abs() > 1e-2), "{class}");
         }
     }
 

@@ -100,9 +100,8 @@ impl Chosen {
             scales: found.iter().map(|(_, found)| rarity(*found)).collect(),
         };
         let none = Directions::default();
-        let length = chosen
-            .design(sample, documents, &none, Examples::All)
-            .mean_length();
+        let design = chosen.design(sample, documents, &none, Examples::All);
+        let length = design.mean_length();
         for scale in &mut chosen.scales {
             *scale /= length;
         }
@@ -161,15 +160,10 @@ fn right_when_held_out(sample: &Sample, folds: &[Vec<usize>], classes: usize) ->
         let others: Vec<usize> = others.flat_map(|(_, own)| own).copied().collect();
         let chosen = Chosen::all(sample, &others);
         let documents = Examples::Documents;
-        let weights = margin::fit(
-            &chosen.design(sample, &others, &none, documents),
-            classes,
-            COST,
-            ROUGH,
-        );
-        chosen
-            .design(sample, fold, &none, documents)
-            .right(&weights)
+        let design = chosen.design(sample, &others, &none, documents);
+        let weights = margin::fit(&design, classes, COST, ROUGH);
+        let held_out = chosen.design(sample, fold, &none, documents);
+        held_out.right(&weights)
     };
     folds.iter().enumerate().map(of_fold).sum()
 }
@@ -255,10 +249,7 @@ impl SparseHeads {
                 .map(|column| (sample.hash(chosen.features[column]), row(column)))
                 .collect(),
             dense: coordinates.map(|w| w * directions.scale).collect(),
-            bias: weights
-                .iter()
-                .map(|w| w[sparse + dimension] * sample.bias())
-                .collect(),
+            bias: weights.iter().map(|w| w[sparse + dimension]).collect(),
         }
     }
 
