@@ -96,17 +96,19 @@ fn compiles(compiler: &str, flags: &[&str], header: &Path) {
 
 #[test]
 fn compiles_alone_with_and_without_exceptions() {
-    for (number, (compiler, package)) in COMPILERS.into_iter().enumerate() {
-        if !have(compiler, package) {
-            continue;
+    let mut compilers = COMPILERS.to_vec();
+    compilers.retain(|(compiler, package)| have(compiler, package));
+    // One compiler is enough: both use the same standard library, so a missing include fails with
+    // either.
+    if let Some((compiler, _)) = compilers.first() {
+        for header in headers() {
+            compiles(compiler, &["-std=c++17"], &header);
         }
-        // Both compilers have the same standard library, so a header that lacks one fails in each.
-        for header in headers().iter().filter(|_| number == 0) {
-            compiles(compiler, &["-std=c++17"], header);
-        }
-        // `every_method_holds` has the other combinations.
-        let umbrella = root().join("include/undertone.hpp");
-        let [no_exceptions, no_rtti] = NO_EXCEPTIONS;
+    }
+    let umbrella = root().join("include/undertone.hpp");
+    let [no_exceptions, no_rtti] = NO_EXCEPTIONS;
+    // `every_method_holds` has the other combinations.
+    for (compiler, _) in compilers {
         compiles(compiler, &["-std=c++17", no_exceptions, no_rtti], &umbrella);
         compiles(compiler, &["-std=c++20"], &umbrella);
     }

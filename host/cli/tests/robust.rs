@@ -124,7 +124,7 @@ fn jobs() -> Vec<Job> {
         "encode --corpus public.jsonl --out o.st",
         "pack --corpus public.jsonl --heads vectors --encoder neural --out o.pack",
         "pack --corpus public.jsonl --heads vectors --out o.pack",
-        "pack --corpus public.jsonl --heads vectors --clusters 4 --out o.pack",
+        "pack --corpus public.jsonl --clusters 4 --out o.pack",
         "pack --corpus public.jsonl --selector depth --encoder neural --out o.pack",
         "demo --save o.pack",
         "distil --corpus public.jsonl --encoder neural --words 8 --dim 2 --out o.pack",

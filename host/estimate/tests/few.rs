@@ -54,7 +54,7 @@ fn sure() -> Says {
 }
 
 fn soak() -> bool {
-    std::env::var_os("UNDERTONE_SOAK").is_some()
+    std::env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
 }
 
 /// More populations give more precise figures.
