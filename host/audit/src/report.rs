@@ -396,7 +396,6 @@ impl Report {
                 range: Range::FromZero,
             },
             lines,
-            mark: None,
         }
     }
 }

@@ -21,7 +21,6 @@
 //!         look: Look::Default,
 //!         points: vec![Point::spread(1.0, 91.2, 0.4), Point::spread(3.0, 97.0, 0.2)],
 //!     }],
-//!     mark: None,
 //! };
 //!
 //! let mut page = Page::new("What is left of a document");

@@ -12,7 +12,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::number::{digits, number, percent, whole};
+use crate::number::{digits, number, whole};
 use crate::page::{cut, escape, width};
 
 /// Maximum number of coloured lines in one panel.
@@ -27,8 +27,6 @@ pub struct Plot<'a> {
     pub y: Axis<'a>,
     /// The lines, most important first.
     pub lines: Vec<Line>,
-    /// A point to mark with a ring, and its name.
-    pub mark: Option<(String, (f64, f64))>,
 }
 
 /// An axis of a [`Plot`].
@@ -49,8 +47,7 @@ pub enum Range {
     Whole,
     /// From 0 to the largest value.
     FromZero,
-    /// The part of 0 to 100 that has the values. The figure states where the axis starts if that is
-    /// not 0, and which lines lie below it.
+    /// From 0 to 100.
     Percent,
 }
 
@@ -106,7 +103,6 @@ pub enum Look {
 #[derive(Clone, Debug)]
 pub struct Figure {
     panels: Vec<String>,
-    note: String,
 }
 
 /// An error of drawing a plot.
@@ -123,10 +119,7 @@ impl Error for DrawError {}
 
 impl Figure {
     pub(crate) fn of(svg: String) -> Self {
-        Self {
-            panels: vec![svg],
-            note: String::new(),
-        }
+        Self { panels: vec![svg] }
     }
 
     /// The first panel, for a file of its own.
@@ -136,11 +129,14 @@ impl Figure {
 
     pub(crate) fn html(&self, caption: &str) -> String {
         let panels = self.panels.join("\n");
-        let panels = match self.panels.len() {
-            1 => panels,
-            _ => format!("<div class=\"panels\">\n{panels}\n</div>"),
+        let (panels, note) = match self.panels.len() {
+            1 => (panels, ""),
+            _ => (
+                format!("<div class=\"panels\">\n{panels}\n</div>"),
+                " Each panel shows some lines in colour and the rest in grey; the axes are the same.",
+            ),
         };
-        let (caption, note) = (escape(caption), escape(&self.note));
+        let caption = escape(caption);
         format!("<figure>\n{panels}\n<figcaption>{caption}{note}</figcaption>\n</figure>\n")
     }
 }
@@ -210,12 +206,8 @@ impl Plot<'_> {
     /// # Errors
     /// Errors of the drawing library.
     pub fn draw(&self) -> Result<Figure, DrawError> {
-        let (kept, below) = self.in_range();
-        let xs = kept
-            .iter()
-            .flat_map(|line| line.points.iter().map(|at| at.x));
-        let x = Scale::new(self.x.range, &xs.collect::<Vec<f64>>());
-        let points = || kept.iter().flat_map(|line| &line.points);
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let x = Scale::new(self.x.range, &points().map(|at| at.x).collect::<Vec<f64>>());
         let mut ys: Vec<f64> = points().map(|at| at.y).collect();
         // Other axes follow the lines and cut bands off.
         if self.y.range == Range::FromZero {
@@ -223,76 +215,17 @@ impl Plot<'_> {
         }
         let y = Scale::new(self.y.range, &ys);
 
-        let panels = panels(&kept);
-        let mut note = String::new();
-        if panels.len() > 1 {
-            note += " Each panel shows some lines in colour and the rest in grey; the axes are the same.";
-        }
-        if self.y.range == Range::Percent && y.start > 0.0 {
-            note += &format!(" The vertical axis starts at {}, not at 0.", whole(y.start));
-        }
-        if !below.is_empty() {
-            note += &format!(" Below the axis: {}.", below.join(", "));
-        }
+        let panels = panels(&self.lines);
         let panels = panels.iter().map(|styled| self.panel(styled, &x, &y));
         let panels = panels.collect::<Result<_, _>>();
         panels
-            .map(|panels| Figure { panels, note })
+            .map(|panels| Figure { panels })
             .map_err(|error| DrawError(error.to_string()))
-    }
-
-    /// The lines to draw, and a note for each line that is left out because it would compress the
-    /// others.
-    fn in_range(&self) -> (Vec<&Line>, Vec<String>) {
-        let extent = |line: &Line| {
-            let ys = line.points.iter().map(|at| at.y);
-            ys.fold((f64::MAX, f64::MIN), |(low, high), y| {
-                (y.min(low), y.max(high))
-            })
-        };
-        let all: Vec<&Line> = self.lines.iter().collect();
-        if self.y.range != Range::Percent {
-            return (all, Vec::new());
-        }
-        let mut descending = all.clone();
-        descending.sort_by(|a, b| extent(b).1.total_cmp(&extent(a).1));
-        let (mut low, mut top) = (f64::MAX, f64::MIN);
-        let mut cut = None;
-        for (place, line) in descending.iter().enumerate() {
-            let (bottom, high) = extent(line);
-            let span = top - low;
-            let rest = &descending[place..];
-            let needed = rest.iter().any(|line| line.look == Look::Default);
-            if 2 * place >= all.len() && !needed && span <= 25.0 && high < low - 2.0 * span.max(5.0)
-            {
-                cut = Some(high);
-                break;
-            }
-            (low, top) = (bottom.min(low), high.max(top));
-        }
-        let Some(cut) = cut else {
-            return (all, Vec::new());
-        };
-        let (below, kept): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|line| extent(line).1 <= cut);
-        let below = below.iter().map(|line| {
-            let (low, high) = extent(line);
-            let [low, high] = [low, high].map(|y| percent(y / 100.0));
-            if low == high {
-                format!("{} ({low})", line.name)
-            } else {
-                format!("{} ({low} to {high})", line.name)
-            }
-        });
-        (kept, below.collect())
     }
 
     fn panel(&self, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Result<String, Box<dyn Error>> {
         // The width of the labels at the right is needed before the plot is placed.
         let mut labels: Vec<Label> = Vec::new();
-        if let Some((name, _)) = &self.mark {
-            labels.push(Label::new(&format!("◯ {name}"), BLACK, None));
-        }
         for (line, colour) in lines {
             if let Some(colour) = colour {
                 labels.push(Label::new(&line.name, *colour, Some((0, 0))));
@@ -423,11 +356,6 @@ impl Plot<'_> {
                 chart.draw_series(points.iter().map(mark))?;
             }
         }
-        if let Some((_, (at, value))) = &self.mark
-            && let (Some(at), Some(value)) = (x.place(*at), y.place(*value))
-        {
-            chart.draw_series([Circle::new((at, value), 8, BLACK.stroke_width(2))])?;
-        }
         Ok(())
     }
 }
@@ -470,7 +398,7 @@ fn name(root: &Root<'_>, mut labels: Vec<Label>, x: i32, bottom: i32) -> Drawn {
 }
 
 /// The lines of each panel with their colours, most important first.
-fn panels<'p>(lines: &[&'p Line]) -> Vec<Vec<Styled<'p>>> {
+fn panels(lines: &[Line]) -> Vec<Vec<Styled<'_>>> {
     let (every, mut others): (Vec<&Line>, Vec<&Line>) = lines
         .iter()
         .partition(|line| matches!(line.look, Look::Default | Look::Bound));
@@ -558,19 +486,7 @@ impl Scale {
                 // Rounding of a value adds no step.
                 Self::linear(0.0, (high / step - 1e-6).ceil() * step, step)
             }
-            Range::Percent => {
-                let high = if high > 80.0 { 100.0 } else { high };
-                // At least ten points, so that random differences do not look large.
-                let low = if low < 25.0 {
-                    0.0
-                } else {
-                    low.min(high - 10.0)
-                };
-                let step = nice((high - low).max(1.0) / 5.0);
-                let start = ((low / step).floor() * step).max(0.0);
-                let end = ((high / step).ceil() * step).max(start + step);
-                Self::linear(start, end, step)
-            }
+            Range::Percent => Self::linear(0.0, 100.0, 20.0),
         }
     }
 
@@ -688,7 +604,6 @@ mod tests {
                 range,
             },
             lines,
-            mark: None,
         }
     }
 
@@ -717,9 +632,8 @@ mod tests {
         let lines = sixteen();
         let figure = plot(Range::Percent, lines.clone()).draw().unwrap();
         assert_eq!(figure.panels.len(), 5);
-        assert!(figure.note.contains("in grey"), "{}", figure.note);
-        let refs: Vec<&Line> = lines.iter().collect();
-        for styled in panels(&refs) {
+        assert!(figure.html("").contains("in grey"));
+        for styled in panels(&lines) {
             assert_eq!(styled.len(), 16);
             let mut colours: Vec<RGBColor> = Vec::new();
             for (line, colour) in &styled {
@@ -756,44 +670,6 @@ mod tests {
                 "{svg}"
             );
         }
-    }
-
-    #[test]
-    fn an_axis_shows_where_something_happens_and_says_so() {
-        let figure = plot(Range::Percent, sixteen()).draw().unwrap();
-        assert!(
-            figure.note.contains("starts at 90, not at 0"),
-            "{}",
-            figure.note
-        );
-
-        let mut lines = sixteen();
-        lines.push(line("guess", Look::Bound, &[8.0, 8.0]));
-        lines.push(line("worse", Look::Plain, &[12.0, 15.0]));
-        let figure = plot(Range::Percent, lines).draw().unwrap();
-        for part in [
-            "starts at 90, not at 0",
-            "Below the axis: guess (8.0), worse (12.0 to 15.0).",
-        ] {
-            assert!(figure.note.contains(part), "{part}: {}", figure.note);
-        }
-
-        // Lines that hardly differ must look alike.
-        let same = vec![line("a", Look::Default, &[99.9, 100.0])];
-        let figure = plot(Range::Percent, same).draw().unwrap();
-        assert!(
-            figure.note.contains("starts at 90, not at 0"),
-            "{}",
-            figure.note
-        );
-
-        // Lines that cover the whole range get the whole axis.
-        let rising = [
-            line("a", Look::Default, &[10.0, 97.0]),
-            line("b", Look::Plain, &[9.0, 20.0]),
-        ];
-        let figure = plot(Range::Percent, rising.to_vec()).draw().unwrap();
-        assert_eq!(figure.note, "");
     }
 
     #[test]
@@ -900,18 +776,5 @@ mod tests {
         line.points[0].band = Some((-1.0, 2.0));
         let y = Scale::new(Range::Logarithmic, &[0.1, 100.0]);
         assert_eq!(band(&line, &x, &y)[5], (1.0, y.start));
-    }
-
-    #[test]
-    fn a_mark_is_named() {
-        let mut plot = plot(
-            Range::FromZero,
-            vec![line("loss", Look::Plain, &[3.0, 1.0])],
-        );
-        plot.x.range = Range::Whole;
-        plot.mark = Some(("kept: epoch 2".to_owned(), (2.0, 1.0)));
-        let svg = plot.draw().unwrap().into_svg();
-        assert!(svg.contains("◯ kept: epoch 2"), "{svg}");
-        assert!(attributes(&svg, "circle", "r").contains(&"8"), "{svg}");
     }
 }

@@ -362,7 +362,6 @@ fn over_time(
             range: Range::FromZero,
         },
         lines: lines.collect(),
-        mark: None,
     };
     page.figure(
         &format!(

@@ -164,6 +164,5 @@ fn plot(label: &str, range: Range, lines: Vec<Line>) -> Plot<'_> {
             range: Range::Logarithmic,
         },
         lines,
-        mark: None,
     }
 }

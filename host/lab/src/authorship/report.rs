@@ -107,7 +107,6 @@ fn plot(y: &str, lines: Vec<Line>) -> Plot<'_> {
             range: Range::Percent,
         },
         lines,
-        mark: None,
     }
 }
 

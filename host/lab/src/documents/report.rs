@@ -542,7 +542,6 @@ fn plot(x: &str, lines: Vec<Line>) -> Plot<'_> {
             range: Range::Percent,
         },
         lines,
-        mark: None,
     }
 }
 
@@ -596,6 +595,5 @@ fn levels(histogram: &Histogram) -> Plot<'static> {
             range: Range::FromZero,
         },
         lines,
-        mark: None,
     }
 }

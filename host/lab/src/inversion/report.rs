@@ -271,7 +271,6 @@ impl Report {
                 range: Range::Percent,
             },
             lines: rows.iter().map(line).collect(),
-            mark: None,
         };
         page.figure("Words found by one guess, by ε.", &plot.draw()?);
         let mut columns = vec![Column::Text("attacker".to_owned())];

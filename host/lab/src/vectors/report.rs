@@ -424,7 +424,6 @@ impl Report<'_> {
             },
             y: Axis { label: what, range },
             lines: rows.iter().map(line).collect(),
-            mark: None,
         };
         page.figure(
             "Means by ε; bands are ± one standard deviation.",

@@ -8,8 +8,8 @@ use super::{Epoch, chosen};
 use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 
-/// Writes an SVG with the training and the validation loss of each epoch, in nats, and a mark at
-/// the chosen epoch.
+/// Writes an SVG with the training and the validation loss of each epoch, in nats, and the number
+/// of the chosen epoch.
 ///
 /// # Errors
 /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) without epochs;
@@ -32,6 +32,7 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
             .map(|epoch| Point::bare(epoch.number as f64, value(epoch)))
             .collect(),
     };
+    let kept = format!("validation, kept: epoch {}", chosen.number);
     let plot = Plot {
         x: Axis {
             label: "epoch",
@@ -42,13 +43,9 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
             range: Range::FromZero,
         },
         lines: vec![
-            line("validation", Look::Default, |epoch| epoch.validation_loss),
+            line(&kept, Look::Default, |epoch| epoch.validation_loss),
             line("training", Look::Plain, |epoch| epoch.train_loss),
         ],
-        mark: Some((
-            format!("kept: epoch {}", chosen.number),
-            (chosen.number as f64, chosen.validation_loss),
-        )),
     };
     let figure = plot
         .draw()
