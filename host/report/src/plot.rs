@@ -187,11 +187,12 @@ struct Label {
 }
 
 impl Label {
-    fn new(name: &str, colour: RGBColor, end: Option<(i32, i32)>) -> Self {
+    /// The name of a line whose end is not placed yet.
+    fn new(name: &str, colour: RGBColor) -> Self {
         Self {
             lines: wrap(name),
             colour,
-            end,
+            end: None,
         }
     }
 
@@ -225,12 +226,14 @@ impl Plot<'_> {
 
     fn panel(&self, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Result<String, Box<dyn Error>> {
         // The width of the labels at the right is needed before the plot is placed.
-        let mut labels: Vec<Label> = Vec::new();
-        for (line, colour) in lines {
-            if let Some(colour) = colour {
-                labels.push(Label::new(&line.name, *colour, Some((0, 0))));
-            }
-        }
+        let coloured: Vec<(&Line, RGBColor)> = lines
+            .iter()
+            .filter_map(|(line, colour)| Some((*line, (*colour)?)))
+            .collect();
+        let mut labels: Vec<Label> = coloured
+            .iter()
+            .map(|(line, colour)| Label::new(&line.name, *colour))
+            .collect();
         let widest = labels
             .iter()
             .flat_map(|label| &label.lines)
@@ -254,16 +257,9 @@ impl Plot<'_> {
             self.axes(&root, &chart, x, y)?;
             self.data(&mut chart, lines, x, y)?;
 
-            let ends = lines
-                .iter()
-                .filter(|(_, colour)| colour.is_some())
-                .map(|(line, _)| {
-                    let end = line.points.iter().rev().find_map(|at| place(at, x, y));
-                    end.map(|end| chart.plotting_area().map_coordinate(&end))
-                });
-            let first = labels.len() - ends.clone().count();
-            for (label, end) in labels[first..].iter_mut().zip(ends) {
-                label.end = end;
+            for (label, (line, _)) in labels.iter_mut().zip(coloured) {
+                let end = line.points.iter().rev().find_map(|at| place(at, x, y));
+                label.end = end.map(|end| chart.plotting_area().map_coordinate(&end));
             }
             name(
                 &root,

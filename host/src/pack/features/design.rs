@@ -200,8 +200,9 @@ struct Sentence {
     factor: f32,
 }
 
-/// The scale of the column for the bias. All examples share that column, so coordinate descent
-/// needs more passes if it is 1; if it is 0.1, the biases for a few hundred documents hardly move.
+/// The scale of the column for the bias. With 1, coordinate descent needs more passes, because all
+/// examples share the column; with 0.1, the penalty keeps the biases for a few hundred documents
+/// small.
 pub(super) const BIAS: f32 = 0.4;
 
 /// A row of a [`Design`].

@@ -138,37 +138,45 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Minimises along the bias of each class, by Newton's method. It moves with every example, so
-    /// after a few passes it is the column that is farthest from its minimum.
+    /// Minimises along the bias of each class. Every step of [`run`](Self::run) moves the biases, so
+    /// after a few passes they are farther from their minimum than other weights.
     fn settle_biases(&mut self, cost: f64) {
-        let examples = self.design.examples();
-        let products: Vec<[f32; TOGETHER]> = (0..examples.len())
+        let examples = 0..self.design.examples().len();
+        let products: Vec<[f32; TOGETHER]> = examples
             .map(|example| self.design.products(example, &self.weights))
             .collect();
+        for class in 0..self.classes {
+            let change = self.change_of_bias(class, cost, &products);
+            if let Some(biases) = self.weights.last_mut() {
+                biases[class] = (f64::from(biases[class]) + change) as f32;
+            }
+        }
+    }
+
+    /// Returns the change of a bias that minimises, by Newton's method. `products` has w·x of each
+    /// example.
+    fn change_of_bias(&self, class: usize, cost: f64, products: &[[f32; TOGETHER]]) -> f64 {
+        let bias = self.weights.last().map_or(0.0, |own| f64::from(own[class]));
         let penalty = 1.0 / f64::from(BIAS).powi(2);
-        let biases = self.weights.last_mut().into_iter().flatten();
-        for (class, bias) in biases.enumerate().take(self.classes) {
-            let before = f64::from(*bias);
-            let mut change = 0.0;
-            for _ in 0..20 {
-                let (mut slope, mut curvature) = (penalty * (before + change), penalty);
-                for (own, product) in examples.iter().zip(&products) {
-                    let (sign, root) = (own.sign(self.first_class + class), f64::from(own.root));
-                    let slack = 1.0 - sign * (f64::from(product[class]) + change * root);
-                    if slack > 0.0 {
-                        let factor = 2.0 * cost * f64::from(own.importance) * root;
-                        slope -= factor * sign * slack;
-                        curvature += factor * root;
-                    }
-                }
-                let step = slope / curvature;
-                change -= step;
-                if step.abs() < 1e-6 {
-                    break;
+        let mut change = 0.0;
+        for _ in 0..20 {
+            let (mut slope, mut curvature) = (penalty * (bias + change), penalty);
+            for (own, product) in self.design.examples().iter().zip(products) {
+                let (sign, root) = (own.sign(self.first_class + class), f64::from(own.root));
+                let slack = 1.0 - sign * (f64::from(product[class]) + change * root);
+                if slack > 0.0 {
+                    let factor = 2.0 * cost * f64::from(own.importance) * root;
+                    slope -= factor * sign * slack;
+                    curvature += factor * root;
                 }
             }
-            *bias = (before + change) as f32;
+            let step = slope / curvature;
+            change -= step;
+            if step.abs() < 1e-6 {
+                break;
+            }
         }
+        change
     }
 }
 
