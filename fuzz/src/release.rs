@@ -20,7 +20,7 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 13, 1, 4, 5, 8, 9, 10] {
+    for mechanism in [mechanism % 13, 1, 4, 5, 8, 9, 10, 12] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
@@ -188,7 +188,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let whole =
-        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8..=10));
+        bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || matches!(bytes[4], 8..=10 | 12));
     let micro = number(8);
     (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
         mechanism: bytes[4],
