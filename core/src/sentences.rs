@@ -16,7 +16,7 @@
 //! - after `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons
 //!   that follow, unless a lower-case letter follows a closing quote, a bracket or a dash;
 //! - after `。`, `！`, `？`, `။` and other marks of scripts without spaces, whatever follows, except
-//!   the particle after a Japanese quotation;
+//!   a comma, and the particle after a Japanese quotation;
 //! - after a full stop and a space, unless the stop belongs to an abbreviation, an initial or the
 //!   number of a list item; after an ellipsis, unless a lower-case letter follows;
 //! - after an emoji or emoticon and the quotes and brackets that close directly after it, if a word
@@ -35,9 +35,12 @@
 //! no end mark: they end only where a line ends by the first rule, so a line of 40 to 100 columns
 //! may run on into the next.
 //!
+//! No sentence ends before a comma, colon or semicolon, or between stops with spaces between them
+//! (`! !`).
+//!
 //! Combining marks and invisible characters (joiners, most of Unicode's Format, and
-//! Default_Ignorable_Code_Point) change nothing between a stop and the text after it, and belong to
-//! the sentence before.
+//! Default_Ignorable_Code_Point) change nothing before a stop or between it and the text after it,
+//! and belong to the sentence before.
 //!
 //! Without the cargo feature `any-language` only `.`, `!`, `?` and `…` are stops, invisible
 //! characters are not skipped, and a stop directly before an opening quote or bracket ends nothing.
@@ -62,6 +65,8 @@
 //! `tests/RESULTS.md` compares the rules with those of another splitter.
 
 use core::ops::Range;
+
+use heapless::Vec;
 
 use crate::checked::part;
 use crate::kernels::VECTORS;
@@ -157,8 +162,14 @@ const STARTERS: [&str; 43] = [
     "when", "why", "yes", "you",
 ];
 
-/// The bytes of the longest word in the lists above.
+/// The characters of the longest word in the lists above.
 const LONGEST_LISTED: usize = 8;
+
+/// The last characters of the word before a stop, enough to tell abbreviations from other words.
+type Word = Vec<char, 16>;
+
+/// The bytes in which they are looked for.
+const WORD_BYTES: usize = 64;
 
 /// A part of the text between two places where sentences may end.
 #[derive(Clone, Copy)]
@@ -196,7 +207,7 @@ impl Token {
 enum Follower {
     Nothing,
     LowerCase,
-    /// A lower-case letter after a dash.
+    /// A lower-case letter after a dash, or a comma.
     Aside,
     Digit,
     Other,
@@ -331,7 +342,8 @@ impl<'a> Scanner<'a> {
         let (mut cut, mut base) = (None, None);
         while let Some((c, length)) = self.char(piece.resume) {
             let at = piece.resume;
-            if at > start && !is_mark(c) {
+            let visible = !is_invisible(c);
+            if at > start && visible {
                 base = Some(piece);
             }
             if at - start >= MAX_SENTENCE_BYTES {
@@ -368,6 +380,13 @@ impl<'a> Scanner<'a> {
                 pauses = true;
             } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
                 (piece.resume, ends) = self.stop(token, at, piece.has_word);
+                if ends {
+                    let stop = piece.resume;
+                    (piece.resume, ends) = self.trail(stop);
+                    if piece.resume > stop {
+                        token = Token::new(piece.resume, true);
+                    }
+                }
                 piece.has_word |= self.has_letter(at, piece.resume);
                 piece.end = piece.resume;
             } else if let Some(after) = self.emoticon(at, token.start) {
@@ -389,7 +408,7 @@ impl<'a> Scanner<'a> {
             if pauses && piece.end - start > MAX_SENTENCE_BYTES / 2 {
                 cut = Some(piece);
             }
-            if !is_whitespace(c) {
+            if visible && !is_whitespace(c) {
                 last = c;
             }
         }
@@ -447,7 +466,9 @@ impl<'a> Scanner<'a> {
             _ if !ANY_LANGUAGE => false,
             ('፡', '፡') | ('\u{900}'..='\u{d7f}', '|') => true,
             // One letter is a symbol.
-            ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => at - token > 2,
+            ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => {
+                self.word(token, at).len() > 1
+            }
             ('\u{531}'..='\u{587}', ':') => at > token && self.emoticon(at, token).is_none(),
             _ => false,
         }
@@ -455,20 +476,23 @@ impl<'a> Scanner<'a> {
 
     /// Whether the line at `at` is empty, or an item of a list.
     fn line_starts_anew(&mut self, at: usize) -> bool {
-        let at = self.skip(at, |c| is_whitespace(c) && !is_line_end(c));
+        let at = self.skip(at, is_gap);
         match self.char(at) {
             None => true,
             Some((c, _)) if is_line_end(c) => true,
             Some(('-' | '*' | '•' | '·' | '–' | '>' | '|', length)) => {
                 self.ends_or(at + length, is_whitespace)
             }
-            Some(('0'..='9', _)) => {
-                let mut after = at + 1..at + 4;
-                let after = after.find(|after| self.ends_or(*after, |c| !c.is_ascii_digit()));
-                after.is_some_and(|after| {
-                    self.ends_or(after, |c| matches!(c, '.' | ')'))
-                        && self.ends_or(after + 1, is_whitespace)
-                })
+            Some((c, _)) if c.is_numeric() => {
+                let mut after = at;
+                for _ in 0..3 {
+                    match self.char(after) {
+                        Some((c, length)) if c.is_numeric() => after += length,
+                        _ => break,
+                    }
+                }
+                self.ends_or(after, |c| matches!(c, '.' | ')'))
+                    && self.ends_or(after + 1, is_whitespace)
             }
             _ => false,
         }
@@ -481,19 +505,21 @@ impl<'a> Scanner<'a> {
         let after = self.closers(stops);
         let closed = after > stops;
         let strong = strength != Strength::Weak;
-        if !strong && dots == 1 && !token.word_before && self.is_item(token.start, at) {
-            return (after, false);
-        }
         let ends = match self.char(after) {
             None => return (after, has_word),
-            Some((c, _)) if strength == Strength::Wide => !(closed && is_particle(c)),
+            Some((c, _)) if strength == Strength::Wide => {
+                !(continues(c) || closed && is_particle(c))
+            }
             Some((c, length)) if is_letter(c) => {
                 // The space was left out.
                 let between_words = !closed
                     && (strong
                         || is_upper_case(c)
                             && (dots > 1 || self.is_lower_case_word(token.start, at))
-                            && self.ends_or(after + length, |c| is_lower_case(c) || c == ' '));
+                            && {
+                                let next = self.skip_invisible(after + length);
+                                self.ends_or(next, |c| is_lower_case(c) || c == ' ')
+                            });
                 let ends = between_words && !token.address && has_word;
                 return (after, ends && !self.is_address(after));
             }
@@ -502,27 +528,60 @@ impl<'a> Scanner<'a> {
                 let opens = ANY_LANGUAGE && strong && !closed && !token.address && is_opener(c);
                 return (after, opens && has_word && self.starts_sentence(after));
             }
-            Some(_) => match self.follower(after) {
-                Follower::Aside => false,
-                follower if strong || dots != 1 || closed => {
-                    let may_go_on = closed || !strong;
-                    !(may_go_on && follower == Follower::LowerCase)
+            Some(_) => {
+                let follower = self.follower(after);
+                let word = if strong || dots != 1 {
+                    Word::new()
+                } else {
+                    self.word(token.start, at)
+                };
+                match follower {
+                    Follower::Aside => false,
+                    _ if !token.word_before && is_item(&word) => false,
+                    _ if strong || dots != 1 || closed => {
+                        let may_go_on = closed || !strong;
+                        !(may_go_on && follower == Follower::LowerCase)
+                    }
+                    _ => self.word_ends(token.start, &word, follower, after),
                 }
-                follower => self.word_ends(token.start, at, follower, after),
-            },
+            }
         };
-        if !ends || !has_word {
-            return (after, false);
-        }
-        // Emoji after the terminator belong to the sentence.
-        let mut after = after;
+        (after, ends && has_word)
+    }
+
+    /// The end of the emoji after a stop that ends at `stop`, which belong to the sentence, and
+    /// whether the sentence ends with them, and not with a further stop.
+    fn trail(&mut self, stop: usize) -> (usize, bool) {
+        let mut emoji = stop;
         loop {
-            let at = self.skip(after, |c| is_whitespace(c) && !is_line_end(c));
+            let at = self.skip(emoji, is_gap);
             match self.emoticon(at, at) {
-                Some(end) => after = end,
-                None => return (after, true),
+                Some(end) => emoji = end,
+                None => break,
             }
         }
+        let mut end = emoji;
+        if emoji > stop {
+            end = self.closers(emoji);
+            let goes_on = match self.follower(end) {
+                Follower::Aside => true,
+                follower => end > emoji && follower == Follower::LowerCase,
+            };
+            if goes_on || self.is(end, is_stop) {
+                return (end, false);
+            }
+        }
+        let at = self.skip(end, is_gap);
+        let more = match self.char(at) {
+            // A word such as `.NET` starts a sentence.
+            Some(('.', _)) => self.ends_or(at + 1, is_whitespace),
+            Some((c, length)) if is_stop(c) && c != '…' => {
+                let ends = |c| is_whitespace(c) || is_stop(c) || is_closer(c);
+                needs_no_space(c) || self.ends_or(at + length, ends)
+            }
+            _ => false,
+        };
+        (end, !more)
     }
 
     /// The end of the row of stops at `at`, its number of full stops, and the strength of the
@@ -585,21 +644,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the word from `token` to `at` is the number or the letter of a list item.
-    fn is_item(&mut self, token: usize, at: usize) -> bool {
-        // The last four bytes of a longer word suffice.
-        match self.last_word(token.max(at.saturating_sub(4)), at) {
-            [byte] => byte.is_ascii_alphanumeric(),
-            word @ [_, rest @ ..] => rest.len() < 3 && word.iter().all(u8::is_ascii_digit),
-            [] => false,
-        }
-    }
-
     /// Whether the word from `token` to `at` ends with small letters and has no full stop.
     fn is_lower_case_word(&mut self, token: usize, at: usize) -> bool {
-        let word = part(self.text, token..at);
-        matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
-            && !self.bytes(token..at).contains(&b'.')
+        let word = self.word(token, at);
+        matches!(&word[..], [.., a, b] if is_lower_case(*a) && is_lower_case(*b))
+            && !word.contains(&'.')
     }
 
     /// Whether the rest of a mail address starts at `at`.
@@ -614,45 +663,60 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// The text between `token` and `at`, after its last ASCII character that is neither letter,
-    /// digit nor full stop.
-    fn last_word(&mut self, token: usize, at: usize) -> &'a [u8] {
-        let separates =
-            |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.';
-        let text = part(self.text, token..at);
-        let word = text.rsplit(separates).next().unwrap_or(text);
-        self.count(word.len());
+    /// The letters, digits and full stops directly before `at`, in the text from `token` on, without
+    /// marks and invisible characters.
+    fn word(&mut self, token: usize, at: usize) -> Word {
+        let mut word = Word::new();
+        let mut place = token.max(at.saturating_sub(WORD_BYTES));
+        while place < at
+            && let Some((c, length)) = self.char(place)
+        {
+            place += length;
+            if is_invisible(c) {
+                continue;
+            }
+            if !is_letter_or_digit(c) && c != '.' {
+                word.clear();
+            } else if word.push(c).is_err() {
+                // No abbreviation is as long.
+                let last = word.pop();
+                word.clear();
+                for c in [Some('\0'), last, Some(c)].into_iter().flatten() {
+                    let _ = word.push(c);
+                }
+            }
+        }
         word
     }
 
-    /// Whether a full stop at `at` ends the sentence, and not only the word that starts at `token`.
-    fn word_ends(&mut self, token: usize, at: usize, follower: Follower, after: usize) -> bool {
-        let word = self.last_word(token, at);
+    /// Whether a full stop after `word` ends the sentence, and not only the word, in the text that
+    /// starts at `token`.
+    fn word_ends(&mut self, token: usize, word: &[char], follower: Follower, after: usize) -> bool {
         if is_in(&TITLES, word) {
             return false;
         }
         if is_in(&COUNTED, word) {
             return follower != Follower::Digit;
         }
-        let mut letters = core::str::from_utf8(word).unwrap_or("").chars();
-        let letter = letters.next().filter(|c| {
+        let letter = match word {
             // These are words: the English and Russian pronoun.
-            letters.next().is_none() && is_letter(*c) && !matches!(c, 'I' | 'Я')
-        });
+            ['I' | 'Я'] => None,
+            [c] if is_letter(*c) => Some(*c),
+            _ => None,
+        };
         if letter.is_some() && self.is_letter_with_stop(after) {
             return false;
         }
         // U.S., p.m., Ph.D., т.е.
-        let dotted = word.contains(&b'.')
-            && word.split(|byte| *byte == b'.').all(|part| {
-                let part = core::str::from_utf8(part).unwrap_or("?");
-                part.chars().nth(2).is_none() && part.chars().all(is_letter)
-            });
+        let mut parts = word.split(|c| *c == '.');
+        let dotted = word.contains(&'.')
+            && parts.all(|part| part.len() <= 2 && part.iter().all(|c| is_letter(*c)));
         let lettered = dotted
             || letter.is_some_and(|c| is_upper_case(c) || self.follows_letter_with_stop(token));
         if lettered || is_in(&SHORTENED, word) {
             // The words that start sentences are listed for English only.
-            let other = lettered && !word.is_ascii() && !letter.is_some_and(is_upper_case);
+            let other =
+                lettered && !word.iter().all(char::is_ascii) && !letter.is_some_and(is_upper_case);
             return match follower {
                 Follower::Nothing => true,
                 Follower::LowerCase | Follower::Aside | Follower::Digit => false,
@@ -664,21 +728,27 @@ impl<'a> Scanner<'a> {
 
     /// Whether a lone letter, a full stop and a space stand before `token`.
     fn follows_letter_with_stop(&mut self, token: usize) -> bool {
-        let before = self.bytes(token.saturating_sub(6)..token);
-        let Some(before) = before.strip_suffix(b". ") else {
-            return false;
-        };
-        let text = before.utf8_chunks().last();
-        let mut letters = text.map_or("", |chunk| chunk.valid()).chars();
-        let letter = letters.next_back().is_some_and(is_letter);
-        letter && letters.next_back().is_none_or(is_whitespace)
+        let mut last = [' '; 4];
+        let mut place = token.saturating_sub(16);
+        while place < token
+            && let Some((c, length)) = self.char(place)
+        {
+            place += length;
+            if !is_invisible(c) {
+                last = [last[1], last[2], last[3], c];
+            }
+        }
+        matches!(last, [before, letter, '.', ' '] if is_whitespace(before) && is_letter(letter))
     }
 
     /// Whether a space, a letter and a full stop follow: z. B., т. е.
     fn is_letter_with_stop(&mut self, at: usize) -> bool {
-        let at = self.skip(at, |c| matches!(c, ' ' | '\u{a0}' | '\u{202f}'));
+        let at = self.skip(at, is_gap);
         match self.char(at) {
-            Some((c, length)) if is_letter(c) && c != 'I' => self.is(at + length, |c| c == '.'),
+            Some((c, length)) if is_letter(c) && c != 'I' => {
+                let stop = self.skip_invisible(at + length);
+                self.is(stop, |c| c == '.')
+            }
             _ => false,
         }
     }
@@ -698,6 +768,9 @@ impl<'a> Scanner<'a> {
                     Follower::Other
                 }
             }
+            Some((c, length)) if continues(c) && self.ends_or(at + length, is_whitespace) => {
+                Follower::Aside
+            }
             Some(_) => Follower::Other,
         }
     }
@@ -707,7 +780,7 @@ impl<'a> Scanner<'a> {
         let at = self.word_start(at);
         let mut ends = at..at + LONGEST_LISTED + 1;
         let end = ends.find(|end| self.ends_or(*end, |c| !is_letter_or_digit(c)));
-        end.is_some_and(|end| is_in(&STARTERS, part(self.text, at..end)))
+        end.is_some_and(|end| is_in(&STARTERS, &self.word(at, end)))
     }
 
     fn word_start(&mut self, at: usize) -> usize {
@@ -734,10 +807,13 @@ impl<'a> Scanner<'a> {
     /// The end of the emoji or emoticon at `at`, if there is one, in the word that starts at
     /// `token`.
     fn emoticon(&mut self, at: usize, token: usize) -> Option<usize> {
-        let (eyes, _) = self.char(at)?;
-        // Joiners also stand in words.
-        if is_emoji(eyes) && !is_mark(eyes) {
-            return Some(self.skip(at, |c| is_emoji(c) || is_invisible(c)));
+        let (eyes, length) = self.char(at)?;
+        // Joiners also stand in words, and others are emoji only with the selector behind them.
+        let selected = eyes > '\u{ff}'
+            && self.is(at + length, |c| c == '\u{fe0f}')
+            && !is_letter_or_digit(eyes);
+        if selected || is_emoji(eyes) && !is_mark(eyes) {
+            return Some(self.skip(at + length, |c| is_emoji(c) || is_invisible(c)));
         }
         if !matches!(eyes, ':' | ';' | '=' | '<' | 'x') {
             return None;
@@ -758,7 +834,7 @@ impl<'a> Scanner<'a> {
         }
         let end = self.skip(mouth + 1, |next| next == c);
         let end = self.skip_invisible(end);
-        let ends = |c: char| is_whitespace(c) || is_stop(c) || is_closer(c);
+        let ends = |c: char| is_whitespace(c) || is_stop(c) || is_closer(c) || continues(c);
         self.ends_or(end, ends).then_some(end)
     }
 }
@@ -781,9 +857,18 @@ fn is_letter(c: char) -> bool {
     c.is_alphabetic()
 }
 
-fn is_in(list: &[&str], word: &[u8]) -> bool {
+fn is_in(list: &[&str], word: &[char]) -> bool {
     let mut list = list.iter();
-    list.any(|listed| listed.as_bytes().eq_ignore_ascii_case(word))
+    list.any(|listed| {
+        let mut pairs = listed.bytes().zip(word);
+        listed.len() == word.len() && pairs.all(|(a, b)| char::from(a) == b.to_ascii_lowercase())
+    })
+}
+
+/// Whether a word is the number or the letter of a list item.
+fn is_item(word: &[char]) -> bool {
+    matches!(word, [c] if c.is_ascii_alphabetic())
+        || (1..=3).contains(&word.len()) && word.iter().all(|c| c.is_numeric())
 }
 
 fn is_letter_or_digit(c: char) -> bool {
@@ -797,6 +882,11 @@ fn is_line_end(c: char) -> bool {
     )
 }
 
+/// Whether `c` is a space inside a line, or invisible.
+fn is_gap(c: char) -> bool {
+    is_whitespace(c) && !is_line_end(c) || is_invisible(c)
+}
+
 fn is_mark(c: char) -> bool {
     ANY_LANGUAGE && script::is_mark(c)
 }
@@ -808,7 +898,10 @@ fn is_invisible(c: char) -> bool {
         && c >= '\u{ad}'
         && (script::is_mark(c)
             || script::is_ignorable(c)
-            || matches!(c, '\u{200b}' | '\u{fff9}'..='\u{fffb}'))
+            || matches!(
+                c,
+                '\u{115f}' | '\u{1160}' | '\u{200b}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}'
+            ))
 }
 
 fn is_stop(c: char) -> bool {
@@ -834,6 +927,12 @@ fn is_comma(c: char) -> bool {
     ANY_LANGUAGE && matches!(c, '、' | '，' | '､' | '၊')
 }
 
+/// Whether a sentence continues before this mark.
+fn continues(c: char) -> bool {
+    matches!(c, ',' | ':' | ';')
+        || ANY_LANGUAGE && (is_comma(c) || matches!(c, '،' | '؛' | '：' | '；'))
+}
+
 /// Particles with which a sentence continues after a Japanese quotation.
 fn is_particle(c: char) -> bool {
     ANY_LANGUAGE
@@ -852,7 +951,9 @@ fn opens(c: char) -> Option<bool> {
         '（' | '［' | '｛' | '｟' | '｢' | '﴿' => Some(true),
         '）' | '］' | '｝' | '｠' | '｣' | '﴾' => Some(false),
         // Each pair from an even code point.
-        '〈'..='】' | '〔'..='〛' | '༺'..='༽' => Some(u32::from(c) % 2 == 0),
+        '〈'..='】' | '〔'..='〛' | '༺'..='༽' | '❨'..='❵' => {
+            Some(u32::from(c) % 2 == 0)
+        }
         _ => None,
     }
 }
@@ -860,13 +961,13 @@ fn opens(c: char) -> Option<bool> {
 fn is_closer(c: char) -> bool {
     matches!(
         c,
-        '"' | '\'' | '”' | '’' | '»' | '›' | '*' | '_' | '`' | '〞' | '〟' | '＂'
+        '"' | '\'' | '”' | '’' | '»' | '›' | '*' | '_' | '`' | '〞' | '〟' | '＂' | '❜' | '❞'
     ) || opens(c) == Some(false)
 }
 
 /// Quotes that open in most languages, and close in some.
 fn is_quote(c: char) -> bool {
-    matches!(c, '“' | '‘' | '«' | '‹')
+    matches!(c, '“' | '‘' | '«' | '‹' | '❛' | '❝')
 }
 
 /// Whether `c` can open: closing quotes do in some languages.
@@ -886,12 +987,16 @@ fn is_mouth(c: char) -> bool {
     )
 }
 
-/// Symbols and pictographs, with joiners and colours. Boxed letters and circled digits are words.
+/// Symbols and pictographs, with joiners and colours. Boxed letters and circled digits are words;
+/// music signs, quotes and brackets are none of both.
 fn is_emoji(c: char) -> bool {
-    matches!(
+    let in_blocks = matches!(
         c,
-        '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}'
-    ) && !is_letter_or_digit(c)
+        '\u{231a}' | '\u{231b}' | '\u{23e9}'..='\u{23fa}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}'
+            | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}'
+    );
+    let other = matches!(c, '♭'..='♯' | '❛'..='❠' | '❨'..='❵');
+    in_blocks && !other && !is_letter_or_digit(c)
 }
 
 #[cfg(test)]
