@@ -64,8 +64,17 @@ pub enum ErrorKind {
 }
 
 /// Advice on a file that the system refuses.
-fn advice(kind: io::ErrorKind) -> &'static str {
-    match kind {
+fn advice(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::UnexpectedEof => "; is the file cut off?",
+        // The words of the library that unpacks.
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+            if ["gzip", "deflate"]
+                .iter()
+                .any(|name| cause.to_string().contains(name)) =>
+        {
+            "; is the file cut off or damaged?"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space there and run the same command again"
         }
@@ -203,7 +212,7 @@ impl Error {
             if cause.kind() == io::ErrorKind::IsADirectory {
                 return Self::folder(&path);
             }
-            let (path, advice) = (path.display(), advice(cause.kind()));
+            let (path, advice) = (path.display(), advice(&cause));
             let message = format!("cannot {action} `{path}`: {cause}{advice}");
             Self::caused(ErrorKind::Io, message, cause)
         }
@@ -302,7 +311,7 @@ from_core! {
 #[non_exhaustive]
 pub enum LineProblem {
     /// The rest of the file cannot be read.
-    #[error("cannot read on: {0}")]
+    #[error("cannot read on: {0}{advice}", advice = advice(.0))]
     Unreadable(io::Error),
 
     /// The line is longer than the reader's limit.

@@ -268,7 +268,7 @@ fn corpora_that_give_no_pack_are_refused() {
         rulers.tsv => none of the 2 documents has a sentence
         short.tsv --selector depth => 1 documents | 8 sentences
         no.jsonl => no.jsonl
-        a.pack => a.pack | .jsonl
+        a.pack => a.pack` is a pack of undertone
         many.tsv => the labels of the corpus are more than the 12800 candidates | --clusters N
         many.tsv --clusters 12801 => 12801 clusters are more than the 12800 candidates",
     );

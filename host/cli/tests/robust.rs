@@ -1155,7 +1155,7 @@ fn bad_lines_are_refused_by_number_and_never_quoted() {
         refuse(
             folder,
             &arguments,
-            &["`cut.jsonl.gz` line ", "cannot read on"],
+            &["`cut.jsonl.gz` line ", "is the file cut off?"],
         );
     }
 }

@@ -8,7 +8,6 @@ use undertone::error::{Error, Result};
 use undertone::files::fields::no_such_field;
 use undertone::files::foreign;
 use undertone::files::form::Form;
-use undertone::files::lines::unzipped;
 use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Lines};
 use undertone_core::release::Release;
@@ -215,7 +214,7 @@ impl Counter {
             Format::Lines => self.lines(name, Lines::new(name, source)?, true),
             Format::Raw => {
                 self.no_slices(name)?;
-                let source = unzipped(source).map_err(Error::io("read", name))?;
+                let source = foreign::records(source).map_err(Error::io("read", name))?;
                 self.threads(name, |expected, _, aside, progress| {
                     raw::count_stream(name, source, expected, aside, progress)
                 })
