@@ -123,21 +123,22 @@ impl Vectors {
     fn read_text(path: &Path, name: &str, reader: impl BufRead) -> Result<Self> {
         let mut words = Vec::new();
         let mut vectors = Vec::new();
-        let mut dimension = None;
+        // The number of coordinates, and the line that gives it.
+        let mut first: Option<(usize, String)> = None;
         let mut promised = None;
-        let mut least = usize::MAX;
+        // The number of lines with more coordinates, and the first of them.
+        let mut longer = (0, String::new());
         let mut lines = Lines::new(reader, LINE_LIMIT);
         loop {
             let line = lines.number() + 1;
             let wrong = |problem: String| Err(fail(path)(format!("line {line}: {problem}")));
-            let text = match lines.next_bytes() {
-                Ok(Some(bytes)) if bytes.contains(&0) => {
-                    return wrong("it is binary; save the vectors as text".into());
-                }
-                Ok(Some(bytes)) => String::from_utf8_lossy(bytes),
+            let bytes = match lines.next_bytes() {
+                Ok(Some(bytes)) if bytes.contains(&0) => return wrong(BINARY.into()),
+                Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
                 Err(problem) => return Err(line_problem(path, line, problem)),
             };
+            let text = String::from_utf8_lossy(bytes);
             // A word that is not UTF-8 counts as unusable. A word may contain a no-break space.
             let fields: Vec<&str> = text
                 .split([' ', '\t', '\n', '\r'])
@@ -146,52 +147,59 @@ impl Vectors {
             if fields.is_empty() {
                 continue;
             }
-            if line == 1
+            if first.is_none()
                 && let [count, columns] = fields[..]
                 && let (Ok(count), Ok(columns)) = (count.parse::<u64>(), columns.parse::<u64>())
             {
                 check_dimension(path, columns, MAX_LEXICON_DIMENSION)?;
-                (promised, dimension) = (Some(count), Some(columns as usize));
+                promised = Some(count);
+                first = Some((columns as usize, format!("line {line} says")));
                 continue;
             }
             // A space before the first coordinate separates it from a word that is empty or itself
             // a space.
             let is_wordless = text.starts_with([' ', '\t']) && fields[0].parse::<f32>().is_ok();
             let found = fields.len() - usize::from(!is_wordless);
-            least = least.min(found);
-            let columns = match dimension {
-                Some(columns) => columns,
-                None if found == 0 => {
+            if first.is_none() {
+                if found == 0 {
                     return wrong(
                         "no coordinate after the word; part word and coordinates with spaces or tabs"
                             .into(),
                     );
                 }
-                None => {
-                    check_dimension(path, found as u64, MAX_LEXICON_DIMENSION)?;
-                    *dimension.insert(found)
-                }
-            };
-            if found < columns {
-                return wrong(format!(
-                    "{found} coordinates, the lines before have {columns}"
-                ));
+                check_dimension(path, found as u64, MAX_LEXICON_DIMENSION)?;
+            }
+            let (columns, source) =
+                first.get_or_insert_with(|| (found, format!("line {line} has")));
+            if found < *columns {
+                let problem =
+                    format!("{found} coordinates, but {source} {columns}; correct one of the two");
+                return wrong(damage(&text).map_or(problem, str::to_owned));
             }
             // Some files have words that contain spaces, and words that are numbers.
-            let (word, values) = fields.split_at(fields.len() - columns);
-            for (column, value) in (1..).zip(values) {
-                match value.parse::<f32>() {
-                    Ok(x) if x.is_finite() => vectors.push(x),
-                    Ok(_) => {
-                        return wrong(format!(
-                            "coordinate {column} is {value}; it must be finite and at most {:e}",
-                            f32::MAX
-                        ));
-                    }
-                    Err(_) => return wrong(format!("coordinate {column} is not a number")),
+            let (word, values) = fields.split_at(fields.len() - *columns);
+            if found > *columns
+                && word
+                    .last()
+                    .is_some_and(|field| field.parse::<f32>().is_ok())
+            {
+                if longer.0 == 0 {
+                    longer.1 = format!("line {line}: {found} coordinates, but {source} {columns}");
                 }
+                longer.0 += 1;
+            }
+            if let Err(problem) = parse_values(values, &mut vectors) {
+                return wrong(damage(&text).map_or(problem, str::to_owned));
             }
             words.push(word.join(" "));
+        }
+        // One longer line may have a word that is two numbers; most lines do not.
+        let others = words.len() - usize::from(promised.is_none() && !words.is_empty());
+        if longer.0 * 2 > others {
+            return Err(fail(path)(format!(
+                "{}; correct that, or remove it",
+                longer.1
+            )));
         }
         if let Some(promised) = promised
             && promised != words.len() as u64
@@ -206,15 +214,8 @@ impl Vectors {
                 words.len(),
             )));
         }
-        if let Some(columns) = dimension
-            && least > columns
-            && !words.is_empty()
-        {
-            return Err(fail(path)(format!(
-                "{least} coordinates in each line, but the first line says {columns}; correct it, or remove it"
-            )));
-        }
-        Self::checked(path, name, words, vectors, dimension.unwrap_or_default())
+        let dimension = first.map_or(0, |(columns, _)| columns);
+        Self::checked(path, name, words, vectors, dimension)
     }
 
     fn checked(
@@ -413,9 +414,19 @@ impl Matrix {
             ))
         })?;
         // A header may claim anything.
-        if rows.saturating_mul(columns).saturating_mul(size as u64) > bytes {
+        let (needed, rest) = (
+            rows.saturating_mul(columns).saturating_mul(size as u64),
+            bytes.saturating_sub(header.length),
+        );
+        if needed != rest {
+            let advice = if needed > rest {
+                "is the file cut off?"
+            } else {
+                "save one matrix alone"
+            };
             return Err(fail(path)(format!(
-                "{rows} rows of {columns} coordinates, but the file has only {bytes} bytes; is it cut off?"
+                "{rows} rows of {columns} coordinates take {needed} bytes, but {rest} follow the \
+                 header; {advice}"
             )));
         }
         let (rows, columns) = (rows as usize, columns as usize);
@@ -448,6 +459,8 @@ struct Header {
     kind: String,
     by_column: bool,
     shape: Vec<u64>,
+    /// Its bytes in the file.
+    length: u64,
 }
 
 impl Header {
@@ -468,6 +481,7 @@ impl Header {
         if length > NPY_HEADER {
             return Err("its header is too long; save a matrix of float16, float32 or float64");
         }
+        let end = 8 + width as u64 + u64::from(length);
         let text =
             String::from_utf8(take(length as usize)?).map_err(|_| "its header is no text")?;
         let value = |name: &str| {
@@ -489,6 +503,7 @@ impl Header {
                 .to_owned(),
             by_column: order.starts_with("True"),
             shape: shape.ok_or("its header lacks a shape of whole numbers")?,
+            length: end,
         })
     }
 
@@ -578,6 +593,41 @@ pub(super) fn writes_spaces<'a>(entries: impl Iterator<Item = &'a str>) -> bool 
     starting > 0 && starting >= all / 16
 }
 
+const BINARY: &str = "it is binary; save the vectors as text";
+
+/// Returns the fault of a line that no text has.
+fn damage(text: &str) -> Option<&'static str> {
+    let is_strange = |x: char| x == '\u{fffd}' || x.is_control() && !x.is_whitespace();
+    let rest = text.split_once(' ').map_or("", |(_, rest)| rest);
+    if rest.contains(is_strange) {
+        return Some(BINARY);
+    }
+    let has_return = text.contains('\r');
+    has_return.then_some("a carriage return ends no line; end lines with line feeds")
+}
+
+/// Appends the coordinates of a line.
+fn parse_values(values: &[&str], vectors: &mut Vec<f32>) -> std::result::Result<(), String> {
+    for (column, value) in (1..).zip(values) {
+        match value.parse::<f32>() {
+            Ok(x) if x.is_finite() => vectors.push(x),
+            Ok(_) => {
+                return Err(format!(
+                    "coordinate {column} is {value}; it must be finite and at most {:e}",
+                    f32::MAX
+                ));
+            }
+            Err(_) => {
+                let value: String = value.chars().take(24).collect();
+                return Err(format!(
+                    "coordinate {column} is {value:?}, not a number such as 0.1"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the form of a word that a device looks up, if a text can yield it.
 fn key(word: &str) -> Option<String> {
     lexicon::word(word).map(|key| key.as_str().to_owned())
@@ -610,7 +660,7 @@ const NPY_HEADER: u32 = 4096;
 
 /// Reads the lines of a file of words.
 pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
-    let mut lines = Lines::new(BufReader::new(foreign::open(path)?), LINE_LIMIT);
+    let mut lines = Lines::new(BufReader::new(foreign::open_text(path)?), LINE_LIMIT);
     let mut words = Vec::new();
     loop {
         let number = lines.number() + 1;
@@ -797,7 +847,8 @@ mod tests {
                 &["vocab.txt", "line 2", "UTF-8"],
             ),
             (npy(&[0, 2], c, &[0f32; 0]), b"", &["no words"]),
-            (good[..good.len() - 1].to_vec(), words, &["read"]),
+            (good[..good.len() - 1].to_vec(), words, &["cut off"]),
+            ([&good[..], b"\0"].concat(), words, &["17 follow", "alone"]),
             (b"\x93NUMPY".to_vec(), words, &["not a .npy file"]),
             (Vec::new(), words, &["not a .npy file"]),
         ] {
@@ -829,6 +880,10 @@ mod tests {
         assert_eq!(empty_first.words, ["", "cat"]);
         let word2vec = format!("6 2\r\n{}", glove.replace('\n', " \r\n"));
         assert_eq!(read("g.vec", word2vec.as_bytes()).unwrap(), read_glove);
+        let blank_first = format!("\n \n{word2vec}");
+        assert_eq!(read("g.vec", blank_first.as_bytes()).unwrap(), read_glove);
+        let spaced = read("g.vec", b"2 1\nnew york 1\nlos angeles 2\n").unwrap();
+        assert_eq!(spaced.words, ["new york", "los angeles"]);
         let mut gzipped = GzEncoder::new(Vec::new(), Compression::fast());
         gzipped.write_all(glove.as_bytes()).unwrap();
         assert_eq!(
@@ -840,9 +895,44 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         for (text, parts) in [
-            (&b"a 1 2\nb 1"[..], &["line 2: 1 coordinates", "have 2"][..]),
-            (b"2 2\n 1 2\nb 1", &["line 3: 1 coordinates", "have 2"]),
-            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is not a number"]),
+            (
+                &b"a 1 2\nb 1"[..],
+                &["line 2: 1 coordinates", "line 1 has 2"][..],
+            ),
+            (
+                b"2 2\n 1 2\nb 1",
+                &["line 3: 1 coordinates", "line 1 says 2"],
+            ),
+            (
+                b"3 300\na 1 2 3\n",
+                &["line 2: 3 coordinates", "line 1 says 300"],
+            ),
+            (
+                b"3 3 1\na 1 2 3\nb 1 2 3\n",
+                &["line 2: 3 coordinates", "line 1 has 2"],
+            ),
+            (
+                b"3.0 3.0\na 1 2 3\n",
+                &["line 2: 3 coordinates", "line 1 has 1"],
+            ),
+            (
+                b"-1 3\na 1 2 3\n",
+                &["line 2: 3 coordinates", "line 1 has 1"],
+            ),
+            (
+                b"\na 1\nb 1\nc 1 2\nd 1 2\n",
+                &["line 4: 2 coordinates", "line 2 has 1"],
+            ),
+            (
+                b"a 1 2\nb 1 0,5",
+                &["line 2: coordinate 2 is \"0,5\", not a number"],
+            ),
+            (b"a [1 2]\n", &["line 1: coordinate 1 is \"[1\""]),
+            (
+                b"3 3\ra 1 2 3\rb 1 2 3",
+                &["line 1: a carriage return ends no line"],
+            ),
+            (b"1 300\na \x9a\x01?\n", &["line 2", "binary"]),
             (
                 b"a 1 2\nb inf 1",
                 &["line 2: coordinate 1 is inf", "finite"],
