@@ -132,12 +132,13 @@ pub fn english_stop_words() -> HashSet<Word> {
     list.iter().flat_map(|word| words(word)).collect()
 }
 
-/// Reads a list of words, one or more per line.
+/// Reads a list of words, one or more per line. A number after a tab is ignored.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
 /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer than
-/// 64 KiB, or a file without a word.
+/// 64 KiB, a line without a number after its tab if others have one, a file most of whose lines
+/// have a number elsewhere beside a word, or a file without a word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let fail = |problem| {
         Error::input(format!(
@@ -145,19 +146,80 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
             path.display()
         ))
     };
-    let file = foreign::open(path)?;
+    let file = foreign::open_text(path)?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let mut list = HashSet::new();
-    while let Some(line) = lines.next_line().transpose() {
-        match line {
-            Ok(line) => list.extend(words(line)),
-            Err(problem) => return Err(fail(format!("line {}: {problem}", lines.number()))),
+    // The first line with a number after a tab, with another column, and with another number.
+    let (mut counted, mut headed, mut numbered) = (None, None, None);
+    let (mut all, mut numbers) = (0u64, 0u64);
+    loop {
+        let number = lines.number() + 1;
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line.trim(),
+            Ok(None) => break,
+            Err(problem) => return Err(fail(format!("line {number}: {problem}"))),
+        };
+        all += u64::from(!line.is_empty());
+        if let Some((word, _)) = line.split_once('\t').filter(|(_, field)| is_number(field)) {
+            counted = counted.or(Some(number));
+            list.extend(words(word));
+            continue;
         }
+        if line.contains('\t') {
+            headed = headed.or(Some(number));
+        }
+        if let Some(problem) = number_beside(line) {
+            numbers += 1;
+            numbered = numbered.or_else(|| Some(format!("line {number}: {problem}")));
+        }
+        list.extend(words(line));
+    }
+    if let (Some(counted), Some(headed)) = (counted, headed) {
+        return Err(fail(format!(
+            "line {headed}: after the tab is no number, as on line {counted}; remove the line"
+        )));
+    }
+    if let Some(problem) = numbered.filter(|_| numbers * 2 > all) {
+        return Err(fail(problem));
     }
     if list.is_empty() {
         return Err(fail("it has no words".into()));
     }
     Ok(list)
+}
+
+/// Whether a field of a list is a number or a share, perhaps in quotation marks.
+fn is_number(field: &str) -> bool {
+    let field = field.trim().trim_matches(['"', '\'', '%']);
+    field.contains(|x: char| x.is_ascii_digit()) && field.parse::<f64>().is_ok()
+}
+
+/// Describes the fault of a line that has a number before its word, or after it without a tab.
+pub(crate) fn number_beside(line: &str) -> Option<String> {
+    let names = [
+        (' ', "space"),
+        ('\t', "tab"),
+        (',', "comma"),
+        (';', "semicolon"),
+        ('|', "vertical bar"),
+        (':', "colon"),
+        ('=', "equals sign"),
+    ];
+    names.into_iter().find_map(|(separator, name)| {
+        let fields = line.split(separator).map(str::trim);
+        let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
+        // More words may share a line, and a number among them is no fault.
+        if !(2..=4).contains(&fields.len()) {
+            return None;
+        }
+        let place = match fields.iter().position(|field| is_number(field))? {
+            0 => "before the word".to_owned(),
+            _ => format!("after a {name}"),
+        };
+        Some(format!(
+            "the number stands {place}; write a word, a tab and the number"
+        ))
+    })
 }
 
 /// Returns the author's own text of a mail or Usenet message: no header, no signature, no
@@ -485,8 +547,34 @@ mod tests {
             .collect();
         list.sort();
         assert_eq!(list, ["one", "three", "two"]);
+        let counted = read(b"One\t12\n##ed\t0.5\nCovid 19\t3\nthree\n").unwrap();
+        let mut counted: Vec<_> = counted.into_iter().collect();
+        counted.sort();
+        assert_eq!(counted, ["19", "covid", "ed", "one", "three"]);
+        assert_eq!(read(b"one\ttwo\ncovid 19\nand\n").unwrap().len(), 5);
+        assert_eq!(read(b"one two three four 5\n").unwrap().len(), 5);
         for (content, part) in [
             (&b"one\ntw\xff"[..], "line 2"),
+            (
+                b"word\tcount\none\t12\n",
+                "line 1: after the tab is no number, as on line 2",
+            ),
+            (
+                b"\none 12\ntwo 3\nthree\n",
+                "line 2: the number stands after a space",
+            ),
+            (
+                b"word,count\none,12\ntwo,3\n",
+                "line 2: the number stands after a comma",
+            ),
+            (
+                b"one|12\n",
+                "line 1: the number stands after a vertical bar",
+            ),
+            (b"one\tNN\t12\n", "line 1: the number stands after a tab"),
+            (b"one\t12\tNN\n", "line 1: the number stands after a tab"),
+            (b"12\tone\n", "line 1: the number stands before the word"),
+            (b"  12 one\n", "line 1: the number stands before the word"),
             (b"", "no word"),
             (b"--\n", "no word"),
         ] {
