@@ -46,7 +46,7 @@ fn shares(list: &WordList) -> Vec<(&str, usize, f64)> {
 #[test]
 fn a_list_is_in_the_order_of_frequency() {
     let counted = list("cat\t1\nThe\t5\nthe\t1\nNew York\t9\n##s\t2\n東京\t2\n").unwrap();
-    assert_eq!(counted.lines.len(), 6);
+    assert_eq!((counted.lines.len(), counted.left_out), (6, 1));
     let wanted = [
         ("the", 1, 0.3),
         ("##s", 4, 0.1),
@@ -62,6 +62,7 @@ fn a_list_is_in_the_order_of_frequency() {
     // A blank line keeps its row among the vectors, and has no word.
     let blank = list("the\t2\n\n \ncat\t2\n").unwrap();
     assert_eq!(shares(&blank), [("the", 0, 0.5), ("cat", 3, 0.5)]);
+    assert_eq!(blank.left_out, 0);
     let unranked = list("\nthe\n\ncat\n").unwrap();
     let share = 1.0 / 1.5;
     assert_eq!(
@@ -94,6 +95,29 @@ fn a_wrong_list_is_named() {
             "line 1: the number stands after a comma",
         ),
         ("\nthe;9\n", "line 2: the number stands after a semicolon"),
+        (
+            "word\nthe 500\ncat 50\n",
+            "line 2: the number stands after a space",
+        ),
+        ("the|5\n", "line 1: the number stands after a vertical bar"),
+        ("the: 5\n", "line 1: the number stands after a space"),
+        (
+            "500 the\n50 cat\n",
+            "line 1: the number stands before the word",
+        ),
+        ("\"the\"\t5\n", "line 1: marks as of a quotation"),
+        (
+            "word\n\"the\"\n\"cat\"\n",
+            "line 2: marks as of a quotation",
+        ),
+        (
+            "[\"the\", \"cat\"]\n",
+            "line 1: marks as of a quotation or of JSON",
+        ),
+        (
+            "the\t0,99\n",
+            "line 1: after the tab is \"0,99\", not a number",
+        ),
         ("the\tmany\n", "line 1: after the tab"),
         ("the\t-1\n", "line 1: after the tab"),
         ("the\tinf\n", "line 1: after the tab"),

@@ -127,7 +127,7 @@ impl Arguments {
             (None, None) => {
                 let given = self.list.as_ref().zip(self.vectors.as_ref());
                 let (list, vectors) = given.expect("one of the group, and what it requires");
-                let list = WordList::open(list)?;
+                let list = listed(list)?;
                 self.written(&list.with_vectors(&Matrix::open(vectors)?)?)?
             }
         };
@@ -156,7 +156,7 @@ impl Arguments {
         let mut encoding = kept(&encoder, &self.out)?;
         let pack = match &self.list {
             Some(list) => {
-                let mut list = WordList::open(list)?;
+                let mut list = listed(list)?;
                 if self.affixes == 0 {
                     list.words.truncate(self.most());
                 }
@@ -230,4 +230,17 @@ impl Arguments {
         }
         Ok(())
     }
+}
+
+/// Reads a list, and reports the lines that no lexicon can hold.
+fn listed(path: &Path) -> Result<WordList> {
+    let list = WordList::open(path)?;
+    if list.left_out > 0 {
+        let lines = list.lines.len();
+        note!(
+            "left out: {} of {lines} lines, which are not one word each",
+            list.left_out
+        );
+    }
+    Ok(list)
 }

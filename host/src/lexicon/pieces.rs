@@ -30,6 +30,7 @@ use crate::lexicon::distil::{Features, fit, principal_directions, projected, qua
 use crate::lexicon::word_vectors::Matrix;
 use crate::pack::{lexicon_pack, limit};
 use crate::progress::Progress;
+use crate::text::number_beside;
 
 /// Words of a language with their frequencies.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,8 @@ pub struct WordList {
     pub lines: Vec<String>,
     /// The words that a lexicon can hold, most frequent first; ties are in the order of the list.
     pub words: Vec<ListedWord>,
+    /// The number of lines that are not blank and hold no such word.
+    pub left_out: usize,
 }
 
 /// A word that a lexicon can hold.
@@ -66,7 +69,8 @@ impl WordList {
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer
     /// than 16 MiB, a missing frequency if the first line has one, a frequency that is not finite
-    /// or below 0, or a list without a usable word.
+    /// or below 0, a list without a usable word, or a list most of whose lines have a number
+    /// elsewhere or quotation marks.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let fail = |problem| {
@@ -75,7 +79,7 @@ impl WordList {
                 path.display()
             ))
         };
-        let file = foreign::open(path)?;
+        let file = foreign::open_text(path)?;
         let mut reader = Lines::new(BufReader::new(file), LINE_LIMIT);
         let (mut lines, mut counts) = (Vec::new(), Vec::new());
         while let Some(line) = reader.next_line().transpose() {
@@ -85,10 +89,13 @@ impl WordList {
             let (word, count) = match line.split_once('\t') {
                 None => (line, None),
                 Some((word, "")) if word.trim().is_empty() => (word, None),
-                Some((word, count)) => {
-                    let count: f64 = count.trim().parse().unwrap_or(f64::NAN);
+                Some((word, field)) => {
+                    let count: f64 = field.trim().parse().unwrap_or(f64::NAN);
                     if !(0.0..=f64::MAX).contains(&count) {
-                        return Err(wrong("after the tab is no number of at least 0".to_owned()));
+                        let field: String = field.chars().take(24).collect();
+                        return Err(wrong(format!(
+                            "after the tab is {field:?}, not a number of at least 0 such as 0.1"
+                        )));
                     }
                     (word, Some(count))
                 }
@@ -113,28 +120,31 @@ impl WordList {
             frequencies.push(count.unwrap_or(1.0 / rank));
         }
         let words = listed(&lines, &frequencies);
-        if words.is_empty() {
-            let separator = |line: &str| {
-                let names = [(' ', "space"), (',', "comma"), (';', "semicolon")];
-                let (_, name) = names.into_iter().find(|(separator, _)| {
-                    let fields = line.trim().rsplit_once(*separator);
-                    fields.is_some_and(|(_, count)| count.parse::<f64>().is_ok())
-                })?;
-                Some(name)
-            };
+        let fault = |line: &str| {
+            let is_mark = |x| ['"', '\'', '“', '«', '„', '[', '{'].contains(&x);
+            let marked = "marks as of a quotation or of JSON are around the word; write it alone";
+            let number = (counted == Some(false)).then(|| number_beside(line));
+            let number = number.flatten();
+            number.or_else(|| line.trim().starts_with(is_mark).then(|| marked.to_owned()))
+        };
+        let faults = lines.iter().filter(|line| fault(line).is_some()).count();
+        if words.is_empty() || faults * 2 > rank as usize {
             let mut lines = (1..).zip(&lines);
-            let found = lines.find_map(|(number, line)| Some((number, separator(line)?)));
-            return Err(fail(found.map_or("it has no words".to_owned(), |(line, name)| {
-                format!(
-                    "line {line}: the number stands after a {name}; part it from the word by a tab"
-                )
-            })));
+            let found = lines.find_map(|(number, line)| Some((number, fault(line)?)));
+            return Err(fail(
+                found.map_or("it has no words".to_owned(), |(line, fault)| {
+                    format!("line {line}: {fault}")
+                }),
+            ));
         }
+        let left_out = lines.iter().filter(|line| !line.trim().is_empty());
+        let left_out = left_out.filter(|line| entry(line).is_none()).count();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
             name: name.split('.').next().unwrap_or_default().to_owned(),
             lines,
             words,
+            left_out,
         })
     }
 
@@ -194,18 +204,22 @@ fn own_text(line: &str) -> (&str, bool) {
     }
 }
 
+/// Returns the entry of a lexicon for a listed word, if it can hold one.
+fn entry(line: &str) -> Option<String> {
+    let (own, continues) = own_text(line);
+    piece(own, continues).map(|entry| entry.as_str().to_owned())
+}
+
 /// Returns the usable words among `lines`.
 fn listed(lines: &[String], counts: &[f64]) -> Vec<ListedWord> {
     let total: f64 = counts.iter().sum();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut words: Vec<ListedWord> = Vec::new();
     for (line, (text, count)) in lines.iter().zip(counts).enumerate() {
-        let (own, continues) = own_text(text);
-        let Some(entry) = piece(own, continues) else {
+        let Some(entry) = entry(text) else {
             continue;
         };
         let frequency = if total > 0.0 { count / total } else { 0.0 };
-        let entry = entry.as_str().to_owned();
         match places.get(&entry) {
             Some(place) => words[*place].frequency += frequency,
             None => {
