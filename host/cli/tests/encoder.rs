@@ -249,6 +249,11 @@ fn pools_as_the_files_beside_the_model_say() {
             ["modules.json", "no module Pooling"],
         ),
         ("modules.json", "[", ["modules.json", "EOF"]),
+        (
+            "modules.json",
+            &format!("[{transformer}, {}]", module("Pooling", "2_Pooling")),
+            ["2_Pooling/config.json` of", "does not exist"],
+        ),
     ] {
         beside(&path, name, content);
         if !parts[0].is_empty() {
@@ -286,6 +291,27 @@ fn finds_the_files_of_sentence_transformers() {
     beside(&path, "0_Transformer/sentence_bert_config.json", settings);
     let encoder = OnnxEncoder::open_with(&path.join("0_Transformer"), &Runtime::Rten).unwrap();
     assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+    // An export in a folder of the transformer has the modules two folders up.
+    let modules =
+        r#"[{"type": "Transformer", "path": ""}, {"type": "Pooling", "path": ".\\1_Pooling"}]"#;
+    beside(&path, "modules.json", &format!("\u{feff}{modules}"));
+    fs::rename(path.join("0_Transformer"), path.join("onnx/fp32")).unwrap();
+    let tokenizer = format!("\u{feff}{}", fitting_tokenizer());
+    beside(&path, "onnx/fp32/tokenizer.json", &tokenizer);
+    let deep = path.join("onnx/fp32/model.onnx");
+    let encoder = OnnxEncoder::open_with(&deep, &Runtime::Rten).unwrap();
+    assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+    // Without a list, the folders are the modules.
+    fs::remove_file(path.join("modules.json")).unwrap();
+    fs::create_dir(path.join("2_Normalize")).unwrap();
+    let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
+    let long = 1.25f32.sqrt();
+    assert_eq!(encode(&encoder, "red"), [1.0 / long, 0.0, 0.5 / long]);
+    fs::rename(path.join("2_Normalize"), path.join("2_Dense")).unwrap();
+    refuse_built_in(&path, &["tiny`", "module 2 is `Dense`"]);
+    fs::remove_dir(path.join("2_Dense")).unwrap();
+    fs::remove_file(path.join("1_Pooling/config.json")).unwrap();
+    refuse_built_in(&path, &["1_Pooling/config.json` of", "does not exist"]);
     fs::remove_dir_all(path.join("1_Pooling")).unwrap();
     beside(
         &path,

@@ -158,7 +158,8 @@ impl Layout {
             let has = |folder: &&PathBuf| names.iter().any(|name| folder.join(name).exists());
             folders.iter().find(has)
         };
-        let found = with(&[MODULES, POOLING]).or_else(|| with(&[PROMPTS]));
+        let modules = with(&[MODULES, POOLING, "2_Dense", "2_Normalize"]);
+        let found = modules.or_else(|| with(&[PROMPTS]));
         found.or_else(|| with(&TRANSFORMER)).map(PathBuf::as_path)
     }
 
@@ -170,21 +171,33 @@ impl Layout {
     /// pooling, and for files with another structure.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut layout = Self::default();
-        let path = folder.join(MODULES);
-        let modules = json::<Vec<Module>>(&path)?.unwrap_or_else(|| {
+        let mut path = folder.join(MODULES);
+        let listed = json::<Vec<Module>>(&path)?;
+        let unlisted = folder_modules(folder);
+        // Only a folder that has no modules at all leaves the pooling open.
+        let is_stated = listed.is_some() || !unlisted.is_empty();
+        if listed.is_none() {
+            path.pop();
+        }
+        let modules = listed.unwrap_or_else(|| {
             let module = |kind: &str, path: &str| Module {
                 kind: kind.to_owned(),
                 path: path.to_owned(),
             };
-            vec![module("Transformer", ""), module("Pooling", POOLING)]
+            let mut modules = vec![module("Transformer", ""), module("Pooling", POOLING)];
+            let rest = unlisted.iter().filter(|name| *name != POOLING);
+            modules.extend(rest.map(|name| module(&name[2..], name)));
+            modules
         });
         let mut has_pooling = false;
         for (place, module) in modules.iter().enumerate() {
             let name = module.kind.rsplit('.').next().unwrap_or_default();
+            // Programs on Windows wrote backslashes.
+            let inner = folder.join(module.path.replace('\\', "/"));
             match name {
-                "Transformer" if place == 0 => layout.transformer(&folder.join(&module.path))?,
+                "Transformer" if place == 0 => layout.transformer(&inner)?,
                 "Pooling" if place > 0 && !has_pooling => {
-                    layout.pooling(folder, &folder.join(&module.path).join(POOLING_CONFIG))?;
+                    layout.pooling(folder, &inner.join(POOLING_CONFIG), is_stated)?;
                     has_pooling = true;
                 }
                 "Normalize" if has_pooling => layout.normalise = true,
@@ -219,8 +232,14 @@ impl Layout {
         Ok(())
     }
 
-    fn pooling(&mut self, folder: &Path, path: &Path) -> Result<()> {
+    fn pooling(&mut self, folder: &Path, path: &Path, is_stated: bool) -> Result<()> {
         let Some(config) = json::<Map<String, Value>>(path)? else {
+            if is_stated {
+                return Err(Error::encoder(format!(
+                    "the file `{}` of the module Pooling does not exist; download it with the model",
+                    path.display()
+                )));
+            }
             return self.prompts(folder, path, true);
         };
         let includes_prompt = config.get("include_prompt") != Some(&Value::Bool(false));
@@ -312,13 +331,27 @@ impl Layout {
     }
 }
 
-/// Reads a JSON file; `None` if it is absent.
+/// Names of the folders of modules after the first, such as `2_Dense`, in their order.
+fn folder_modules(folder: &Path) -> Vec<String> {
+    let is_module = |name: &String| {
+        let name = name.as_bytes();
+        matches!(name, [b'1'..=b'9', b'_', first, ..] if first.is_ascii_uppercase())
+    };
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(is_module).collect();
+    names.sort();
+    names
+}
+
+/// Reads a JSON file, perhaps with a byte order mark; `None` if it is absent.
 fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     if !path.exists() {
         return Ok(None);
     }
     let bytes = foreign::read(path)?;
-    let parsed = serde_json::from_slice(&bytes);
+    let parsed = serde_json::from_slice(foreign::without_mark(&bytes));
     parsed
         .map(Some)
         .map_err(|error| refused(path, error.to_string()))

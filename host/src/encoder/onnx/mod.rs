@@ -62,11 +62,11 @@ impl Runtime {
 /// A sentence encoder in ONNX form with its tokenizer.
 ///
 /// The vector of a sentence is pooled from the vectors of its tokens, special tokens included. The
-/// files of sentence-transformers beside the model determine how: `modules.json`,
-/// `1_Pooling/config.json`, `sentence_bert_config.json` and the default prompt of
-/// `config_sentence_transformers.json`. Unsupported modules and poolings are refused by name.
-/// Without these files the vector is the mean, summed in the order of the tokens and not
-/// normalised. A sentence without tokens has the zero vector. Sentences are truncated to the
+/// files of sentence-transformers beside the model or up to two folders up determine how:
+/// `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json` and the default prompt of
+/// `config_sentence_transformers.json`. Unsupported modules and poolings are refused by name, and
+/// modules without their files. Without any of these files the vector is the mean, summed in the
+/// order of the tokens and not normalised. A sentence without tokens has the zero vector. Sentences are truncated to the
 /// `max_seq_length` of these files, or else to the limit of `tokenizer.json`, or else to 512
 /// tokens; there is no padding.
 ///
@@ -543,11 +543,12 @@ impl Files {
         Ok(files)
     }
 
-    /// Reads the files of sentence-transformers beside the model or one folder up: exports are in
-    /// `onnx`, `0_Transformer` or a folder with a name of the user.
+    /// Reads the files of sentence-transformers beside the model or up to two folders up: exports
+    /// are in `onnx`, `0_Transformer`, `0_Transformer/onnx` or a folder with a name of the user.
     fn layout(&self) -> Result<Layout> {
         let (folder, above) = folders(&self.model);
-        let folders: Vec<PathBuf> = folder.into_iter().chain(above).collect();
+        let top = above.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let folders: Vec<PathBuf> = folder.into_iter().chain(above).chain(top).collect();
         let found = Layout::find(&folders);
         found.map_or_else(|| Ok(Layout::default()), Layout::read)
     }
@@ -600,7 +601,7 @@ fn digest(model: &[u8], tokenizer: &[u8], layout: &str) -> [u8; 32] {
 pub(crate) fn read_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
     // Not `from_bytes`, a generic function that would compile the crate's whole format again in
     // here.
-    let json = str::from_utf8(json).map_err(|error| error.to_string())?;
+    let json = str::from_utf8(foreign::without_mark(json)).map_err(|error| error.to_string())?;
     // The crate panics on some missing fields.
     panic::catch_unwind(|| json.parse::<Tokenizer>())
         .map_err(|_| "a part of it is not what its type says".to_owned())?
