@@ -167,6 +167,7 @@ pub fn no_such_field(path: &Path, kind: &str, name: &str, present: &[String]) ->
             "it has no {kind} `{name}`, but `{other}`, which differs in capitals, spaces or quotation marks; name \
              that one"
         ),
+        None if present.is_empty() => format!("it has no {kind} at all; name another file"),
         None => format!(
             "it has no {kind} `{name}`, only {}; name another",
             present[..present.len().min(30)].join(", ")

@@ -18,7 +18,9 @@ use parquet::data_type::{
 use parquet::errors::ParquetError;
 use parquet::file::FOOTER_SIZE;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::{ChunkReader, Length, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{
+    ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader,
+};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use undertone::error::{Error, Result};
 use undertone::files::foreign;
@@ -29,9 +31,14 @@ use undertone::files::foreign;
 /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io);
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is not a Parquet file.
 pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
-    let mut file = foreign::open(path)?;
+    let file = foreign::open(path)?;
+    let about = file.metadata().map_err(Error::io("read", path))?;
+    if !about.is_file() && !about.is_dir() {
+        let problem = "Parquet is read from its end, which a pipe lacks; save it and name the file";
+        return Err(unusable(path, problem));
+    }
     // `None` in a file that is shorter.
-    let mut mark = |place| {
+    let mark = |mut file: &File, place| {
         use io::ErrorKind::{InvalidInput, UnexpectedEof};
         let mut mark = [0; 4];
         match file.seek(place).and_then(|_| file.read_exact(&mut mark)) {
@@ -40,19 +47,57 @@ pub fn open(path: &Path) -> Result<SerializedFileReader<Pages>> {
             Err(error) => Err(Error::io("read", path)(error)),
         }
     };
-    let (start, end) = (mark(SeekFrom::Start(0))?, mark(SeekFrom::End(-4))?);
+    let start = mark(&file, SeekFrom::Start(0))?;
+    let end = mark(&file, SeekFrom::End(-4))?;
     if end == Some(ENCRYPTED_FOOTER) {
         let problem = format!("its footer is encrypted; {DECRYPT}");
         return Err(unusable(path, &problem));
     }
     let problem = match (start, end) {
         (Some(MARK), Some(MARK)) => {
-            return SerializedFileReader::new(Pages(file)).map_err(problem(path));
+            let copy = file.try_clone().map_err(Error::io("read", path))?;
+            let reader = SerializedFileReader::new(Pages(copy)).map_err(|fault| match fault {
+                ParquetError::External(ref cause) if cause.is::<io::Error>() => {
+                    problem(path)(fault)
+                }
+                ParquetError::NYI(_) => problem(path)(fault),
+                _ => unusable(path, "its footer is damaged; fetch the file again"),
+            })?;
+            // Offsets in a file count from its own start, which then has two marks before it.
+            let footer = mark(&file, SeekFrom::End(-8))?.map_or(0, u32::from_le_bytes);
+            let content = i64::try_from(about.len()).unwrap_or(i64::MAX) - 8 - i64::from(footer);
+            let start = content.saturating_sub(end_of_content(&reader));
+            if let Ok(start) = u64::try_from(start.saturating_sub(4))
+                && mark(&file, SeekFrom::Start(start))? == Some(MARK)
+                && mark(&file, SeekFrom::Start(start + 4))? == Some(MARK)
+            {
+                let problem = "it is several Parquet files one after the other; name each alone";
+                return Err(unusable(path, problem));
+            }
+            return Ok(reader);
         }
         (Some(MARK), _) => "it does not end as Parquet does; is the file cut off?",
         _ => "it does not begin as Parquet does; give it the ending of its kind",
     };
     Err(unusable(path, problem))
+}
+
+/// Offset of the footer by the sizes of all columns and of their indexes.
+fn end_of_content(reader: &SerializedFileReader<Pages>) -> i64 {
+    let groups = reader.metadata().row_groups().iter();
+    let ends = groups.flat_map(|group| group.columns()).flat_map(|column| {
+        let pages = column.dictionary_page_offset().unwrap_or(i64::MAX);
+        let index =
+            |offset: Option<i64>, length: Option<i32>| Some(offset?.saturating_add(length?.into()));
+        let pages = pages.min(column.data_page_offset());
+        [
+            Some(pages.saturating_add(column.compressed_size())),
+            index(column.column_index_offset(), column.column_index_length()),
+            index(column.offset_index_offset(), column.offset_index_length()),
+            index(column.bloom_filter_offset(), column.bloom_filter_length()),
+        ]
+    });
+    ends.flatten().max().unwrap_or(0)
 }
 
 /// The first and last bytes of a file.

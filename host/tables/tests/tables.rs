@@ -595,6 +595,10 @@ fn a_column_in_other_capitals_is_named() {
     let folder = TempDir::new().unwrap();
     let path = one::<Int32Type>(&folder, "int32 x", &[7], Compression::UNCOMPRESSED);
     let table = put(&folder, "a.csv", "Text,label\na,b\n");
+    let empty = folder.path().join("empty.parquet");
+    let schema = Arc::new(parse_message_type("message m { }").unwrap());
+    let writer = SerializedFileWriter::new(File::create(&empty).unwrap(), schema, Arc::default());
+    writer.unwrap().close().unwrap();
     for (path, text, parts) in [
         (
             &path,
@@ -603,6 +607,7 @@ fn a_column_in_other_capitals_is_named() {
         ),
         (&path, "body", &["no column `body`, only release, text, x"]),
         (&table, "text", &["`Text`, which differs in capitals"]),
+        (&empty, "text", &["it has no column at all"]),
     ] {
         let names = FieldNames {
             text: text.to_owned(),
@@ -777,15 +782,41 @@ fn files_that_are_no_whole_parquet_are_named() {
     fs::create_dir(&inner).unwrap();
     let error = releases(&inner).err().unwrap().to_string();
     assert!(error.contains("is a folder"), "{error}");
+    let whole = folder.path().join("w.parquet");
+    nested(&whole, 2);
+    let whole = fs::read(whole).unwrap();
+    let (pages, footer) = whole.split_at(whole.len() - 40);
     for (content, part) in [
         (&b"text,label\na,b\n"[..], "does not begin as Parquet"),
         (b"", "does not begin as Parquet"),
         (b"PAR1\x15\x04", "is the file cut off?"),
+        (
+            b"PAR1\0\0\0\x7fPAR1",
+            "its footer is damaged; fetch the file again",
+        ),
+        (b"PAR1\xff\xff\x02\0\0\0PAR1", "its footer is damaged"),
+        (
+            &[pages, &[0xff; 9], &footer[9..]].concat(),
+            "its footer is damaged",
+        ),
+        (
+            &[&whole[..], &whole].concat(),
+            "several Parquet files one after the other",
+        ),
     ] {
         let path = put(&folder, "n.parquet", content);
         let error = releases(&path).err().unwrap().to_string();
         assert!(error.contains(part), "{error}");
     }
+    // A device has no end, as a pipe.
+    let error = columns::open(Path::new("/dev/null"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        !cfg!(unix) || error.contains("which a pipe lacks"),
+        "{error}"
+    );
 }
 
 /// Damaged files cause no panic, and no error that quotes a text.
