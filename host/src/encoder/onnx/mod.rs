@@ -66,9 +66,9 @@ impl Runtime {
 /// `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json` and the default prompt of
 /// `config_sentence_transformers.json`. Unsupported modules and poolings are refused by name, and
 /// modules without their files. Without any of these files the vector is the mean, summed in the
-/// order of the tokens and not normalised. A sentence without tokens has the zero vector. Sentences are truncated to the
-/// `max_seq_length` of these files, or else to the limit of `tokenizer.json`, or else to 512
-/// tokens; there is no padding.
+/// order of the tokens and not normalised. A sentence without tokens has the zero vector. Sentences
+/// are truncated to the `max_seq_length` of these files, or else to the limit of `tokenizer.json`,
+/// or else to 512 tokens; there is no padding.
 ///
 /// The model's inputs are `input_ids`, `attention_mask` and optionally `token_type_ids`. Its output
 /// is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions; exports
