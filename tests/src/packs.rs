@@ -711,13 +711,13 @@ pub fn pack(dimension: u32, sections: &[Section]) -> Vec<u8> {
     bytes
 }
 
-/// The pack without the outcome "nothing known". Its first section is that of its scores.
+/// The pack without the outcome "nothing known".
 pub fn without_nothing_known(mut bytes: Vec<u8>) -> Vec<u8> {
-    let table = size_of::<Header>();
-    assert_eq!(&bytes[table..table + 4], b"SCOR");
-    let offset = bytes[table + 8..table + 16]
-        .try_into()
-        .expect("eight bytes");
+    let entry = (size_of::<Header>()..).step_by(24);
+    let mut entry = entry.take_while(|entry| entry + 24 <= bytes.len());
+    let entry = entry.find(|entry| bytes[*entry..].starts_with(b"SCOR"));
+    let offset = entry.expect("scores") + 8;
+    let offset = bytes[offset..offset + 8].try_into().expect("eight bytes");
     bytes[u64::from_le_bytes(offset) as usize + 4] |= 4;
     repair_digest(&mut bytes);
     bytes

@@ -46,7 +46,9 @@ use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::Vocabulary;
 use undertone_tests::forms::FormParts;
 use undertone_tests::noise::normal;
-use undertone_tests::packs::{DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack};
+use undertone_tests::packs::{
+    DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack, without_nothing_known,
+};
 use undertone_tests::soak;
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
@@ -170,6 +172,8 @@ enum Bug {
     Silent,
     /// Points of the outcome after the best one.
     OtherSet,
+    /// "Nothing known" is an outcome, although the pack has none.
+    OutcomeTooMany,
     /// Embeddings after the hundredth, pushed one by one, count as the zero vector.
     LateLost,
     /// A release leaves its sentences for the next release.
@@ -220,6 +224,12 @@ impl<'p> Planted<'p> {
             Contents::Pack(pack) => pack,
             Contents::Form(_) => panic!("a form"),
         }
+    }
+
+    /// The number of outcomes of a whole text.
+    fn outcomes(&self) -> u32 {
+        let nothing = self.pack().has_nothing_known() || self.bug == Bug::OutcomeTooMany;
+        self.pack().candidate_count() + u32::from(nothing)
     }
 
     /// The generator of the next release.
@@ -390,7 +400,7 @@ impl Device for Planted<'_> {
                 // In `scores_pack` the candidates after the first one tie.
                 best = (best + document.sentence_count() as u32).min(candidates);
             }
-            all.push((0..=candidates).map(|c| u8::from(c != best)).collect());
+            all.push((0..self.outcomes()).map(|c| u8::from(c != best)).collect());
         }
         let ratio = Ratio::per_unit(self.spent(epsilon), 1);
         let rule = match self.bug {
@@ -408,7 +418,7 @@ impl Device for Planted<'_> {
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
         let candidates = self.pack().candidate_count();
-        let geometry = Geometry::best(candidates + 1, epsilon).expect("few candidates");
+        let geometry = Geometry::best(self.outcomes(), epsilon).expect("few candidates");
         let mut all = Vec::new();
         for number in documents {
             let document = device::document(&self.pack(), &self.kept[*number])?;
@@ -986,6 +996,23 @@ fn bugs_are_noticed() {
         for name in names {
             let times = |names: &[&str]| names.iter().filter(|other| *other == name).count();
             assert!(times(&failed) >= times(names), "{bug:?}: {failed:?}");
+        }
+    }
+}
+
+/// Releases of packs without "nothing known", which have mechanisms of their own.
+#[test]
+fn wrong_releases_without_nothing_known_are_noticed() {
+    let bytes = without_nothing_known(scores_pack());
+    let audits: [(Audit, Bug); 2] = [
+        (audit_whole_texts, Bug::OutcomeTooMany),
+        (audit_points, Bug::OtherSet),
+    ];
+    for (audit, mistake) in audits {
+        for bug in [Bug::None, mistake] {
+            let checks = audit(&mut Planted::new(bug, &bytes), &bytes);
+            let failed = failed(&checks);
+            assert_eq!(failed.is_empty(), bug == Bug::None, "{bug:?}: {failed:?}");
         }
     }
 }
