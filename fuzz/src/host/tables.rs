@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use undertone::corpus::FieldNames;
 use undertone::files::fields::Fields;
-use undertone::release::lines::UNCLOSED;
+use undertone::release::lines::MARKS;
 use undertone_tables::{Kind, Table, corpus, releases};
 
 /// Reads the input as CSV, or writes its lines as tables and reads them, selected by its first
@@ -71,9 +71,10 @@ fn records(data: &[u8]) {
                 assert_eq!(cells, record.iter().map(cell).collect::<Vec<_>>());
             }
             // An unclosed quotation mark includes all that follows.
-            Value::Object(fields) if fields.contains_key(UNCLOSED) => {
+            Value::Object(fields) if fields.contains_key(MARKS[0].0) => {
                 assert_eq!(found.last().map(|last| last.0), Some(*number));
             }
+            Value::Object(fields) if fields.contains_key(MARKS[1].0) => {}
             Value::Object(fields) => {
                 assert_eq!(record.len(), names.len());
                 for (name, own) in names.iter().zip(record) {

@@ -14,9 +14,13 @@ use crate::files::lines::unzipped;
 /// The longest line, in bytes: enough for a release with a long id.
 pub const LINE_LIMIT: usize = 1 << 20;
 
-/// The single field name that stands for a CSV record with an unclosed quotation mark.
+/// Faults of the quotation marks of a CSV record, each after the only field name of the line that
+/// stands for it.
 #[doc(hidden)]
-pub const UNCLOSED: &str = "a quotation mark is not closed";
+pub const MARKS: [(&str, BadLine); 2] = [
+    ("a quotation mark is not closed", BadLine::Unclosed),
+    ("text follows a closing quotation mark", BadLine::AfterMark),
+];
 
 /// The field of the release.
 const RELEASE: &str = "release";
@@ -49,6 +53,11 @@ pub enum BadLine {
     /// A CSV record that ends inside quotation marks.
     #[error("a quotation mark is not closed; is the file cut off?")]
     Unclosed,
+    /// A CSV record with text between a closing quotation mark and the end of its cell.
+    #[error(
+        "text follows a closing quotation mark; write each mark inside a cell twice, and close each cell"
+    )]
+    AfterMark,
     /// The field `release` is missing, given twice, or not a string.
     #[error("no field \"release\" that is a string")]
     NoRelease,
@@ -284,12 +293,11 @@ impl<'a> ReleaseLine<'a> {
         let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.0.iter().filter(|(name, _)| *name == *RELEASE);
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
-            let is_unclosed = matches!(&fields.0[..], [(name, _)] if *name == *UNCLOSED);
-            return Err(if is_unclosed {
-                BadLine::Unclosed
-            } else {
-                BadLine::NoRelease
+            let marks = MARKS.iter().find(|(name, _)| match &fields.0[..] {
+                [(only, _)] => *only == **name,
+                _ => false,
             });
+            return Err(marks.map_or(BadLine::NoRelease, |(_, fault)| *fault));
         };
         let Text(release) = serde_json::from_str(release.get()).map_err(|_| BadLine::NoRelease)?;
         let mut bytes = [0; Release::BYTES];

@@ -1,17 +1,17 @@
 //! CSV, and TSV with a header line, as lines of JSON.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, Chain, Cursor, Read};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
 use undertone::error::{Error, Result};
 use undertone::files::fields::{no_such_field, similar};
 use undertone::files::lines::unzipped;
-use undertone::release::lines::{LINE_LIMIT as RELEASE_LIMIT, UNCLOSED};
+use undertone::release::lines::{BadLine, LINE_LIMIT as RELEASE_LIMIT, MARKS};
 
 use crate::columns::unusable;
 use crate::{Source, Stream, push_text};
@@ -37,11 +37,16 @@ struct Cells {
 /// record, because an unclosed quotation mark makes one record of the rest of the file.
 struct Limited {
     source: Box<dyn BufRead + Send>,
+    /// Whether the last byte was a carriage return, which may belong to a line end.
+    held: bool,
+    place: Place,
+}
+
+/// The place of the last byte in the file.
+struct Place {
     read: Arc<Seen>,
     separator: u8,
     at: At,
-    /// Whether the last byte was a carriage return, which may belong to a line end.
-    held: bool,
     /// Number of the current line.
     line: u64,
     /// Line of the last opening quotation mark.
@@ -56,6 +61,8 @@ enum At {
     Quoted,
     /// After a quotation mark, which ends a cell or is doubled.
     Mark,
+    /// After other text that follows such a mark.
+    Torn,
 }
 
 impl At {
@@ -64,28 +71,65 @@ impl At {
             (Self::Quoted, b'"') => Self::Mark,
             (Self::Quoted, _) | (Self::Start | Self::Mark, b'"') => Self::Quoted,
             (_, byte) if byte == separator || byte == b'\n' => Self::Start,
+            (Self::Mark | Self::Torn, _) => Self::Torn,
             _ => Self::Plain,
         }
     }
 }
 
-/// Counts of bytes read since the last record and in the file, and whether the last one was a line
-/// end.
+/// Counts of bytes read since the last record and in the file, whether the last one was a line end,
+/// and the faults of quotation marks that were read ahead.
 #[derive(Default)]
 struct Seen {
     bytes: AtomicU64,
     all: AtomicU64,
     ended: AtomicBool,
-    /// Line of the quotation mark that is still open at the end of the file; 0 without one.
-    unclosed: AtomicU64,
+    faults: Mutex<VecDeque<Fault>>,
 }
 
-/// Message for a file that ends inside quotation marks.
-const CUT_OFF: &str = "a quotation mark is not closed; is the file cut off?";
+/// A fault of the quotation marks of a cell.
+struct Fault {
+    kind: BadLine,
+    /// Line of the opening mark.
+    line: u64,
+    /// Number of bytes that were read up to the fault.
+    end: u64,
+}
+
+impl Seen {
+    /// Returns the first fault before byte `end`, and removes all of them.
+    fn fault(&self, end: u64) -> Option<Fault> {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = faults.iter().take_while(|fault| fault.end <= end).count();
+        faults.drain(..count).next()
+    }
+}
+
+impl Place {
+    /// Follows a byte, the last of the `length` that are being read.
+    fn step(&mut self, byte: u8, length: usize) {
+        if self.at == At::Start && byte == b'"' {
+            self.opened = self.line;
+        }
+        self.line += u64::from(byte == b'\n');
+        let before = self.at;
+        self.at = before.after(byte, self.separator);
+        if before == At::Mark && self.at == At::Torn {
+            self.report(BadLine::AfterMark, length);
+        }
+    }
+
+    fn report(&self, kind: BadLine, length: usize) {
+        let end = self.read.all.load(Ordering::Relaxed) + length as u64;
+        let (line, faults) = (self.opened, self.read.faults.lock());
+        let mut faults = faults.unwrap_or_else(PoisonError::into_inner);
+        faults.push_back(Fault { kind, line, end });
+    }
+}
 
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read.bytes.load(Ordering::Relaxed) > MOST {
+        if self.place.read.bytes.load(Ordering::Relaxed) > MOST {
             return Err(io::Error::other(format!(
                 "a record is longer than {LINE_LIMIT} bytes; is a quotation mark missing there?"
             )));
@@ -96,36 +140,32 @@ impl Read for Limited {
             // Leaves space for a carriage return that was held back.
             let taken = input.len().min(buffer.len() / 2);
             if taken == 0 {
-                if self.at == At::Quoted {
-                    self.read.unclosed.store(self.opened, Ordering::Relaxed);
+                if std::mem::replace(&mut self.place.at, At::Start) == At::Quoted {
+                    self.place.report(BadLine::Unclosed, 0);
                 }
                 return Ok(0);
             }
             for &byte in &input[..taken] {
                 if std::mem::take(&mut self.held) && byte != b'\n' {
-                    self.at = self.at.after(b'\r', self.separator);
                     buffer[length] = b'\r';
                     length += 1;
+                    self.place.step(b'\r', length);
                 }
-                if byte == b'\r' && self.at != At::Quoted {
+                if byte == b'\r' && self.place.at != At::Quoted {
                     self.held = true;
                 } else {
-                    if self.at == At::Start && byte == b'"' {
-                        self.opened = self.line;
-                    }
-                    self.line += u64::from(byte == b'\n');
-                    self.at = self.at.after(byte, self.separator);
                     buffer[length] = byte;
                     length += 1;
+                    self.place.step(byte, length);
                 }
             }
             self.source.consume(taken);
         }
-        for count in [&self.read.bytes, &self.read.all] {
+        for count in [&self.place.read.bytes, &self.place.read.all] {
             count.fetch_add(length as u64, Ordering::Relaxed);
         }
-        let ended = buffer[length - 1] == b'\n' && self.at != At::Quoted;
-        self.read.ended.store(ended, Ordering::Relaxed);
+        let ended = buffer[length - 1] == b'\n' && self.place.at != At::Quoted;
+        self.place.read.ended.store(ended, Ordering::Relaxed);
         Ok(length)
     }
 }
@@ -190,12 +230,14 @@ impl Cells {
         let source = unzipped(source).and_then(without_mark);
         let source = Limited {
             source: Box::new(source.map_err(Error::io("read", path))?),
-            read: read.clone(),
-            separator,
-            at: At::Start,
             held: false,
-            line: 1,
-            opened: 0,
+            place: Place {
+                read: read.clone(),
+                separator,
+                at: At::Start,
+                line: 1,
+                opened: 0,
+            },
         };
         // Records with too few or too many fields are handled here, not by the reader.
         let mut reader = ReaderBuilder::new()
@@ -209,13 +251,14 @@ impl Cells {
                 csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
                 _ => refused("its first line cannot be read".to_owned()),
             })?;
-        if read.unclosed.load(Ordering::Relaxed) > 0 {
-            return Err(refused(format!("on its first line {CUT_OFF}")));
-        }
         let names = names
             .iter()
             .map(|name| str::from_utf8(name).map(str::to_owned));
-        let names: Vec<String> = names.collect::<std::result::Result<_, _>>().map_err(|_| {
+        let names = names.collect::<std::result::Result<Vec<String>, _>>();
+        if let Some(fault) = read.fault(reader.position().byte()) {
+            return Err(refused(format!("on its first line {}", fault.kind)));
+        }
+        let names = names.map_err(|_| {
             refused("its first line is not UTF-8; convert the file to UTF-8".to_owned())
         })?;
         // Bare carriage returns, the line ends of old programs, would make names of the whole file.
@@ -323,21 +366,22 @@ impl Cells {
         self.reader.position().line().saturating_sub(lines)
     }
 
-    /// Writes the last record of a file that ends inside quotation marks as a rejected line, at the
-    /// line of the opening mark. Fails if bad records end the file.
-    fn cut_off(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
-        self.go_to(self.read.unclosed.load(Ordering::Relaxed), out);
+    /// Writes a record with a fault of its quotation marks as a rejected line, at the line of the
+    /// opening mark. Fails if bad records end the file.
+    fn reject(&mut self, fault: &Fault, out: &mut Vec<u8>) -> io::Result<bool> {
+        self.go_to(fault.line, out);
         let start = out.len();
-        if !self.stops {
-            out.extend_from_slice(b"{\"");
-            out.extend_from_slice(UNCLOSED.as_bytes());
-            out.extend_from_slice(b"\":");
+        let name = MARKS.iter().find(|(_, kind)| *kind == fault.kind);
+        if let Some((name, _)) = name.filter(|_| !self.stops) {
+            out.push(b'{');
+            push_text(name.as_bytes(), out);
+            out.push(b':');
             self.push_list(out);
             out.push(b'}');
         }
         if self.stops || out.len() - start > RELEASE_LIMIT {
             out.truncate(start);
-            return Err(io::Error::other(CUT_OFF));
+            return Err(io::Error::other(fault.kind));
         }
         Ok(true)
     }
@@ -367,10 +411,10 @@ impl Source for Cells {
     fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let before = self.reader.position().line();
         match self.read() {
-            Ok(true) if self.read.unclosed.load(Ordering::Relaxed) > 0 => {
-                return self.cut_off(out);
-            }
-            Ok(true) => self.go_to(self.start(), out),
+            Ok(true) => match self.read.fault(self.reader.position().byte()) {
+                Some(fault) => return self.reject(&fault, out),
+                None => self.go_to(self.start(), out),
+            },
             Ok(false) => return Ok(false),
             Err(problem) => {
                 self.go_to(before, out);

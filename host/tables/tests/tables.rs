@@ -242,7 +242,7 @@ fn bad_records_of_csv() {
     let folder = TempDir::new().unwrap();
     let long = "secret ".repeat(LINE_LIMIT / 7 + 300_000);
     let huge = format!("text,x\n\"{long}");
-    let cases: [(&[u8], &str); 13] = [
+    let cases: [(&[u8], &str); 19] = [
         (
             b"text,x\nfine,1\nsecret, with a comma,1\nfine,1\n",
             "line 3: cannot read on: 3 fields, and the first line has 2",
@@ -276,6 +276,31 @@ fn bad_records_of_csv() {
         (
             b"text,x\nfine,\"",
             "line 2: cannot read on: a quotation mark is not closed",
+        ),
+        // Text after a closing quotation mark, which a cell of several lines may swallow.
+        (
+            b"text,x\nfine,1\n\"secret, a\nsecret b,1\n\"secret c\",1\nfine,1\n",
+            "line 3: cannot read on: text follows a closing quotation mark; write each mark",
+        ),
+        (
+            b"text,x\nfine,1\n1,\"He said \\\"secret\\\"\"\n",
+            "line 3: cannot read on: text follows a closing quotation mark",
+        ),
+        (
+            b"text,x\n\"secret\" ,1\n",
+            "line 2: cannot read on: text follows a closing quotation mark",
+        ),
+        (
+            b"text,x\n\"secret\"\rmore,1\n",
+            "line 2: cannot read on: text follows a closing quotation mark",
+        ),
+        (
+            b"text,x\n\"\"secret\"\",1\n",
+            "line 2: cannot read on: text follows a closing quotation mark",
+        ),
+        (
+            b"\"text\"secret,x\nfine,1\n",
+            "on its first line text follows a closing quotation mark",
         ),
         (
             huge.as_bytes(),
@@ -347,6 +372,25 @@ fn releases_that_are_cut_off() {
         error.contains("a quotation mark is not closed") && !error.contains("secret"),
         "{error}"
     );
+    // Text after a closing mark: the records that the cell swallowed are rejected, no others.
+    let content = format!("{start}\"b,00\n\"c\",00\nd,\"0\"0\ne,00\n");
+    let found = lines(&put(&folder, "a.csv", content));
+    let found: Vec<_> = found
+        .iter()
+        .map(|(n, text)| (*n, text.as_deref()))
+        .collect();
+    let expected = [
+        (2, r#"{"id":"x","release":"00"}"#),
+        (
+            3,
+            r#"{"text follows a closing quotation mark":["b,00\nc\"","00"]}"#,
+        ),
+        (5, r#"{"text follows a closing quotation mark":["d","00"]}"#),
+        (6, r#"{"id":"e","release":"00"}"#),
+    ];
+    assert_eq!(found, expected.map(|(line, text)| (line, Ok(text))));
+    let bad = ReleaseLine::parse(expected[2].1).err();
+    assert_eq!(bad, Some(BadLine::AfterMark));
     for content in ["id,txt\n", "id,txt\nsecret,x\n", ""] {
         let error = releases(&put(&folder, "a.csv", content)).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Input);
