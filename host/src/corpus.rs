@@ -27,7 +27,7 @@ use crate::error::{Error, LineProblem, Result};
 use crate::files::fields::{Fields, Twice, member, quoted, without_nan};
 use crate::files::foreign;
 use crate::files::form::Form;
-use crate::files::lines::{Lines, Watched, unzipped};
+use crate::files::lines::{Lines, Watched, names_separator, unzipped};
 use crate::form::Answers;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
@@ -128,6 +128,8 @@ pub struct Corpus {
     lines: Lines<Box<dyn BufRead + Send>>,
     /// Whether a line that is not blank was read.
     started: bool,
+    /// The first document of a `.tsv` file if it may be a header: no other has its label yet.
+    header: Option<(u64, Option<String>)>,
     ended: bool,
 }
 
@@ -211,6 +213,7 @@ impl Corpus {
             keep: None,
             lines: Lines::new(reader, LINE_LIMIT),
             started: false,
+            header: None,
             ended: false,
         }
     }
@@ -239,7 +242,10 @@ impl Corpus {
                 (problem, _) => problem,
             });
             let Some(line) = line? else {
-                return Ok(None);
+                return self
+                    .header
+                    .as_ref()
+                    .map_or(Ok(None), |_| Err(LineProblem::Header));
             };
             if line.trim().is_empty() {
                 continue;
@@ -250,9 +256,19 @@ impl Corpus {
                 }
                 Format::Tsv => {
                     let is_first = !std::mem::replace(&mut self.started, true);
-                    from_tsv(line, number, is_first, &self.names, self.keep.is_none())
+                    let document = from_tsv(line, number, is_first, &self.names)?;
+                    if is_first && may_name_columns(line, &self.names) {
+                        self.header = Some((number, document.label.clone()));
+                    } else {
+                        self.header.take_if(|(_, label)| *label == document.label);
+                    }
+                    Ok(document)
                 }
             }?;
+            let is_public = self.keep.is_none() && !matches!(self.format, Format::Jsonl);
+            if is_public && document.label.as_deref().is_some_and(is_quoted) {
+                return Err(LineProblem::QuotedLabel);
+            }
             if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
                 document.kept = kept_of_tsv(&document, keep);
             }
@@ -270,7 +286,12 @@ impl Iterator for Corpus {
         }
         let next = self
             .next_document()
-            .map_err(|problem| Error::line(&self.path, self.lines.number(), problem))
+            .map_err(|problem| {
+                let header = self.header.as_ref().map(|(number, _)| *number);
+                let header = header.filter(|_| matches!(problem, LineProblem::Header));
+                let number = header.unwrap_or(self.lines.number());
+                Error::line(&self.path, number, problem)
+            })
             .transpose();
         self.ended = !matches!(next, Some(Ok(_)));
         next
@@ -314,22 +335,31 @@ fn line_id(line: u64) -> String {
     format!("line-{line}")
 }
 
-/// Reads a line of a `.tsv` file. The label counts if the documents are public.
+/// Returns whether a label is in quotation marks.
+fn is_quoted(label: &str) -> bool {
+    const MARKS: [&str; 6] = ["\"\"", "''", "“”", "„“", "‘’", "«»"];
+    let mut chars = label.trim().chars();
+    let ends = chars.next().zip(chars.next_back());
+    ends.is_some_and(|(first, last)| MARKS.iter().any(|pair| pair.chars().eq([first, last])))
+}
+
+/// Reads a line of a `.tsv` file.
 fn from_tsv(
     line: &str,
     number: u64,
     is_first: bool,
     names: &FieldNames,
-    is_public: bool,
 ) -> Result<CorpusDocument, LineProblem> {
+    if is_first && names_separator(line) {
+        return Err(LineProblem::Separator);
+    }
+    // One in the text alone is no line end.
+    if line.split('\r').skip(1).any(|rest| rest.contains('\t')) {
+        return Err(LineProblem::BareReturn);
+    }
     let (label, text) = line.split_once('\t').ok_or(LineProblem::MissingTab)?;
     if is_first && names_columns(line, names) {
         return Err(LineProblem::Header);
-    }
-    let is_in = |mark| label.len() > 1 && label.starts_with(mark) && label.ends_with(mark);
-    let is_quoted = is_in('"') || is_in('\'');
-    if is_public && is_quoted {
-        return Err(LineProblem::QuotedLabel);
     }
     Ok(CorpusDocument {
         id: line_id(number),
@@ -342,51 +372,71 @@ fn from_tsv(
     })
 }
 
+/// The cells of a line as names of columns, in lower case.
+fn columns(line: &str) -> impl Iterator<Item = String> {
+    line.split('\t')
+        .map(|name| name.trim().trim_matches(['"', '#', ' ']).to_lowercase())
+}
+
+/// Returns whether a column has this name, or a known one as a part: `clean_text`, `label_id`.
+fn is_named(column: &str, known: &[&str], name: &str) -> bool {
+    let mut parts = column.split(['_', '-']);
+    parts.any(|part| known.contains(&part)) || column == name.to_lowercase()
+}
+
+const TEXTS: [&str; 20] = [
+    "text",
+    "sentence",
+    "document",
+    "message",
+    "tweet",
+    "review",
+    "content",
+    "utterance",
+    "question",
+    "body",
+    "title",
+    "comment",
+    "post",
+    "email",
+    "query",
+    "description",
+    "headline",
+    "news",
+    "sms",
+    "v2",
+];
+const LABELS: [&str; 15] = [
+    "label",
+    "labels",
+    "class",
+    "category",
+    "intent",
+    "topic",
+    "sentiment",
+    "target",
+    "tag",
+    "categories",
+    "topics",
+    "emotion",
+    "rating",
+    "stars",
+    "v1",
+];
+
 /// Returns whether a line is a header: it names a text column and a label column.
 fn names_columns(line: &str, names: &FieldNames) -> bool {
-    const TEXTS: [&str; 17] = [
-        "text",
-        "sentence",
-        "document",
-        "message",
-        "tweet",
-        "review",
-        "content",
-        "utterance",
-        "question",
-        "body",
-        "title",
-        "comment",
-        "post",
-        "email",
-        "query",
-        "description",
-        "headline",
-    ];
-    const LABELS: [&str; 11] = [
-        "label",
-        "labels",
-        "class",
-        "category",
-        "intent",
-        "topic",
-        "sentiment",
-        "target",
-        "tag",
-        "categories",
-        "topics",
-    ];
-    let columns: Vec<String> = line
-        .split('\t')
-        .map(|name| name.trim().trim_matches(['"', '#', ' ']).to_lowercase())
-        .collect();
-    let has = |known: &[&str], own: &str| {
-        let own = own.to_lowercase();
-        columns
-            .iter()
-            .any(|name| known.contains(&&**name) || *name == own)
-    };
-    has(&TEXTS, &names.text) && (has(&LABELS, &names.label) || columns.len() > 2)
+    let has = |known: &[&str], name: &str| columns(line).any(|own| is_named(&own, known, name));
+    has(&TEXTS, &names.text) && (has(&LABELS, &names.label) || columns(line).nth(2).is_some())
+}
+
+/// Returns whether a line may be a header: its cells are words, and one is the name of a column.
+fn may_name_columns(line: &str, names: &FieldNames) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let is_word = |cell: String| cell.contains(char::is_alphabetic) && cell.chars().all(is_part);
+    let is_known =
+        |own: String| is_named(&own, &TEXTS, &names.text) || is_named(&own, &LABELS, &names.label);
+    columns(line).all(is_word) && columns(line).any(is_known)
 }
 
 fn from_json(
@@ -408,6 +458,7 @@ fn from_json(
         Err(error) => {
             return match without_nan(line) {
                 Some(line) => from_json(&line, number, names, keep),
+                None if line.trim_end().contains('\r') => Err(LineProblem::BareReturn),
                 None => Err(not_json(&error)),
             };
         }

@@ -333,7 +333,9 @@ pub enum LineProblem {
     CellNotUtf8,
 
     /// The line is not one JSON object.
-    #[error("not one JSON object: {fault} at column {column}")]
+    #[error(
+        "not one JSON object: {fault} at column {column}; write each object on a line of its own"
+    )]
     NotJson {
         /// The kind of fault.
         fault: &'static str,
@@ -371,13 +373,25 @@ pub enum LineProblem {
     /// The first line of a .tsv file names columns.
     #[error(
         "it names columns, which a .tsv file does not have here: a line is the label, a tabulator and the text; remove \
-         it, or save the table as .csv"
+         it, or save the table as .csv; if it is a document, give its label to another one as well"
     )]
     Header,
 
-    /// The label in a .tsv file is in quotation marks.
+    /// The first line of a .tsv file names a separator.
     #[error(
-        "the label is in quotation marks, which would be part of it; remove them, or save the table as .csv"
+        "it says which character parts the columns (`sep=`), as spreadsheets write it; remove it, and part label and \
+         text with a tabulator"
+    )]
+    Separator,
+
+    /// Bare carriage returns end lines.
+    #[error("it has a carriage return without a line feed; end each line with a line feed")]
+    BareReturn,
+
+    /// The label in a table is in quotation marks.
+    #[error(
+        "the label is in quotation marks, which would be part of it; remove them, or save the table as .csv with \
+         straight double marks and no blanks around them"
     )]
     QuotedLabel,
 }

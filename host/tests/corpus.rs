@@ -148,7 +148,16 @@ fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
         ("# category\tbody", true),
         ("Text\tLABEL", true),
         ("id\ttweet\tsubtask_a", true),
+        ("Emotion\ttext", true),
+        ("sms\tlabel_id", true),
+        ("Kategorie\tText", true),
+        ("v1\tv2", true),
+        ("airline_sentiment\ttweet_text", true),
+        ("text\tid", true),
+        ("idx\tlabel\tstory", true),
         ("\"garden\"\t\"A secret, \"\"here\"\".\"", false),
+        (" 'garden' \tA secret.", false),
+        ("“garden”\tA secret.", false),
     ] {
         let path = folder.write("a.tsv", format!("{line}\ngarden\tA secret.\n"));
         let (number, problem) = problem(&path);
@@ -160,9 +169,67 @@ fn first_lines_that_name_columns_and_quoted_labels_are_refused() {
             "{problem}"
         );
     }
-    // One such name in the first line, or several in a later line, is a document.
-    for lines in ["label\tA text.\n", "garden\ttext\nlabel\ttext\n"] {
+    // A sentence, a label that another document has, a number, or a later line is no header.
+    for lines in [
+        "label\tA text.\n",
+        "garden\ttext\nball\tOne.\ngarden\tTwo.\nlabel\ttext\n",
+        "garden\tsoup\nlabel\ttext\n",
+        "5\ttext\nball\tOne.\n",
+        "\ttext\n\tmore\n",
+        "garden\tA text.\rIts end.\r\r\n",
+        "sep=2\tA text.\n",
+    ] {
         assert!(read(&folder.write("a.tsv", lines)).is_ok(), "{lines}");
+    }
+}
+
+#[test]
+fn lines_that_end_in_another_way_and_separators_are_refused() {
+    let folder = Folder::new();
+    for (name, lines, part) in [
+        (
+            "a.tsv",
+            "sep=\t\na\tsecret\n",
+            "line 1: it says which character parts",
+        ),
+        (
+            "a.tsv",
+            "\"SEP=\t\"\r\na\tsecret\n",
+            "line 1: it says which character parts",
+        ),
+        (
+            "a.tsv",
+            "\nsep = ;\na;secret\n",
+            "line 2: it says which character parts",
+        ),
+        (
+            "a.tsv",
+            "a\tsecret one\rb\tsecret two\r",
+            "line 1: it has a carriage return",
+        ),
+        (
+            "a.tsv",
+            "a\tsecret\n\rb\tsecret\rc\td\n",
+            "line 2: it has a carriage return",
+        ),
+        (
+            "a.jsonl",
+            "{\"text\": \"secret\"}\r{\"text\": \"b\"}\r",
+            "line 1: it has a carriage return",
+        ),
+        (
+            "a.jsonl",
+            "[{\"text\": \"secret\"}]",
+            "object at column 1; write each object on a line",
+        ),
+        (
+            "a.jsonl",
+            "{\n\"text\": \"secret\"}",
+            "column 1; write each object on a line",
+        ),
+    ] {
+        let error = read(&folder.write(name, lines)).unwrap_err().to_string();
+        assert!(error.contains(part) && !error.contains("secret"), "{error}");
     }
 }
 

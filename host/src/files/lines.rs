@@ -25,6 +25,16 @@ pub fn unzipped<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRe
     })
 }
 
+/// Returns whether a first line names the separator of a table, as `sep=;` in spreadsheets.
+#[doc(hidden)]
+pub fn names_separator(line: &str) -> bool {
+    let plain = line.replace(|c: char| c.is_whitespace() || "\"'".contains(c), "");
+    let start = plain
+        .get(..4)
+        .filter(|start| start.eq_ignore_ascii_case("sep="));
+    start.is_some() && !plain[4..].contains(char::is_alphanumeric)
+}
+
 /// A file that reports how much of it is read.
 pub struct Watched {
     file: File,
@@ -113,6 +123,9 @@ impl<R: BufRead> Lines<R> {
         line = line.strip_suffix(b"\n").unwrap_or(line);
         line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > self.limit {
+            if line.contains(&b'\r') {
+                return Err(LineProblem::BareReturn);
+            }
             return Err(LineProblem::TooLong { limit: self.limit });
         }
         Ok(Some(line))
