@@ -33,6 +33,7 @@ use zerocopy::little_endian::{U16, U32};
 
 use crate::error::{Error, Result};
 use crate::files::fields::Fields;
+use crate::files::foreign::without_mark;
 use crate::pack::candidates::Candidates;
 
 /// The description of a form.
@@ -151,10 +152,10 @@ impl Contents {
             Form::parse(&file)?;
             return Ok(file);
         }
-        let text = String::from_utf8(file);
+        let text = str::from_utf8(without_mark(&file));
         let text =
             text.map_err(|_| unusable("it is neither a form nor a description of one in JSON"))?;
-        Self::from_json(&text)?.to_bytes()
+        Self::from_json(text)?.to_bytes()
     }
 
     /// The description of a form.

@@ -88,6 +88,7 @@ impl Arguments {
                 ..FieldNames::default()
             },
             messages: false,
+            keep_option: "--keep",
         }
     }
 

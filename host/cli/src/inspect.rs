@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use undertone::error::{Error, Result};
+use undertone::files::foreign::without_mark;
 use undertone::form::Contents;
 use undertone::pack::QualityData;
 use undertone::pack::candidates::Candidates;
@@ -77,7 +78,7 @@ impl Arguments {
         let bytes = read_bytes(path)?;
         // A safetensors file has the length of its header, below 2⁵⁶, then the header, which is JSON.
         let is_safetensors = bytes.get(7..9) == Some(b"\0{");
-        let is_text = bytes.trim_ascii().starts_with(b"{");
+        let is_text = without_mark(&bytes).trim_ascii().starts_with(b"{");
         let is_form = bytes.starts_with(&format::MAGIC) || (is_text && !is_safetensors);
         if self.kind == Some(Kind::Form) || (self.kind.is_none() && is_form) {
             return self.form(&parse_form(bytes)?);

@@ -90,7 +90,8 @@ impl Arguments {
             ));
         }
         let keep = [self.date_field.clone()];
-        let input = self.input.texts(&self.texts);
+        let mut input = self.input.texts(&self.texts);
+        input.keep_option = "--date-field";
         input.check_fields(&keep)?;
         let window = self.schedule.window()?;
         quietly(|| self.release(window, &input, &keep))

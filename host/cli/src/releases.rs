@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{Corpus, CorpusDocument, FieldNames, batches};
 use undertone::error::{Error, Result};
-use undertone::files::fields::Fields;
+use undertone::files::fields::{self, Fields, similar};
 use undertone::files::form::Form;
 use undertone::files::resume::{PartialLines, Run};
 use undertone::progress::Progress;
@@ -50,6 +50,8 @@ pub(crate) struct Private<'a> {
     pub(crate) names: FieldNames,
     /// Whether texts are cut to the bodies of messages.
     pub(crate) messages: bool,
+    /// The option that names the fields to keep.
+    pub(crate) keep_option: &'static str,
 }
 
 impl PrivateArgs {
@@ -59,6 +61,7 @@ impl PrivateArgs {
             arguments: self,
             names: texts.fields.names(),
             messages: texts.messages,
+            keep_option: "--keep",
         }
     }
 
@@ -119,7 +122,7 @@ impl Private<'_> {
                 _ if keep[..place].contains(field) => "it is named twice; leave one out",
                 _ => continue,
             };
-            return refused("--keep", field, problem);
+            return refused(self.keep_option, field, problem);
         }
         if is_stream(self.input()) {
             return Ok(());
@@ -137,7 +140,7 @@ impl Private<'_> {
             }
             if let Some(field) = keep.iter().find(|field| **field != defaults.label) {
                 let problem = "a .tsv file can keep only label; leave this field out";
-                return refused("--keep", field, problem);
+                return refused(self.keep_option, field, problem);
             }
         }
         let columns = if is_text {
@@ -148,7 +151,7 @@ impl Private<'_> {
         if let Some(columns) = columns {
             let is_there = |field: &String| columns.contains(field);
             let own = (*id != defaults.id).then_some(("--id-field", id));
-            let kept = keep.iter().map(|field| ("--keep", field));
+            let kept = keep.iter().map(|field| (self.keep_option, field));
             if let Some((option, field)) = own.into_iter().chain(kept).find(|(_, f)| !is_there(f)) {
                 return Err(no_such_field(option, field, Some(self.input())));
             }
@@ -163,17 +166,22 @@ impl Private<'_> {
         let Some(answers) = &self.names.answers else {
             return Ok(());
         };
-        match answers
-            .attributes()
-            .find(|name| !columns.iter().any(|own| own == name))
-        {
-            None => Ok(()),
-            Some(name) => Err(Error::input(format!(
-                "not a usable form: the table `{}` has no column for attribute \"{name}\"; add \
-                 one, which may be empty",
-                self.input().display()
-            ))),
+        let is_there = |name: &str| columns.iter().any(|own| own == name);
+        let Some(name) = answers.attributes().find(|name| !is_there(name)) else {
+            return Ok(());
+        };
+        let path = self.input();
+        if similar(name, columns).is_some() {
+            return Err(fields::no_such_field(path, "column", name, columns));
         }
+        let other = undertone_tables::other_separator(path, columns, name);
+        let problem = other.unwrap_or_else(|| {
+            format!("it has no column for attribute \"{name}\"; add one, which may be empty")
+        });
+        Err(Error::input(format!(
+            "cannot read the table `{}`: {problem}",
+            path.display()
+        )))
     }
 
     /// Reads all documents once, so that a broken last line costs no budget of the documents before
@@ -204,7 +212,7 @@ impl Private<'_> {
             }
         }
         if checked.total > 0 {
-            absent.check(&self.names, self.input())?;
+            absent.check(&self.names, self.input(), self.keep_option)?;
         }
         Ok(checked)
     }
@@ -230,9 +238,9 @@ impl Absent<'_> {
         }
     }
 
-    fn check(&self, names: &FieldNames, path: &Path) -> Result<()> {
+    fn check(&self, names: &FieldNames, path: &Path, option: &'static str) -> Result<()> {
         let id = self.id.then_some(("--id-field", &names.id));
-        let kept = self.kept.iter().map(|field| ("--keep", *field));
+        let kept = self.kept.iter().map(|field| (option, *field));
         match id.into_iter().chain(kept).next() {
             None => Ok(()),
             Some((option, field)) => {

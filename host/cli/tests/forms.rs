@@ -114,6 +114,8 @@ fn answers_are_read_from_lines_and_tables() {
     let errors = String::from_utf8(output.stderr).unwrap();
     contains(&errors, &["Promised: 1000 for all answers"]);
     // The packed form has the same identifier.
+    let marked = fs::read_to_string(path.join("form.json")).unwrap();
+    fs::write(path.join("form.json"), format!("\u{feff}{marked}")).unwrap();
     succeed(path, "inspect form.json --out packed.form");
     let packed = release("a.csv --keep day --limit 7").replace("form.json", "packed.form");
     let kept = succeed(path, &packed);
@@ -130,8 +132,29 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
     fs::write(path.join("none.jsonl"), lines).unwrap();
     assert_eq!(succeed(path, release("none.jsonl")).lines().count(), 4);
     fs::write(path.join("less.csv"), "id,language,stars\n1,de,2\n").unwrap();
-    let missing = "`less.csv` has no column for attribute \"app.mood\"; add one";
+    let missing = "`less.csv`: it has no column for attribute \"app.mood\"; add one";
     refuse(path, release("less.csv"), &[missing]);
+    for (name, header, part) in [
+        (
+            "a.csv",
+            "id;language;stars",
+            "semicolons between the names, and not commas",
+        ),
+        (
+            "a.tsv",
+            "language,stars",
+            "commas between the names, and not tabulators",
+        ),
+        (
+            "a.csv",
+            "Language,stars",
+            "`Language`, which differs in capitals",
+        ),
+        ("a.tsv", "sep=\t", "part the columns with tabulators"),
+    ] {
+        fs::write(path.join(name), format!("{header}\n1,de;2\n")).unwrap();
+        refuse(path, release(name), &[part]);
+    }
     fs::write(path.join("a.jsonl"), documents(3, true)).unwrap();
     for (option, field) in [
         ("--keep", "stars"),

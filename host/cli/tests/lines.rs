@@ -111,6 +111,10 @@ fn nothing_is_spent_where_a_line_has_no_day_or_releases_would_be_lost() {
         fs::write(at("diary.jsonl"), lines).unwrap();
         refuse(folder.path(), options("a.ledger", "out.jsonl"), &[part]);
     }
+    fs::write(at("diary.csv"), "text,Date\none,2024-01-01\n").unwrap();
+    let table = options("a.ledger", "out.jsonl").replace("diary.jsonl", "diary.csv");
+    let part = "--date-field date: there is no such column or field; there are text, Date";
+    refuse(folder.path(), table, &[part]);
     diary(&folder, 0..1);
     fs::write(at("out.jsonl"), "earlier").unwrap();
     refuse(

@@ -355,9 +355,10 @@ fn significant(start: &[u8]) -> &[u8] {
     without_mark(start).trim_ascii_start()
 }
 
-/// Skips a byte order mark.
-pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(MARK).unwrap_or(bytes)
+/// Skips a byte order mark, which editors write at the start of a text.
+#[doc(hidden)]
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 fn begins(start: &[u8], with: &[u8]) -> bool {

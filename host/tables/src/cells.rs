@@ -10,7 +10,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
 use undertone::error::{Error, Result};
 use undertone::files::fields::{no_such_field, similar};
-use undertone::files::lines::unzipped;
+use undertone::files::lines::{names_separator, unzipped};
 use undertone::release::lines::{BadLine, LINE_LIMIT as RELEASE_LIMIT, MARKS};
 
 use crate::columns::unusable;
@@ -24,6 +24,7 @@ struct Cells {
     reader: Reader<Limited>,
     read: Arc<Seen>,
     names: Vec<String>,
+    separator: u8,
     /// The text column, whose empty cells are texts; then, whether the first bad record
     /// ends the file.
     text: Option<usize>,
@@ -256,7 +257,10 @@ impl Cells {
             .map(|name| str::from_utf8(name).map(str::to_owned));
         let names = names.collect::<std::result::Result<Vec<String>, _>>();
         if let Some(fault) = read.fault(reader.position().byte()) {
-            return Err(refused(format!("on its first line {}", fault.kind)));
+            let names = names.ok();
+            let other = names.and_then(|names| other_separator(&names, separator, "text"));
+            let problem = other.unwrap_or_else(|| format!("on its first line {}", fault.kind));
+            return Err(refused(problem));
         }
         let names = names.map_err(|_| {
             refused("its first line is not UTF-8; convert the file to UTF-8".to_owned())
@@ -270,12 +274,12 @@ impl Cells {
                     .to_owned(),
             ));
         }
-        if names.first().is_some_and(|name| name.starts_with("sep=")) {
-            return Err(refused(
+        if names.first().is_some_and(|name| names_separator(name)) {
+            let wanted = plural(separator);
+            return Err(refused(format!(
                 "its first line says which character parts the columns (`sep=`), as spreadsheets write it; remove that \
-                 line, and part the columns with commas"
-                    .to_owned(),
-            ));
+                 line, and part the columns with {wanted}"
+            )));
         }
         let mut seen = HashSet::new();
         for (place, name) in (1..).zip(&names) {
@@ -290,12 +294,58 @@ impl Cells {
             reader,
             read,
             names,
+            separator,
             text: None,
             stops: false,
             record: ByteRecord::new(),
             line: 1,
         })
     }
+}
+
+/// The name of a separator, in the plural.
+fn plural(separator: u8) -> &'static str {
+    if separator == b'\t' {
+        "tabulators"
+    } else {
+        "commas"
+    }
+}
+
+/// Describes the separator of the columns if it is not the one that was read: one of the usual
+/// ones, or any that would make `name` the name of a column.
+pub(crate) fn other_separator(names: &[String], separator: u8, name: &str) -> Option<String> {
+    let usual = [
+        (';', "semicolons"),
+        ('\t', "tabulators"),
+        ('|', "vertical bars"),
+        (',', "commas"),
+    ];
+    let parts = |c: char| {
+        names.iter().any(|own| {
+            own.contains(c)
+                && own
+                    .split(c)
+                    .any(|part| part.trim_matches(['"', ' ']) == name)
+        })
+    };
+    let is_other = |c: char| u32::from(c) != u32::from(separator);
+    let found = usual
+        .iter()
+        .find(|(c, _)| is_other(*c) && (parts(*c) || names.len() == 1 && names[0].contains(*c)));
+    let other = || {
+        let mut separators = names.iter().flat_map(|own| own.chars());
+        separators
+            .find(|c| is_other(*c) && !c.is_alphanumeric() && !"-_. ".contains(*c) && parts(*c))
+    };
+    let other = found.map_or_else(
+        || other().map(|c| format!("U+{:04X}", u32::from(c))),
+        |(_, name)| Some((*name).to_owned()),
+    )?;
+    let wanted = plural(separator);
+    Some(format!(
+        "its first line has {other} between the names, and not {wanted}; save it with {wanted}"
+    ))
 }
 
 impl Cells {
@@ -307,43 +357,17 @@ impl Cells {
         if similar(name, &self.names).is_some() {
             return Err(no_such_field(path, "column", name, &self.names));
         }
-        let problem = match self.separator(name) {
-            Some(separator) => format!(
-                "its first line has {separator} and no commas; save it as a file of comma-separated values"
-            ),
+        let problem = other_separator(&self.names, self.separator, name).unwrap_or_else(|| {
+            if self.names.is_empty() {
+                return "it is empty; its first line must name the columns".to_owned();
+            }
             // Does not quote the names: without a header line they are private texts.
-            None => format!(
+            format!(
                 "its first line must name the columns, and names no column `{name}`; name the one to read, or rename \
                  it. Does each line end with a line feed?"
-            ),
-        };
+            )
+        });
         Err(unusable(path, &problem))
-    }
-
-    /// The separator of the columns if it is not a comma: one of the usual ones, or any that would
-    /// make `name` the name of a column.
-    fn separator(&self, name: &str) -> Option<String> {
-        let [only] = &self.names[..] else {
-            return None;
-        };
-        let usual = [
-            (';', "semicolons"),
-            ('\t', "tabulators"),
-            ('|', "vertical bars"),
-        ];
-        let found = usual
-            .iter()
-            .find(|(separator, _)| only.contains(*separator));
-        let other = || {
-            let mut separators = only
-                .chars()
-                .filter(|c| !c.is_alphanumeric() && !"-_. ".contains(*c));
-            separators.find(|c| only.split(*c).any(|own| own == name))
-        };
-        found.map_or_else(
-            || other().map(|c| format!("U+{:04X} between the names", u32::from(c))),
-            |(_, name)| Some((*name).to_owned()),
-        )
     }
 
     /// Reads the next record; false at the end. Blank lines are skipped.
@@ -422,6 +446,12 @@ impl Source for Cells {
             }
         }
         let (found, expected) = (self.record.len(), self.names.len());
+        let names = self.names.iter().map(String::as_bytes);
+        if self.stops && expected > 1 && names.eq(&self.record) {
+            return Err(io::Error::other(
+                "it names the columns again, as the first line does; remove it",
+            ));
+        }
         if found != expected {
             if self.stops {
                 return Err(io::Error::other(format!(

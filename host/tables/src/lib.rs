@@ -146,6 +146,10 @@ fn lines_of(
             let records = cells::open(path, source, separator(Some(form)), needed)?;
             Ok(Lines::plain(path, Box::new(records)))
         }
+        Form::Tsv if needed == Some(RELEASE) => Err(columns::unusable(
+            path,
+            "releases are not read from .tsv; save it as .csv, or as JSON lines",
+        )),
         Form::JsonLines | Form::Tsv | Form::Raw => Lines::open(path),
     }
 }
@@ -179,6 +183,12 @@ pub fn names_of_answers(path: &Path) -> Result<Option<Vec<String>>> {
         Some(Form::Tsv) => cells::names(path, source(path, false)?, b'\t').map(Some),
         _ => names(path),
     }
+}
+
+/// Describes another separator that parts the names of a table, if `name` is then one of them or if
+/// there is only one name.
+pub fn other_separator(path: &Path, names: &[String], name: &str) -> Option<String> {
+    cells::other_separator(names, separator(Form::of(path)), name)
 }
 
 /// Produces lines, one by one.

@@ -242,7 +242,7 @@ fn bad_records_of_csv() {
     let folder = TempDir::new().unwrap();
     let long = "secret ".repeat(LINE_LIMIT / 7 + 300_000);
     let huge = format!("text,x\n\"{long}");
-    let cases: [(&[u8], &str); 19] = [
+    let cases: [(&[u8], &str); 21] = [
         (
             b"text,x\nfine,1\nsecret, with a comma,1\nfine,1\n",
             "line 3: cannot read on: 3 fields, and the first line has 2",
@@ -254,7 +254,15 @@ fn bad_records_of_csv() {
         ),
         (b"body,x\nsecret,1\n", "names no column `text`"),
         (b"secret,x\n", "names no column `text`"),
-        (b"", "names no column `text`"),
+        (b"", "it is empty"),
+        (
+            b"text,label\nfine,1\ntext,label\nsecret,1\n",
+            "line 3: cannot read on: it names the columns again",
+        ),
+        (
+            b"text,label\nfine, \"secret\"\n",
+            "line 2: the label is in quotation marks",
+        ),
         // Bare carriage returns, so that the file is one line.
         (
             b"text,id\rsecret a,1\r",
@@ -391,7 +399,9 @@ fn releases_that_are_cut_off() {
     assert_eq!(found, expected.map(|(line, text)| (line, Ok(text))));
     let bad = ReleaseLine::parse(expected[2].1).err();
     assert_eq!(bad, Some(BadLine::AfterMark));
-    for content in ["id,txt\n", "id,txt\nsecret,x\n", ""] {
+    let error = releases(&put(&folder, "a.tsv", "id\trelease\n")).err();
+    assert!(error.unwrap().to_string().contains("not read from .tsv"));
+    for content in ["id,txt\n", "id,txt\nsecret,x\n"] {
         let error = releases(&put(&folder, "a.csv", content)).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Input);
         let error = error.to_string();
@@ -670,9 +680,22 @@ fn a_column_in_other_capitals_is_named() {
 fn the_character_that_parts_columns_is_named() {
     let folder = TempDir::new().unwrap();
     for (content, part) in [
-        ("text;label\nhello;x\n", "semicolons and no commas"),
-        ("text\tlabel\nhello\tx\n", "tabulators and no commas"),
-        ("text|label\nhello|x\n", "vertical bars and no commas"),
+        (
+            "text;label\nhello;x\n",
+            "semicolons between the names, and not commas",
+        ),
+        (
+            "text;label;note (a, b)\nhello;x;y\n",
+            "semicolons between the names",
+        ),
+        (
+            "\"text\";\"label\"\nhello;x\n",
+            "semicolons between the names",
+        ),
+        ("text\tlabel\nhello\tx\n", "tabulators between the names"),
+        ("text|label\nhello|x\n", "vertical bars between the names"),
+        ("SEP=;\ntext;label\nhello;x\n", "(`sep=`)"),
+        ("sep = \t\ntext\tlabel\nhello\tx\n", "(`sep=`)"),
         ("text\u{1}label\nhello\u{1}x\n", "U+0001 between the names"),
         ("text，label\nhello，x\n", "U+FF0C between the names"),
         ("sep=;\ntext;label\nhello;x\n", "(`sep=`)"),
