@@ -379,8 +379,8 @@ pub enum LineProblem {
 
     /// The first line of a .tsv file names a separator.
     #[error(
-        "it says which character parts the columns (`sep=`), as spreadsheets write it; remove it, and part label and \
-         text with a tabulator"
+        "it says which character parts the columns (`sep=`), as spreadsheets write it; \
+         remove it, and part label and text with a tabulator"
     )]
     Separator,
 
@@ -390,8 +390,8 @@ pub enum LineProblem {
 
     /// The label in a table is in quotation marks.
     #[error(
-        "the label is in quotation marks, which would be part of it; remove them, or save the table as .csv with \
-         straight double marks and no blanks around them"
+        "the label is in quotation marks, which would be part of it; remove them, or save the \
+         table as .csv with straight double marks and no blanks around them"
     )]
     QuotedLabel,
 }

@@ -55,7 +55,8 @@ pub enum BadLine {
     Unclosed,
     /// A CSV record with text between a closing quotation mark and the end of its cell.
     #[error(
-        "text follows a closing quotation mark; write each mark inside a cell twice, and close each cell"
+        "text follows a closing quotation mark; write each mark inside a cell twice, \
+         and close each cell"
     )]
     AfterMark,
     /// The field `release` is missing, given twice, or not a string.

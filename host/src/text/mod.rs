@@ -225,8 +225,8 @@ pub(crate) fn number_beside(line: &str) -> Option<String> {
 /// Returns the author's own text of a mail or Usenet message: no header, no signature, no
 /// quotations.
 ///
-/// - The header is the text before the first empty line. Without an empty line, a text is all header
-///   if it begins with a well-known field and has only fields, and has no header otherwise.
+/// - The header is the text before the first empty line. Without one, a text is all header if it
+///   begins with a well-known field and has only fields, and otherwise has no header.
 /// - If the header declares MIME, the text is taken from the decoded parts: the plain-text
 ///   alternative, the text of HTML, and no attachments. Character sets apply only to parts encoded
 ///   in ASCII, because the rest of `message` is Unicode already.
@@ -443,9 +443,9 @@ fn part_text(message: &str, part: &MessagePart<'_>) -> Option<String> {
 }
 
 /// Elements within a line. All others start and end lines, because their words stand apart.
-const INLINE: &str = " a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label \
-                      mark q ruby s samp script small span strike strong style sub sup template time tt u \
-                      var wbr ";
+const INLINE: &str = " a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd \
+                      label mark q ruby s samp script small span strike strong style sub sup \
+                      template time tt u var wbr ";
 
 /// Returns the text of HTML.
 fn from_html(html: &str) -> String {
@@ -926,7 +926,18 @@ mod tests {
                  --b\nContent-Type: text/html\n\n<p>Soup.</p>\n--b--\n",
                 "Soup.",
             ),
-            // Headers that are not quite as the standards say, and messages within messages.
+            (
+                "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAAA\n",
+                "",
+            ),
+        ] {
+            assert_eq!(message_body(message), body, "{message}");
+        }
+    }
+
+    #[test]
+    fn odd_headers_and_messages_within_messages_are_decoded() {
+        for (message, body) in [
             (
                 "\n \nSubject : Soup\r\nContent-Transfer-Encoding : base64\n \t\nU291cC4=\n",
                 "Soup.",
@@ -952,12 +963,9 @@ mod tests {
                 "Soup.",
             ),
             (
-                "Content-Type: text/plain; charset=unicode-1-1-utf-7\n\n+BD8EQAQ4BDIENQRC soup, 1 +- 1, +AKM-1 +AKM",
+                "Content-Type: text/plain; charset=unicode-1-1-utf-7\n\n\
+                 +BD8EQAQ4BDIENQRC soup, 1 +- 1, +AKM-1 +AKM",
                 "привет soup, 1 + 1, £1 £",
-            ),
-            (
-                "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAAA\n",
-                "",
             ),
         ] {
             assert_eq!(message_body(message), body, "{message}");
@@ -1084,7 +1092,8 @@ mod tests {
             let body = message_body(&message);
             let mut rest = message.lines();
             for line in body.split('\n').filter(|_| !body.is_empty()) {
-                prop_assert!(rest.any(|other| other.trim_end_matches('\r') == line), "{line:?} is missing in this order");
+                let is_there = rest.any(|other| other.trim_end_matches('\r') == line);
+                prop_assert!(is_there, "{line:?} is missing in this order");
                 prop_assert!(!quotes(line));
             }
         }
