@@ -373,7 +373,7 @@ pub enum LineProblem {
     /// The first line of a .tsv file names columns.
     #[error(
         "it names columns, which a .tsv file does not have here: a line is the label, a tabulator and the text; remove \
-         it, or save the table as .csv; if it is a document, give its label to another one as well"
+         it, or save the table as .csv; if it is a document, move it to a later line"
     )]
     Header,
 
