@@ -32,10 +32,14 @@ cp -r "$here"/../include/* "$stage/include"
     -o "$stage/bin/undertone-device"
 
 version=$(sed -n 's/^#define UNDERTONE_VERSION "\(.*\)"$/\1/p' "$here/../include/undertone.h")
-sed "s/@VERSION@/$version/" "$here/packaging/undertone.pc.in" >"$stage/lib/pkgconfig/undertone.pc"
-cp "$here/packaging/undertone-config.cmake" "$stage/lib/cmake/undertone"
-sed "s/@VERSION@/$version/" "$here/packaging/undertone-config-version.cmake.in" \
-    >"$stage/lib/cmake/undertone/undertone-config-version.cmake"
+soname=$(readlink "$stage/lib/libundertone.so" || echo @rpath/libundertone.dylib)
+pointer_bytes=$(echo __SIZEOF_POINTER__ | "${CC:-cc}" -E -P -)
+fill() {
+    sed "s/@VERSION@/$version/; s|@SONAME@|$soname|; s/@POINTER_BYTES@/$pointer_bytes/g" "$here/packaging/$1.in" >"$stage/$2/$1"
+}
+fill undertone.pc lib/pkgconfig
+fill undertone-config.cmake lib/cmake/undertone
+fill undertone-config-version.cmake lib/cmake/undertone
 
 mkdir -p "$stage/share/doc/undertone"
 cp "$here"/../LICENSE-* "$stage/share/doc/undertone"

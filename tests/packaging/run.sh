@@ -102,16 +102,37 @@ for shared in OFF ON; do
     done
 done
 minor=$(cut -d. -f2 <<<"$version")
-# find ARGUMENTS of find_package, with a prefix whose version is a later patch release of this one
+# find_undertone ARGUMENTS of find_package: in $prefix, with $options of cmake
+prefix=$work/later
+options=()
+echo '#include <undertone.h>' >"$work/found.c"
 find_undertone() {
     rm -rf "$work/found"
-    printf '%s\n' 'cmake_minimum_required(VERSION 3.19)' 'project(found C)' \
-        "find_package(undertone $* REQUIRED)" >"$work/CMakeLists.txt"
-    cmake -S "$work" -B "$work/found" -DCMAKE_PREFIX_PATH="$work/later"
+    cat >"$work/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.21)
+project(found C)
+find_package(undertone $* REQUIRED)
+add_library(found OBJECT found.c)
+target_link_libraries(found PRIVATE undertone::undertone)
+get_target_property(kind undertone::undertone INTERFACE_LINK_LIBRARIES)
+message(STATUS "linked: \${kind}")
+if(TARGET undertone::shared)
+    install(IMPORTED_RUNTIME_ARTIFACTS undertone::shared)
+endif()
+CMAKE
+    cmake -S "$work" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" "${options[@]}"
+}
+# linked KIND BUILD_SHARED_LIBS ARGUMENTS of find_package
+linked() {
+    options=("-DBUILD_SHARED_LIBS=$2")
+    find_undertone "${@:3}" >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log" >&2; fail "not found: $*"; }
+    grep -qxF -- "-- linked: undertone::$1" "$work/cmake.log" || fail "another kind is linked: $*"
+    cmake --build "$work/found" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; fail "not built: $*"; }
 }
 later=${version%.*}.5
 mkdir -p "$work/later/lib/cmake"
 cp -r "$install/lib/cmake/undertone" "$work/later/lib/cmake"
+cp -r "$install/include" "$work/later"
 cp "$libdir/libundertone.a" "$libdir/libundertone.so" "$work/later/lib"
 sed -i "s/\"$version\"/\"$later\"/" "$work/later/lib/cmake/undertone/undertone-config-version.cmake"
 for accepted in "0.$minor" "${version%.*}.5 EXACT" "$version...$later" "0.$minor...<0.$((minor + 1))" \
@@ -119,13 +140,38 @@ for accepted in "0.$minor" "${version%.*}.5 EXACT" "$version...$later" "0.$minor
     find_undertone $accepted >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log" >&2; fail "refused: $accepted"; }
 done
 for unavailable in "0.$((minor + 1))" 1.0 "${version%.*}.99" "$version EXACT" "$version...${version%.*}.3" \
-    "0.$minor...<$later" "COMPONENTS java" "COMPONENTS static nonsense"; do
+    "0.$minor...<$later" "COMPONENTS java" "COMPONENTS undertone" "COMPONENTS static nonsense"; do
     refused find_undertone $unavailable
 done
-# A package without the shared library.
+linked shared ON
+linked static ON COMPONENTS static
+linked shared OFF COMPONENTS shared
+linked static OFF COMPONENTS static shared
+# A package with one library, then with none.
 rm "$work/later/lib/libundertone.so"
 refused find_undertone COMPONENTS shared
-find_undertone COMPONENTS static >"$work/cmake.log"
+linked static ON
+mv "$work/later/lib/libundertone.a" "$work/later/lib/libundertone.so"
+refused find_undertone COMPONENTS static
+linked shared OFF
+rm "$work/later/lib/libundertone.so"
+refused find_undertone
+# Other folders: as Debian has them, and through a symbolic link.
+mkdir -p "$work/debian/lib" "$work/root"
+cp -a "$install/include" "$work/debian"
+cp -a "$install/lib" "$work/debian/lib/x86_64-linux-gnu"
+cp -a "$work/debian" "$work/root/usr"
+ln -s usr/lib "$work/root/lib"
+for prefix in "$work/debian" "$work/root"; do linked static OFF; done
+# An app takes the shared library along.
+prefix=$install
+linked shared ON
+cmake --install "$work/found" --prefix "$work/app" >"$work/cmake.log"
+[ -f "$work/app/lib/$soname" ] || fail "$soname was not installed with an app"
+# Processors whose pointers have 32 bits.
+options=(-DCMAKE_C_COMPILER=clang -DCMAKE_C_COMPILER_TARGET=i686-linux-gnu -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY)
+refused find_undertone
+grep -qF "(pointers of 8 bytes)" "$work/refused.log" || fail "another reason: $(cat "$work/refused.log")"
 
 # The example finds nothing of this repository except the installed copy.
 undertone inspect "$work/demo.candidates.safetensors" >"$work/candidates.tsv"
