@@ -64,7 +64,7 @@ export function withFloats<T>(floats: ArrayLike<number>, use: (address: number, 
  * private.
  */
 export function shown(value: unknown): string {
-    if (typeof value === "number" || value === undefined) return String(value);
+    if (typeof value === "number" || value === undefined || value === null) return String(value);
     if (typeof value === "string") return "a text";
     return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
@@ -76,6 +76,18 @@ export function natural(value: number, what: string): number {
         throw new RangeError(`${what} ${value} is not a whole number from 0 to 4294967295`);
     }
     return value;
+}
+
+/** @internal An unsigned integer of 64 bits for C. `BigInt` would quote a text, and accept true and []. */
+export function natural64(value: number | bigint, what: string): bigint {
+    if (typeof value !== "bigint" && typeof value !== "number") {
+        throw new TypeError(`${what} is ${shown(value)}, neither a number nor a bigint`);
+    }
+    if (typeof value === "bigint" ? BigInt.asUintN(64, value) === value : Number.isSafeInteger(value) && value >= 0) {
+        return BigInt(value);
+    }
+    const most = typeof value === "bigint" ? "18446744073709551615" : "9007199254740991 (give a larger one as a bigint)";
+    throw new RangeError(`${what} ${value} is not a whole number from 0 to ${most}`);
 }
 
 /** @internal */
@@ -95,9 +107,9 @@ export function wordOf<T extends string>(words: Record<T, number>, found: number
 
 /**
  * @internal Refuses what is not of this class. An object of another copy of the package lies in
- * another memory.
+ * another memory. `name`: that of the class, because a bundler may have changed `kind.name`.
  */
-export function expect<T extends object>(value: T, kind: Function & { prototype: T }, what: string): T {
+export function expect<T extends object>(value: T, kind: Function & { prototype: T }, name: string): T {
     if (value instanceof kind) return value;
-    throw new TypeError(`the ${what} is not a ${kind.name}`);
+    throw new TypeError(`the ${name.toLowerCase()} is not a ${name}`);
 }

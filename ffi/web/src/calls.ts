@@ -1,6 +1,6 @@
 // Calls of the C interface, and their results.
 
-import { withText } from "./arguments.js";
+import { shown, withText } from "./arguments.js";
 import { type Code, UndertoneError } from "./errors.js";
 import { Region, withBytes } from "./memory.js";
 import { exports } from "./module.js";
@@ -60,9 +60,9 @@ export function written(width: number, room: number, write: (address: number, ro
 }
 
 /** @internal An epsilon in micro-units, read by the library. */
-export function epsilonMicro(epsilon: number | string): number {
+export function epsilonMicro(epsilon: number | string, what = "epsilon"): number {
     if (typeof epsilon !== "number" && typeof epsilon !== "string") {
-        throw new TypeError("epsilon is neither a number nor a text");
+        throw new TypeError(`${what} is ${shown(epsilon)}, neither a number nor a text`);
     }
     withText(String(epsilon), (text, length) => call("undertone_epsilon_parse", text, length, out()));
     return u32();

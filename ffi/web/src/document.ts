@@ -33,7 +33,7 @@ export class Document extends Handle {
      * @throws UndertoneError if the pack has no candidates, or more than a document can hold
      */
     constructor(pack: Pack) {
-        const from = expect(pack, Pack, "pack").address;
+        const from = expect(pack, Pack, "Pack").address;
         const init = (memory: number, length: number, out: number) =>
             call("undertone_document_init", memory, length, from, out);
         super("document", handleMemory(DOCUMENT_HANDLE_SIZE, init), pack.content);
@@ -158,7 +158,7 @@ export class Document extends Handle {
     }
 
     #release(kind: string, grant: Grant, ...rule: number[]): Release {
-        const [document, permission] = [this.address, expect(grant, Grant, "grant").address];
+        const [document, permission] = [this.address, expect(grant, Grant, "Grant").address];
         const drawn = written(1, RELEASE_BYTES, (memory, room, count) =>
             call(`undertone_document_${kind}`, document, permission, ...rule, ...source(), memory, room, count),
         );

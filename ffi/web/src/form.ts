@@ -80,7 +80,7 @@ export class Form extends Handle {
      *     has no topic for the document's pack; the document is unchanged then
      */
     answerTopic(document: Document, answers: readonly (number | undefined)[]): number[] {
-        const [form, from] = [this.address, expect(document, Document, "document").address];
+        const [form, from] = [this.address, expect(document, Document, "Document").address];
         return withAnswers(answers, (start, count) => {
             call("undertone_form_answer_topic", form, from, start, count);
             return Array.from(new Uint32Array(exports().memory.buffer, start, count));
@@ -102,7 +102,7 @@ export class Form extends Handle {
      *     was spent or is for another unit; no error depends on an answer
      */
     release(answers: readonly (number | undefined)[], grant: Grant): Release {
-        const [form, permission] = [this.address, expect(grant, Grant, "grant").address];
+        const [form, permission] = [this.address, expect(grant, Grant, "Grant").address];
         const drawn = withAnswers(answers, (start, count) =>
             written(1, RELEASE_BYTES, (memory, room, length) =>
                 call("undertone_form_release", form, start, count, permission, ...source(), memory, room, length),

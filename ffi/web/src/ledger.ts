@@ -1,7 +1,7 @@
 import { GRANT_HANDLE_SIZE, LEDGER_HANDLE_SIZE, LEDGER_IMAGE_BYTES, LEDGER_RECORD_BYTES, STATUS } from "./numbers.js";
 import { Grant, type Unit, UNITS } from "./grant.js";
 import type { Ledgers, Storage } from "./storage.js";
-import { meaningOf, natural, shown, withCopy } from "./arguments.js";
+import { meaningOf, natural, natural64, withCopy } from "./arguments.js";
 import { call, check, epsilonMicro, i32, micro, out, status, u32, written } from "./calls.js";
 import { UndertoneError } from "./errors.js";
 import { handleMemory } from "./handle.js";
@@ -19,22 +19,16 @@ const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.f
 
 const unlocked = globalThis.FinalizationRegistry && new FinalizationRegistry<Storage>((storage) => void storage.close().catch(() => {}));
 
-function windowNumber(window: number): bigint {
-    if (typeof window !== "number") throw new TypeError(`the window is ${shown(window)}, not a number`);
-    if (!Number.isSafeInteger(window) || window < 0) {
-        throw new RangeError(`the window ${window} is not a whole number from 0 on`);
-    }
-    return BigInt(window);
-}
+const windowNumber = (window: number) => natural64(window, "the window");
 
 /**
  * Converts a budget to micro-units. A number or a text is an epsilon, or 0, which the library
  * refuses.
  */
 function budgetMicro(budget: number | string | bigint): bigint {
-    if (typeof budget !== "bigint") return Number(budget) === 0 ? 0n : BigInt(epsilonMicro(budget));
-    if (BigInt.asUintN(64, budget) === budget) return budget;
-    throw new RangeError(`the budget of ${budget} micro-units is not from 0 to 18446744073709551615`);
+    if (typeof budget === "bigint") return natural64(budget, "the number of micro-units of the budget");
+    const zero = budget === 0 || (typeof budget === "string" && /^0+(\.0*)?$/.test(budget));
+    return zero ? 0n : BigInt(epsilonMicro(budget, "the budget"));
 }
 
 /** No later window exists. */

@@ -1,5 +1,5 @@
 import { RELEASE_BYTES, RESERVOIR_BYTES } from "./numbers.js";
-import { expect, meaningOf, natural, withCopy } from "./arguments.js";
+import { expect, meaningOf, natural, natural64, withCopy } from "./arguments.js";
 import { call, out, u64, written } from "./calls.js";
 import { Document, Release } from "./document.js";
 import { Form, withAnswers } from "./form.js";
@@ -44,7 +44,7 @@ export class Reservoir {
      *     1 to 65535
      */
     static begin(document: Document, slot: number | bigint, places: number): Reservoir {
-        const [like, number] = [expect(document, Document, "document").address, BigInt.asUintN(64, BigInt(slot))];
+        const [like, number] = [expect(document, Document, "Document").address, natural64(slot, "the slot")];
         const k = natural(places, "the number of places");
         return withBytes(RESERVOIR_BYTES, (region) => {
             call("undertone_reservoir_init", like, number, k, ...source(), region.address);
@@ -58,7 +58,7 @@ export class Reservoir {
      * @throws UndertoneError if it is damaged, or of another pack
      */
     static read(bytes: Uint8Array, document: Document): Reservoir {
-        const like = expect(document, Document, "document").address;
+        const like = expect(document, Document, "Document").address;
         return withCopy(bytes, (start, length) => {
             call("undertone_reservoir_read", start, length, like, out(), 0);
             return new Reservoir(Uint8Array.from(bytes), u64());
@@ -76,7 +76,7 @@ export class Reservoir {
      * @throws UndertoneError if the document has another pack; the sentences are still there then
      */
     push(document: Document): void {
-        const from = expect(document, Document, "document").address;
+        const from = expect(document, Document, "Document").address;
         this.#change((region) => call("undertone_reservoir_push", region.address, from, ...source()));
     }
 
@@ -88,7 +88,7 @@ export class Reservoir {
      *     unchanged then
      */
     release(document: Document, grant: Grant, mechanism: LineMechanism = "whole-text"): Release {
-        const [like, permission] = [expect(document, Document, "document").address, expect(grant, Grant, "grant").address];
+        const [like, permission] = [expect(document, Document, "Document").address, expect(grant, Grant, "Grant").address];
         const by = meaningOf(RELEASES, mechanism, "the mechanism");
         const drawn = this.#change((region) =>
             written(1, RELEASE_BYTES, (memory, room, count) =>
@@ -138,7 +138,7 @@ export class AnswerReservoir {
      *     1 to 65535
      */
     static begin(form: Form, slot: number | bigint, places: number): AnswerReservoir {
-        const [like, number] = [expect(form, Form, "form").address, BigInt.asUintN(64, BigInt(slot))];
+        const [like, number] = [expect(form, Form, "Form").address, natural64(slot, "the slot")];
         const k = natural(places, "the number of places");
         return withBytes(RESERVOIR_BYTES, (region) => {
             call("undertone_answer_reservoir_init", like, number, k, ...source(), region.address);
@@ -152,7 +152,7 @@ export class AnswerReservoir {
      * @throws UndertoneError if they are damaged, or of another form
      */
     static read(bytes: Uint8Array, form: Form): AnswerReservoir {
-        const like = expect(form, Form, "form").address;
+        const like = expect(form, Form, "Form").address;
         return withCopy(bytes, (start, length) => {
             call("undertone_answer_reservoir_read", start, length, like, out(), 0);
             return new AnswerReservoir(Uint8Array.from(bytes), u64(), form);
@@ -188,7 +188,7 @@ export class AnswerReservoir {
      *     unchanged then
      */
     release(grant: Grant): Release {
-        const [form, permission] = [this.#form.address, expect(grant, Grant, "grant").address];
+        const [form, permission] = [this.#form.address, expect(grant, Grant, "Grant").address];
         const drawn = change(this.#bytes, (region) =>
             written(1, RELEASE_BYTES, (memory, room, count) =>
                 call("undertone_answer_reservoir_release", region.address, form, permission, ...source(), memory, room, count),

@@ -39,11 +39,13 @@ export class VectorMechanism extends Handle {
      * @throws UndertoneError if a number is out of range, or the pack has no projection
      */
     constructor(epsilon: number | string, options: VectorOptions) {
+        // `in` would quote a text.
+        if (typeof options !== "object" || options === null) throw new TypeError(`the options are ${shown(options)}, not an object`);
         const spent = epsilonMicro(epsilon);
         const noise = meaningOf(NOISES, options.noise ?? "laplace", "the noise");
         const memory = handleMemory(VECTOR_MECHANISM_HANDLE_SIZE, (memory, length, out) => {
             if ("pack" in options) {
-                const from = expect(options.pack, Pack, "pack").address;
+                const from = expect(options.pack, Pack, "Pack").address;
                 call("undertone_vector_mechanism_init_projected", memory, length, from, noise, spent, out);
             } else {
                 const dimension = natural(options.dimension, "the dimension");
@@ -75,7 +77,7 @@ export class VectorMechanism extends Handle {
      *     or another epsilon
      */
     release(grant: Grant, vector: Float32Array | readonly number[]): VectorRelease {
-        const [mechanism, permission] = [this.address, expect(grant, Grant, "grant").address];
+        const [mechanism, permission] = [this.address, expect(grant, Grant, "Grant").address];
         const room = number("undertone_vector_mechanism_release_len", mechanism);
         const drawn = withFloats(vector, (start, length) =>
             written(1, room, (memory, room, count) =>

@@ -26,7 +26,7 @@ export class Vocabulary extends Handle {
 
     /** @throws UndertoneError if the pack has no lexicon */
     constructor(pack: Pack) {
-        const from = expect(pack, Pack, "pack").address;
+        const from = expect(pack, Pack, "Pack").address;
         const init = (memory: number, length: number, out: number) =>
             call("undertone_vocabulary_init", memory, length, from, out);
         super("vocabulary", handleMemory(VOCABULARY_HANDLE_SIZE, init), pack.content);
@@ -64,7 +64,7 @@ export class Vocabulary extends Handle {
 /** The words of a private text: words go in, private words come out, and the bag is empty again. */
 export class Bag extends Handle {
     constructor(vocabulary: Vocabulary) {
-        const from = expect(vocabulary, Vocabulary, "vocabulary").address;
+        const from = expect(vocabulary, Vocabulary, "Vocabulary").address;
         const init = (memory: number, length: number, out: number) => call("undertone_bag_init", memory, length, from, out);
         super("bag", handleMemory(BAG_HANDLE_SIZE, init), vocabulary.pack);
     }
@@ -99,7 +99,7 @@ export class Bag extends Handle {
      *     words are still there then
      */
     release(grant: Grant, wordCount: number, method: WordMethod = "permute-and-flip"): BagRelease {
-        const [bag, permission] = [this.address, expect(grant, Grant, "grant").address];
+        const [bag, permission] = [this.address, expect(grant, Grant, "Grant").address];
         const how = meaningOf(METHODS, method, "the method");
         const room = number("undertone_bag_release_len", natural(wordCount, "the number of words"));
         const drawn = written(1, room, (memory, room, count) =>

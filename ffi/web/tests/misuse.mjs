@@ -84,7 +84,7 @@ misuse("wrong_type", () => {
     assert.throws(() => new Grant("sentence", 3), ARGUMENT);
     assert.throws(() => new Grant(), ARGUMENT);
     assert.throws(() => new Ledger("budget.ledger", "sentence", 3), ARGUMENT);
-    assert.throws(() => into.release(pack()), ARGUMENT);
+    assert.throws(() => into.release(pack()), /^TypeError: the grant is not a Grant$/);
     assert.throws(() => new Form(FORM).release("000", grant("whole-text")), ARGUMENT);
     assert.throws(() => into.release(grant(), "coin"), ARGUMENT);
     assert.throws(() => into.release(grant(), "toString"), ARGUMENT);
@@ -286,11 +286,15 @@ test("errors keep texts to themselves", async () => {
         () => new VectorMechanism(1, { dimension: 4, boundExponent: secret }),
         () => new VectorMechanism(1, { dimension: secret }),
         () => new VectorMechanism(1, { dimension: 4, noise: [secret] }),
+        () => new VectorMechanism(1, secret),
         () => new Bag(new Vocabulary(pack())).release(Grant.unrecorded("word", 1), secret),
+        () => Reservoir.begin(document(), secret, 3),
+        () => AnswerReservoir.begin(new Form(FORM), secret, 3),
     ];
     const secret = "My doctor wants to repeat the blood test.";
     for (const use of [...all(secret), ...all("diabetes")]) {
         assert.throws(use, (error) => {
+            assert(ARGUMENT(error) || says("EPSILON_NOT_A_NUMBER")(error), `${error}`);
             assert.doesNotMatch(error.message, /doctor|blood|41|diabetes/);
             return true;
         });
@@ -298,6 +302,19 @@ test("errors keep texts to themselves", async () => {
     await assert.rejects(Ledger.openOrCreate("none", secret, 1), /^TypeError: the unit is a text, not one of sentence, /);
     await assert.rejects(Ledger.openOrCreate("none", "lines", 1), /^TypeError: the unit is a text, /);
     await assert.rejects(Ledger.openOrCreate("none", 7n, 1), /the unit is a bigint/);
+});
+
+test("numbers of 64 bits", () => {
+    const begin = [(slot) => Reservoir.begin(document(), slot, 3).slot, (slot) => AnswerReservoir.begin(new Form(FORM), slot, 3).slot];
+    for (const slot of begin) {
+        for (const right of [0, -0, 7, 7n, 2 ** 53 - 1, 2n ** 53n + 2n, 2n ** 64n - 1n]) assert.equal(slot(right), BigInt(right));
+        for (const wrong of ["", "7", [], [7], {}, true, null, undefined, Symbol(), new Date(7), Object(7n)]) {
+            assert.throws(() => slot(wrong), /^TypeError: the slot is .*, neither a number nor a bigint$/);
+        }
+        for (const wrong of [-1, -1n, 0.5, NaN, Infinity, 2 ** 53, 2 ** 53 + 2, 2 ** 64, 2n ** 64n]) {
+            assert.throws(() => slot(wrong), /^RangeError: the slot .* is not a whole number from 0 to /);
+        }
+    }
 });
 
 test("out of memory", () => {
@@ -336,6 +353,16 @@ test("budgets in micro-units", () =>
             const again = await Ledger.recreateSpent(file, "sentence", micro, 20000);
             assert.deepEqual([await again.left(20000), await again.left(20001)], [0, left]);
             await again.close();
+        }
+        for (const zero of [0, -0, "0", "0.00"]) {
+            await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", zero), says("LEDGER_NO_BUDGET"));
+        }
+        for (const text of ["", " ", "0x0", ".", "My doctor called"]) {
+            await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", text), says("EPSILON_NOT_A_NUMBER"));
+        }
+        for (const wrong of [null, undefined, false, true, [], [0], {}, new Date(0), Symbol()]) {
+            const use = Ledger.recreateSpent(path("none"), "sentence", wrong);
+            await assert.rejects(use, /^TypeError: the budget is .*, neither a number nor a text$/);
         }
         for (const micro of [-1n, most + 1n]) {
             await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", micro), /^RangeError: .*18446744073709551615/);
