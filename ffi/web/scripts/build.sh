@@ -4,8 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 root=$(cd ../.. && pwd)
 
-rm -rf dist
-mkdir dist
+rm -rf dist bare ./*.wasm
+mkdir dist bare undertone.wasm entropy.wasm
 # The names of functions are a ninth of the module.
 library=$(RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN:-nightly} CARGO_PROFILE_EMBED_STRIP=symbols \
     "$root/ffi/build-lib.sh" dist/.wasm shared --target wasm32-unknown-unknown -Zbuild-std=core --locked)
@@ -38,3 +38,9 @@ npx tsc
 # TypeScript takes types for CommonJS by the package.json above them.
 cp dist/types/*.d.ts dist/cjs
 echo '{ "type": "commonjs" }' >dist/cjs/package.json
+
+# Tools that do not read the exports of the package look for a folder with the name of each part.
+echo '{ "main": "../dist/cjs/bare.js", "types": "../dist/cjs/bare.d.ts" }' >bare/package.json
+for module in *.wasm; do
+    echo "{ \"main\": \"../dist/$module\" }" >"$module/package.json"
+done

@@ -53,14 +53,15 @@ test("what a registry would get", () =>
         const imported = (name) => resolve(`console.log(import.meta.resolve("${name}"))`);
         const parts = { "": "node", "/bare": "bare", "/undertone.wasm": "undertone.wasm", "/entropy.wasm": "entropy.wasm", "/package.json": "package.json" };
         for (const [part, found] of Object.entries(parts)) {
-            for (const at of [required(`undertone${part}`), imported(`undertone${part}`)]) {
+            // By its path, a folder is read as by tools that read no exports.
+            const places = [required(`undertone${part}`), required(`${user}/node_modules/undertone${part}`), imported(`undertone${part}`)];
+            for (const at of places) {
                 assert(at.includes("/node_modules/undertone/") && at.includes(`/${found}`), `undertone${part}: ${at}`);
             }
         }
         // Parcel reads this field, and no exports.
         assert.match(installed(JSON.parse(installed("package.json")).browser), /undertone\.wasm/);
-        const old = JSON.parse(installed("bare/package.json"));
-        for (const named of [old.main, old.types]) assert(installed(`bare/${named}`).length > 0, named);
+        assert(installed(`bare/${JSON.parse(installed("bare/package.json")).types}`).length > 0);
 
         // `undertone/bare` by require, with its types.
         writeFileSync(`${user}/bare.cjs`, `
