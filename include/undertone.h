@@ -816,7 +816,7 @@ typedef int32_t (*undertone_entropy_fn)(void *context, uint8_t *out, size_t len)
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
 /**
  * Returns the ABI version of the linked library.
@@ -2110,7 +2110,7 @@ int32_t undertone_bag_release_read_words(const uint8_t *bytes,
                                          size_t *out_written);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 #endif  /* UNDERTONE_H */

@@ -103,7 +103,11 @@ fn header() -> String {
         .generate()
         .expect("cbindgen reads the sources")
         .write(&mut header);
-    String::from_utf8(header).expect("a header is text")
+    // C90 has no `//`, which cbindgen writes.
+    String::from_utf8(header)
+        .expect("a header is text")
+        .replace("// __cplusplus", "/* __cplusplus */")
+        .replace("// extern \"C\"", "/* extern \"C\" */")
 }
 
 /// A number of the header other than a status.
@@ -251,9 +255,9 @@ fn files_are_generated_from_the_source() {
 }
 
 #[test]
-fn no_line_of_the_header_is_long() {
+fn lines_of_the_header_are_short_and_valid_in_c90() {
     for line in header().lines() {
-        assert!(line.len() <= WIDTH, "{line}");
+        assert!(line.len() <= WIDTH && !line.contains("//"), "{line}");
     }
 }
 
