@@ -68,7 +68,7 @@ protected:
 private:
     void wipe() noexcept
     {
-        for (volatile std::uint8_t &byte : bytes_) byte = 0;
+        for (volatile std::uint8_t &octet : bytes_) octet = 0;
     }
 };
 

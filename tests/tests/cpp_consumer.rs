@@ -235,10 +235,10 @@ fn the_value_of_a_failure_ends_the_program() {
 const PLATFORM_MACROS: &str = "Status Success None Bool True False Always Above Below Complex KeyPress \
     Unsorted ERROR NO_ERROR IN OUT OPTIONAL DELETE interface small near far THIS VOID CONST TRUE FALSE BOOL \
     GetObject CreateFile SendMessage GetMessage Yield STRICT DOMAIN OVERFLOW UNDERFLOW PASCAL CALLBACK \
-    IGNORE check verify require nil Nil YES NO bit F HIGH LOW INPUT OUTPUT DEFAULT EXTERNAL signals slots \
+    IGNORE check verify require nil Nil YES NO bit byte F HIGH LOW INPUT OUTPUT DEFAULT EXTERNAL signals slots \
     emit foreach forever likely unlikely unix linux i386 major minor makedev";
 const PLATFORM_FUNCTIONS: &str =
-    "min max abs round clear erase refresh echo timeout getch instr degrees";
+    "min max abs round clear erase refresh echo timeout getch instr degrees word";
 
 #[test]
 fn headers_compile_among_macros_of_platforms() {
