@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 import undertone as ut
@@ -12,7 +13,7 @@ import undertone as ut
 pytest.importorskip("sklearn")
 
 from sklearn.base import clone  # type: ignore[import-untyped]  # noqa: E402
-from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]  # noqa: E402
+from sklearn.exceptions import DataConversionWarning, NotFittedError  # type: ignore[import-untyped]  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # type: ignore[import-untyped]  # noqa: E402
 from sklearn.utils import get_tags  # type: ignore[import-untyped]  # noqa: E402
 
@@ -50,6 +51,9 @@ def test_labels_are_those_that_were_given() -> None:
     assert classifier.predict([""]).tolist() == [max(classifier.classes_.tolist(), key=numbers.count)]
     fitted = pickle.loads(pickle.dumps(classifier))
     assert (fitted.predict(public.texts[:50]) == classifier.predict(public.texts[:50])).mean() > 0.9
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        column = classifier.fit(public.texts, np.array(numbers).reshape(-1, 1))
+    assert column.classes_.tolist() == [10 * place for place in range(len(names))]
     with pytest.raises(ValueError, match="projective"):
         ReleaseClassifier(rule="projective").fit(public.texts, numbers)
 
@@ -63,6 +67,17 @@ def test_labels_that_are_none_are_refused() -> None:
         wrong: list[Any] = [*public.labels[1:], missing]
         with pytest.raises(ValueError, match=f"text {len(wrong) - 1} is missing"):
             classifier.fit(public.texts, wrong)
+    half = len(numbers) // 2
+    refused: list[tuple[Any, str]] = [
+        (["a\0", "a"] * half, "text 0 ends with a NUL"),
+        ([0.5, 1.25] * half, "continuous"),
+        (np.array([1, 2] * half, object), "Unknown label type"),
+        (np.array(["2026-01-01", "2026-01-02"] * half, "M8[D]"), "Unknown label type"),
+        (np.zeros((len(numbers), 2), int), "1d array"),
+    ]
+    for labels, message in refused:
+        with pytest.raises(ValueError, match=message):
+            classifier.fit(public.texts, labels)
     with pytest.raises(TypeError, match="of one kind"):
         classifier.fit(public.texts, [1, "1"] * (len(numbers) // 2))
     # As many labels as texts, so that no text can be held out.

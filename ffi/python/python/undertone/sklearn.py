@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
-from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted, column_or_1d  # type: ignore[import-untyped]
 
 from ._answers import Number
 from ._packing import build_pack
@@ -48,16 +49,25 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Texts, y: Any) -> ReleaseClassifier:
         """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for
         each, all strings or all of another kind. Raises as :func:`undertone.build_pack` does, and
-        ``ValueError`` if a label is missing. One that fails leaves the classifier as it was."""
+        ``ValueError`` if a label is missing or scikit-learn has no scores for such labels. One that
+        fails leaves the classifier as it was."""
         if self.rule == "projective":
             raise ValueError("rule = 'projective': such a release names a point and no candidate; take another rule")
+        if np.ndim(y) == 2:
+            y = column_or_1d(y, warn=True)
         values = listed(y, "y")
         missing = [place for place, value in enumerate(values) if is_missing(value) or value == ""]
         if missing:
             raise ValueError(f"y: the label of text {missing[0]} is missing; leave such texts out")
         if len({isinstance(value, str) for value in values}) > 1:
             raise TypeError("y has strings and other values; give labels of one kind")
+        nul = next((place for place, value in enumerate(values) if isinstance(value, str) and value.endswith("\0")), None)
+        if nul is not None:
+            raise ValueError(f"y: the label of text {nul} ends with a NUL, which NumPy would remove; remove it from the labels")
         labels = np.asarray(values)
+        # Both, because `score` compares those that were given with those that are predicted.
+        for own in (y, labels) if hasattr(y, "__array__") else (labels,):
+            check_classification_targets(own)
         classes, counts = np.unique(labels, return_counts=True)
         built = build_pack(X, labels.tolist(), heads=self.heads)
         places = {str(label): place for place, label in enumerate(classes.tolist())}
