@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -67,6 +68,29 @@ impl From<&str> for Name {
 impl From<Name> for String {
     fn from(name: Name) -> Self {
         name.0
+    }
+}
+
+/// A path of every kind that `open` of Python accepts: bytes also.
+pub(crate) struct FilePath(PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let decoded = value
+            .py()
+            .import("os")?
+            .call_method1("fsdecode", (value,))?;
+        decoded.extract().map(Self)
+    }
+}
+
+impl Deref for FilePath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
     }
 }
 

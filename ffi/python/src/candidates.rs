@@ -1,6 +1,6 @@
 //! The candidates of a pack.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use numpy::PyArray2;
@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use undertone::pack::candidates::Candidates as HostCandidates;
 
+use crate::arguments::FilePath;
 use crate::document::Release;
 use crate::errors::{quietly, raised};
 use crate::pack::lent;
@@ -39,13 +40,13 @@ impl Candidates {
 
     /// Reads the file `.candidates.safetensors` beside a pack. Raises `UndertoneError`.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: FilePath) -> PyResult<Self> {
         let read = py.detach(|| quietly(|| HostCandidates::read(&path)));
         Ok(Self(Arc::new(raised(read)?)))
     }
 
     /// Writes the file, which appears whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
         raised(py.detach(|| quietly(|| self.0.write(&path))))
     }
 

@@ -1,7 +1,7 @@
 //! Counts of releases, and estimates from them.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use undertone_estimate::planning::form::FormPlan;
 use undertone_estimate::planning::{Asked, Plan};
 use undertone_estimate::shares::Confidence;
 
-use crate::arguments::{self, Name, listed};
+use crate::arguments::{self, FilePath, Name, listed};
 use crate::candidates::Candidates;
 use crate::document::rule_name;
 use crate::errors::{argument, quietly, raised, short};
@@ -82,7 +82,7 @@ pub(crate) fn form(name: &str) -> PyResult<Format> {
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn count_files(
     py: Python<'_>,
-    paths: Vec<PathBuf>,
+    paths: Vec<FilePath>,
     format: Option<Name>,
     by: Vec<Name>,
     packs: Vec<PyRef<'_, Pack>>,
@@ -227,14 +227,14 @@ impl Counts {
     }
 
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: FilePath) -> PyResult<Self> {
         let counts = raised(py.detach(|| quietly(|| HostCounts::read(&path))))?;
         let rejected = Rejected::default();
         Ok(Self(Arc::new(Counted { counts, rejected })))
     }
 
     /// Writes Parquet or CSV, which appears whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
         raised(py.detach(|| quietly(|| self.0.counts.write(&path))))
     }
 

@@ -1,6 +1,5 @@
 //! Sentence encoders.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::ndarray::Array2;
@@ -16,7 +15,7 @@ use undertone::encoder::{
 use undertone::error::Result;
 use undertone::pack::LexiconData;
 
-use crate::arguments::Text;
+use crate::arguments::{FilePath, Text};
 use crate::errors::{argument, quietly, raise, raised};
 use crate::pack::{Loaded, Pack};
 use crate::work;
@@ -125,7 +124,7 @@ impl Encoder {
     /// one that ORT_DYLIB_PATH names, else the built-in engine. Raises `UndertoneError`.
     #[staticmethod]
     #[pyo3(signature = (path, onnxruntime = None))]
-    fn open(py: Python<'_>, path: PathBuf, onnxruntime: Option<PathBuf>) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: FilePath, onnxruntime: Option<FilePath>) -> PyResult<Self> {
         let opened = py.detach(|| quietly(|| OnnxEncoder::open(&path, onnxruntime.as_deref())));
         Ok(Self {
             encoder: Arc::new(opened.map_err(|error| raise(&error))?),

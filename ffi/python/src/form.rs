@@ -1,7 +1,6 @@
 //! Forms, and releases of answers to them.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -20,7 +19,7 @@ use undertone_core::projective::Geometry;
 use undertone_core::unit::Unit;
 use undertone_estimate::forms;
 
-use crate::arguments;
+use crate::arguments::{self, FilePath};
 use crate::document::Release;
 use crate::errors::{argument, quietly, raised};
 use crate::releaser::Released;
@@ -68,14 +67,14 @@ impl Form {
     }
 
     #[staticmethod]
-    fn open(path: PathBuf) -> PyResult<Self> {
+    fn open(path: FilePath) -> PyResult<Self> {
         raised(foreign::read(&path).and_then(Self::parse))
     }
 
     /// Writes the bytes, which appear whole or not at all.
-    fn save(&self, path: PathBuf) -> PyResult<()> {
+    fn save(&self, path: FilePath) -> PyResult<()> {
         let bytes = self.0.parsed.borrow_owner();
-        raised(AtomicFile::settled(&path, bytes).and_then(AtomicFile::commit))
+        raised(AtomicFile::settled(&*path, bytes).and_then(AtomicFile::commit))
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

@@ -1,6 +1,5 @@
 //! A privacy budget in a file.
 
-use std::path::PathBuf;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +13,7 @@ use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::Grant;
 use undertone_core::unit::Unit;
 
-use crate::arguments::{self, Name, Text};
+use crate::arguments::{self, FilePath, Name, Text};
 use crate::errors::{argument, quietly, raised};
 use crate::form::{self, FormReleaser};
 use crate::releaser::{Released, Releaser};
@@ -152,7 +151,7 @@ impl Ledger {
     #[pyo3(signature = (path, budget, *, unit, window = None, create = true))]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         budget: &Bound<'_, PyAny>,
         unit: Name,
         window: Option<u64>,
@@ -162,9 +161,9 @@ impl Ledger {
         let file = py.detach(|| {
             quietly(|| {
                 if create {
-                    LedgerFile::open_or_create(&path, unit, budget)
+                    LedgerFile::open_or_create(&*path, unit, budget)
                 } else {
-                    LedgerFile::open(&path, unit, budget, None)
+                    LedgerFile::open(&*path, unit, budget, None)
                 }
             })
         });
@@ -181,7 +180,7 @@ impl Ledger {
     #[pyo3(signature = (path, budget, *, unit, window = None))]
     fn recreate_spent(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         budget: &Bound<'_, PyAny>,
         unit: Name,
         window: Option<u64>,
@@ -189,7 +188,7 @@ impl Ledger {
         let (unit, budget) = (self::unit(&unit)?, arguments::epsilon(budget)?);
         let now = window.unwrap_or_else(utc_day);
         let file =
-            py.detach(|| quietly(|| LedgerFile::recreate_spent(&path, unit, budget, now, None)));
+            py.detach(|| quietly(|| LedgerFile::recreate_spent(&*path, unit, budget, now, None)));
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 

@@ -1,6 +1,5 @@
 //! Packs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::ndarray::ArrayView2;
@@ -18,7 +17,7 @@ use undertone_core::unit::Unit;
 use undertone_report::escape;
 use undertone_report::number::{bytes, count, percent};
 
-use crate::arguments::{self, Name};
+use crate::arguments::{self, FilePath, Name};
 use crate::errors::raise;
 
 self_cell!(
@@ -63,7 +62,7 @@ impl Pack {
 
     /// Reads a pack from a file. Raises `UndertoneError`, which names the file.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: FilePath) -> PyResult<Self> {
         py.detach(|| {
             let bytes = foreign::read(&path)?;
             let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));

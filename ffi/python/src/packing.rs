@@ -1,6 +1,5 @@
 //! Packs from public texts.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -11,7 +10,7 @@ use undertone::encoder::embeddings::Encoded;
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
 
-use crate::arguments::{Name, Text};
+use crate::arguments::{FilePath, Name, Text};
 use crate::candidates::Candidates;
 use crate::encoder::Encoder;
 use crate::errors::{argument, quietly, raised};
@@ -119,7 +118,7 @@ pub(crate) fn demo_corpus(number: u64) -> (Vec<String>, Vec<Option<String>>) {
 #[pyfunction]
 pub(crate) fn save_built(
     py: Python<'_>,
-    path: PathBuf,
+    path: FilePath,
     pack: &Pack,
     candidates: &Candidates,
 ) -> PyResult<()> {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -15,7 +15,7 @@ use undertone_core::release::Release;
 use undertone_estimate::counts::{Format, Reason};
 use undertone_tables::{names_of, releases_of};
 
-use crate::arguments::{Name, listed};
+use crate::arguments::{FilePath, Name, listed};
 use crate::counts::form;
 use crate::errors::{argument, raised};
 use crate::work;
@@ -125,7 +125,7 @@ type Read3<'py> = (
 #[pyfunction]
 pub(crate) fn read_file<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    path: FilePath,
     format: Name,
     columns: Vec<Name>,
 ) -> PyResult<Read3<'py>> {
@@ -151,7 +151,7 @@ pub(crate) fn read_file<'py>(
 
 /// The form of a file of releases, by its ending.
 #[pyfunction]
-pub(crate) fn format_of(path: PathBuf) -> PyResult<&'static str> {
+pub(crate) fn format_of(path: FilePath) -> PyResult<&'static str> {
     Ok(match raised(Format::of(&path))? {
         Format::Lines => "jsonl",
         Format::Raw => "raw",

@@ -308,6 +308,28 @@ def test_files_appear_whole_or_not_at_all(pack: ut.Pack, tmp_path: Path, ending:
         releases.save(tmp_path / "missing" / path.name)
 
 
+@pytest.mark.parametrize("kind", [str, os.fsencode, Path])
+def test_paths_are_those_that_open_takes(built: ut.Built, tmp_path: Path, kind: Callable[[Any], Any]) -> None:
+    def at(name: str) -> Any:
+        return kind(str(tmp_path / name))
+
+    built.save(at("é.pack"))
+    built.candidates.save(at("é.safetensors"))
+    assert ut.Pack.open(at("é.pack")).digest == built.pack.digest
+    assert ut.Candidates.open(at("é.safetensors")).names == built.candidates.names
+    releases = ut.privatize([TEXT], built.pack, 3)
+    for ending in (".raw", ".csv"):
+        releases.save(at(f"é{ending}"))
+        assert ut.read_releases(at(f"é{ending}")) == ut.read_releases([at(f"é{ending}")]) == releases
+    counts = ut.count(at("é.csv"), packs=built.pack)
+    counts.save(at("counts.csv"))
+    assert ut.Counts.open(at("counts.csv")).total == counts.total == 1
+    ut.Ledger(at("é.ledger"), 1, unit="sentence")
+    assert (tmp_path / "é.ledger").is_file()
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not int"):
+        ut.Pack.open(7)  # type: ignore[arg-type]
+
+
 def test_numbers_that_are_not_finite_are_missing(pack: ut.Pack, tmp_path: Path) -> None:
     releases = ut.privatize([TEXT] * 4, pack, 1).with_columns(sure=[0.5, float("inf"), -np.float64("inf"), float("nan")])
     for ending in ("jsonl", "csv"):

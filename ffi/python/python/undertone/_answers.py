@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
     from ._forms import Form
 
-Path = Union[str, "PathLike[str]"]
+Path = Union[str, bytes, "PathLike[str]", "PathLike[bytes]"]
 Number = Union[float, str]
 Progress = Callable[[str, int, int], Any]
+
+
+def listed_paths(one_or_more: Union[Path, Sequence[Path]]) -> list[Path]:
+    return [one_or_more] if isinstance(one_or_more, (str, bytes, PathLike)) else list(one_or_more)
 
 
 def several(one_or_more: Any) -> list[Any]:
@@ -360,7 +364,7 @@ def count(
     >>> ut.count("releases.jsonl", by="day", packs=ut.Pack.open("topics.pack"), epsilon=3)
     Counts(total=200, slices=['day'])
     """
-    paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    paths = listed_paths(paths)
     by = [by] if isinstance(by, str) else list(by)
     packs, forms = with_forms(packs)
     candidates, more = with_forms(candidates)

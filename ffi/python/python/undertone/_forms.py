@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from os import fspath
+from os import fsdecode
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy as np
@@ -48,7 +48,7 @@ class Form:
 
     def __init__(self, description: Union[Mapping[str, Any], str, bytes]) -> None:
         if isinstance(description, Mapping):
-            description = json.dumps(description, default=fspath)
+            description = json.dumps(description, default=fsdecode)
         data = description.encode() if isinstance(description, str) else description
         self._of(_undertone.Form(data))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import fspath
 from typing import Any, NamedTuple, Optional
 
 from . import _undertone
@@ -21,7 +20,7 @@ class Built(NamedTuple):
     def save(self, path: Path) -> None:
         """Writes the pack to ``path``, and its candidates beside it, with the ending
         ``.candidates.safetensors``."""
-        _undertone.save_built(fspath(path), self.pack, self.candidates)
+        _undertone.save_built(path, self.pack, self.candidates)
 
 
 def build_pack(

@@ -8,14 +8,14 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from os import PathLike, fspath
+from os import fsdecode
 from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _undertone
-from ._answers import Counts, Estimate, Number, Path, Progress, Question, several, with_forms
+from ._answers import Counts, Estimate, Number, Path, Progress, Question, listed_paths, several, with_forms
 from ._errors import short
 from ._files import whole
 from ._frames import Framed, library
@@ -180,7 +180,7 @@ class Releases(Framed):
         """Writes ``.raw`` (the bytes; columns are left out), ``.jsonl``, ``.csv`` or, with PyArrow,
         ``.parquet``. The file appears whole or not at all. Numbers that are not finite are missing
         in ``.jsonl`` and ``.csv``."""
-        path = fspath(path)
+        path = fsdecode(path)
         writers = {".raw": self._write_raw, ".jsonl": self._write_lines, ".csv": self._write_csv, ".parquet": self._write_parquet}
         write = next((write for ending, write in writers.items() if path.endswith(ending)), None)
         if write is None:
@@ -413,7 +413,7 @@ def read_releases(
     >>> ut.read_releases("releases.jsonl", "day").columns["day"][:3]
     ['2026-11-01', '2026-11-02', '2026-11-01']
     """
-    paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    paths = listed_paths(paths)
     columns = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
     _check_names(columns)
     data: list[bytes] = []

@@ -53,7 +53,7 @@ RELEASE_BYTES: Final[int]
 RULES: Final[dict[tuple[int, int], str]]
 SPARK_SQL: Final[str]
 
-_Path = str | PathLike[str]
+_Path = str | bytes | PathLike[str] | PathLike[bytes]
 _Number = float | str
 
 @final
