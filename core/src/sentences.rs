@@ -35,8 +35,8 @@
 //! no end mark: they end only where a line ends by the first rule, so a line of 40 to 100 columns
 //! may run on into the next.
 //!
-//! No sentence ends before a comma, colon or semicolon, or between stops with spaces between them
-//! (`! !`).
+//! No sentence ends before a comma, colon or semicolon in the same line, or before `!`, `?` and
+//! their like after a space (`! !`).
 //!
 //! Combining marks and invisible characters (joiners, most of Unicode's Format, and
 //! Default_Ignorable_Code_Point) change nothing before a stop or between it and the text after it,
@@ -165,11 +165,17 @@ const STARTERS: [&str; 43] = [
 /// The characters of the longest word in the lists above.
 const LONGEST_LISTED: usize = 8;
 
-/// The last characters of the word before a stop, enough to tell abbreviations from other words.
-type Word = Vec<char, 16>;
+/// The word before a stop.
+#[derive(Default)]
+struct Word {
+    /// Its last characters, enough to tell abbreviations from other words.
+    last: Vec<char, 16>,
+    /// Whether an apostrophe or hyphen joins it to a letter or digit: the `t` of `don't`.
+    joined: bool,
+}
 
-/// The bytes in which they are looked for.
-const WORD_BYTES: usize = 64;
+/// The bytes in which it is looked for.
+const WORD_BYTES: usize = 32;
 
 /// A part of the text between two places where sentences may end.
 #[derive(Clone, Copy)]
@@ -190,6 +196,8 @@ struct Token {
     word_before: bool,
     /// Whether it is like an address of a page or file.
     address: bool,
+    /// Whether it contains a full stop that ends nothing.
+    dotted: bool,
 }
 
 impl Token {
@@ -198,6 +206,7 @@ impl Token {
             start,
             word_before,
             address: false,
+            dotted: false,
         }
     }
 }
@@ -284,8 +293,9 @@ impl<'a> Scanner<'a> {
         self.char(at).is_some_and(|(c, _)| test(c))
     }
 
-    /// Whether the text ends at `at` or the character there passes `test`.
+    /// Whether the text ends at `at` or the next visible character passes `test`.
     fn ends_or(&mut self, at: usize, test: impl Fn(char) -> bool) -> bool {
+        let at = self.skip_invisible(at);
         self.char(at).is_none_or(|(c, _)| test(c))
     }
 
@@ -380,6 +390,7 @@ impl<'a> Scanner<'a> {
                 pauses = true;
             } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
                 (piece.resume, ends) = self.stop(token, at, piece.has_word);
+                token.dotted = true;
                 if ends {
                     let stop = piece.resume;
                     (piece.resume, ends) = self.trail(stop);
@@ -467,7 +478,7 @@ impl<'a> Scanner<'a> {
             ('፡', '፡') | ('\u{900}'..='\u{d7f}', '|') => true,
             // One letter is a symbol.
             ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => {
-                self.word(token, at).len() > 1
+                at - token > 2 && self.word(token, at).last.len() > 1
             }
             ('\u{531}'..='\u{587}', ':') => at > token && self.emoticon(at, token).is_none(),
             _ => false,
@@ -515,11 +526,8 @@ impl<'a> Scanner<'a> {
                 let between_words = !closed
                     && (strong
                         || is_upper_case(c)
-                            && (dots > 1 || self.is_lower_case_word(token.start, at))
-                            && {
-                                let next = self.skip_invisible(after + length);
-                                self.ends_or(next, |c| is_lower_case(c) || c == ' ')
-                            });
+                            && self.ends_or(after + length, |c| is_lower_case(c) || c == ' ')
+                            && (dots > 1 || self.is_lower_case_word(token, at)));
                 let ends = between_words && !token.address && has_word;
                 return (after, ends && !self.is_address(after));
             }
@@ -530,19 +538,14 @@ impl<'a> Scanner<'a> {
             }
             Some(_) => {
                 let follower = self.follower(after);
-                let word = if strong || dots != 1 {
-                    Word::new()
-                } else {
-                    self.word(token.start, at)
-                };
                 match follower {
                     Follower::Aside => false,
-                    _ if !token.word_before && is_item(&word) => false,
+                    _ if !strong && dots == 1 && self.is_item(token, at) => false,
                     _ if strong || dots != 1 || closed => {
                         let may_go_on = closed || !strong;
                         !(may_go_on && follower == Follower::LowerCase)
                     }
-                    _ => self.word_ends(token.start, &word, follower, after),
+                    _ => self.word_ends(token.start, at, follower, after),
                 }
             }
         };
@@ -563,13 +566,25 @@ impl<'a> Scanner<'a> {
         let mut end = emoji;
         if emoji > stop {
             end = self.closers(emoji);
-            let goes_on = match self.follower(end) {
-                Follower::Aside => true,
-                follower => end > emoji && follower == Follower::LowerCase,
-            };
-            if goes_on || self.is(end, is_stop) {
+            if self.is(end, is_letter_or_digit) {
+                // The quote opens.
+                end = emoji;
+            }
+            if self.is(end, is_stop) {
+                // Of `😀.Then` the stop ends the sentence.
+                let (stops, ..) = self.stops(end);
+                return if self.is(stops, is_letter) {
+                    (stops, true)
+                } else {
+                    (end, false)
+                };
+            }
+            if end > emoji && self.follower(end) == Follower::LowerCase {
                 return (end, false);
             }
+        }
+        if self.follower(end) == Follower::Aside {
+            return (end, false);
         }
         let at = self.skip(end, is_gap);
         let more = match self.char(at) {
@@ -597,11 +612,14 @@ impl<'a> Scanner<'a> {
             match c {
                 '.' => {
                     dots += 1;
-                    if self.is(after, |c| c == ' ')
-                        && self.is(after + 1, |c| c == '.')
-                        && self.ends_or(after + 2, |c| !is_letter_or_digit(c))
-                    {
-                        after += 1;
+                    let space = self.skip_invisible(after);
+                    if self.is(space, |c| c == ' ') {
+                        let next = self.skip_invisible(space + 1);
+                        if self.is(next, |c| c == '.')
+                            && self.ends_or(next + 1, |c| !is_letter_or_digit(c))
+                        {
+                            after = next;
+                        }
                     }
                 }
                 '․' | '﹒' => dots += 1,
@@ -633,7 +651,7 @@ impl<'a> Scanner<'a> {
                     let ends = |c: char| is_whitespace(c) || is_stop(c);
                     return match self.char(quote) {
                         Some(('»' | '›', length)) if self.ends_or(quote + length, ends) => {
-                            quote + length
+                            self.skip_invisible(quote + length)
                         }
                         _ => look,
                     };
@@ -644,11 +662,26 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Whether the word from `token` to `at` is the number or the letter of a list item.
+    fn is_item(&mut self, token: Token, at: usize) -> bool {
+        if token.word_before {
+            return false;
+        }
+        let word = self.word(token.start, at).last;
+        let is_short = matches!(word[..], [c] if c.is_ascii_alphabetic())
+            || (1..=3).contains(&word.len()) && word.iter().all(|c| c.is_numeric());
+        // Nothing else but opening marks is before it.
+        let start = self.word_start(token.start);
+        is_short && self.skip(start, |c| is_letter_or_digit(c) || is_invisible(c)) >= at
+    }
+
     /// Whether the word from `token` to `at` ends with small letters and has no full stop.
-    fn is_lower_case_word(&mut self, token: usize, at: usize) -> bool {
-        let word = self.word(token, at);
-        matches!(&word[..], [.., a, b] if is_lower_case(*a) && is_lower_case(*b))
-            && !word.contains(&'.')
+    fn is_lower_case_word(&mut self, token: Token, at: usize) -> bool {
+        let word = self.word(token.start, at).last;
+        // Short words of other languages are abbreviations: `ул.Ленина`.
+        let is_long = word.len() > 3 || word.iter().all(char::is_ascii);
+        let is_lower = matches!(word[..], [.., a, b] if is_lower_case(a) && is_lower_case(b));
+        is_lower && is_long && !token.dotted
     }
 
     /// Whether the rest of a mail address starts at `at`.
@@ -666,7 +699,7 @@ impl<'a> Scanner<'a> {
     /// The letters, digits and full stops directly before `at`, in the text from `token` on, without
     /// marks and invisible characters.
     fn word(&mut self, token: usize, at: usize) -> Word {
-        let mut word = Word::new();
+        let mut word = Word::default();
         let mut place = token.max(at.saturating_sub(WORD_BYTES));
         while place < at
             && let Some((c, length)) = self.char(place)
@@ -676,32 +709,36 @@ impl<'a> Scanner<'a> {
                 continue;
             }
             if !is_letter_or_digit(c) && c != '.' {
-                word.clear();
-            } else if word.push(c).is_err() {
+                let joins = matches!(c, '\'' | '-' | '’' | '‐' | '‑');
+                word.joined = joins && word.last.last().is_some_and(|c| *c != '.');
+                word.last.clear();
+            } else if word.last.push(c).is_err() {
                 // No abbreviation is as long.
-                let last = word.pop();
-                word.clear();
+                let last = word.last.pop();
+                word.last.clear();
                 for c in [Some('\0'), last, Some(c)].into_iter().flatten() {
-                    let _ = word.push(c);
+                    let _ = word.last.push(c);
                 }
             }
         }
         word
     }
 
-    /// Whether a full stop after `word` ends the sentence, and not only the word, in the text that
-    /// starts at `token`.
-    fn word_ends(&mut self, token: usize, word: &[char], follower: Follower, after: usize) -> bool {
+    /// Whether a full stop at `at` ends the sentence, and not only the word that starts at `token`.
+    fn word_ends(&mut self, token: usize, at: usize, follower: Follower, after: usize) -> bool {
+        let Word { last, joined } = self.word(token, at);
+        let word = &last[..];
         if is_in(&TITLES, word) {
             return false;
         }
-        if is_in(&COUNTED, word) {
+        // `P.` is an initial.
+        if is_in(&COUNTED, word) && word != ['P'] {
             return follower != Follower::Digit;
         }
         let letter = match word {
             // These are words: the English and Russian pronoun.
             ['I' | 'Я'] => None,
-            [c] if is_letter(*c) => Some(*c),
+            [c] if is_letter(*c) && !joined => Some(*c),
             _ => None,
         };
         if letter.is_some() && self.is_letter_with_stop(after) {
@@ -755,6 +792,14 @@ impl<'a> Scanner<'a> {
 
     /// The kind of text at `at`, after spaces and opening punctuation.
     fn follower(&mut self, at: usize) -> Follower {
+        let mark = self.skip(at, is_gap);
+        if let Some((c, length)) = self.char(mark)
+            && continues(c)
+            // Others start an emoticon or quote a line.
+            && (!matches!(c, ':' | ';') || self.ends_or(mark + length, is_whitespace))
+        {
+            return Follower::Aside;
+        }
         let at = self.word_start(at);
         match self.char(at) {
             None => Follower::Nothing,
@@ -768,9 +813,6 @@ impl<'a> Scanner<'a> {
                     Follower::Other
                 }
             }
-            Some((c, length)) if continues(c) && self.ends_or(at + length, is_whitespace) => {
-                Follower::Aside
-            }
             Some(_) => Follower::Other,
         }
     }
@@ -780,7 +822,7 @@ impl<'a> Scanner<'a> {
         let at = self.word_start(at);
         let mut ends = at..at + LONGEST_LISTED + 1;
         let end = ends.find(|end| self.ends_or(*end, |c| !is_letter_or_digit(c)));
-        end.is_some_and(|end| is_in(&STARTERS, &self.word(at, end)))
+        end.is_some_and(|end| is_in(&STARTERS, &self.word(at, end).last))
     }
 
     fn word_start(&mut self, at: usize) -> usize {
@@ -865,12 +907,6 @@ fn is_in(list: &[&str], word: &[char]) -> bool {
     })
 }
 
-/// Whether a word is the number or the letter of a list item.
-fn is_item(word: &[char]) -> bool {
-    matches!(word, [c] if c.is_ascii_alphabetic())
-        || (1..=3).contains(&word.len()) && word.iter().all(|c| c.is_numeric())
-}
-
 fn is_letter_or_digit(c: char) -> bool {
     is_letter(c) || c.is_numeric()
 }
@@ -930,7 +966,7 @@ fn is_comma(c: char) -> bool {
 /// Whether a sentence continues before this mark.
 fn continues(c: char) -> bool {
     matches!(c, ',' | ':' | ';')
-        || ANY_LANGUAGE && (is_comma(c) || matches!(c, '،' | '؛' | '：' | '；'))
+        || ANY_LANGUAGE && (is_comma(c) || matches!(c, '،' | '؛' | '፣' | '：' | '；'))
 }
 
 /// Particles with which a sentence continues after a Japanese quotation.
