@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use undertone::error::{Error, Result};
 use undertone::files::fields::{Absent, Twice, no_such_field};
+use undertone::files::foreign;
 use undertone::files::form::Form;
-use undertone::files::lines::unzipped;
+use undertone::files::lines::unpacked;
 use undertone::release::lines::{BadLine, ReleaseLine};
 use undertone_core::release::Release;
 use undertone_estimate::counts::{Format, Reason};
@@ -87,7 +88,7 @@ impl Found {
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let mut bytes = Vec::new();
-        unzipped(file)
+        unpacked(file)
             .and_then(|mut file| file.read_to_end(&mut bytes))
             .map_err(Error::io("read", path))?;
         let mut found = Self::default();
@@ -141,9 +142,19 @@ pub(crate) fn read_file<'py>(
             ));
         }
     };
-    let found = work::run(py, None, move || match form {
-        Form::Raw => Found::records(&path, &columns),
-        form => Found::rows(&path, form, &columns),
+    let found = work::run(py, None, move || {
+        let found = match form {
+            Form::Raw => Found::records(&path, &columns),
+            form => Found::rows(&path, form, &columns),
+        }?;
+        if found.releases.is_empty()
+            && !found.wrong.is_empty()
+            && form != Form::Parquet
+            && let Some(error) = foreign::of_releases(&path)
+        {
+            return Err(error);
+        }
+        Ok(found)
     })?;
     let releases = PyBytes::new(py, &found.releases);
     Ok((releases, found.columns, found.wrong))

@@ -12,6 +12,7 @@ use clap::Args;
 use serde::Serialize;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::files::foreign;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Batch, Lines, ReleaseLine};
 use undertone_core::unit::Unit;
@@ -499,6 +500,9 @@ impl Arguments {
         if decoded == 0 && rejected.lines() > 0 {
             // They may come from a pipe, and be nowhere else.
             aside.map(AtomicFile::commit).transpose()?;
+            if let Some(error) = foreign::of_releases(&self.input) {
+                return Err(error);
+            }
             return Err(Error::input(format!(
                 "no line of `{}` could be decoded:{}",
                 self.input.display(),

@@ -293,6 +293,21 @@ fn rejects_are_set_aside_and_never_stop() {
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
+    // Anybody may send the first release, and make it look like the start of another kind of file.
+    for start in [&b"PK\x03\x04"[..], b"<html>", b"\xff\xfe", b"\0\0"] {
+        let mut first = records[0];
+        first[..start.len()].copy_from_slice(start);
+        let stream = "count --in - --format raw --out o.csv";
+        let bytes = raw(&[first, records[1]]);
+        assert!(fed(folder, stream, &bytes).status.success());
+        let text = [start, b"\n", lines(&records[..1]).as_bytes()].concat();
+        fs::write(folder.join("odd.jsonl"), text).unwrap();
+        succeed(folder, "count --in odd.jsonl --out o.csv");
+    }
+    fs::write(folder.join("page.jsonl"), "<html>\n").unwrap();
+    let page = "count --in page.jsonl --out x.csv";
+    refuse(folder, page, &["page.jsonl", "web page"]);
+
     // An input without a valid release is an error, and only the rejects are written.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
     let none = "count --in none.raw --out x.csv --rejected y";

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek};
+use std::io::{self, Chain, Cursor, Read, Seek};
 use std::path::Path;
 use std::str::Utf8Error;
 
-use flate2::read::MultiGzDecoder;
-
 use crate::error::{Error, Result};
+use crate::files::form::Form;
+use crate::files::lines::unpacked;
 
 /// A kind of file that no reader accepts, with advice for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,19 +409,16 @@ pub fn plain<R: Read>(source: R) -> io::Result<FromStart<R>> {
     refused(Foreign::of_text(&start)).map(|()| source)
 }
 
-/// Returns a stream of records that are not text, unpacked if it is gzipped.
-///
-/// # Errors
-/// As [`text`], but any bytes of no known kind are records.
-pub fn records<R: Read + Send + 'static>(source: R) -> io::Result<Box<dyn BufRead + Send>> {
-    let (start, source) = peeked(source)?;
-    if start.starts_with(&GZIP) {
-        let (start, source) = peeked(MultiGzDecoder::new(source))?;
-        refused(Foreign::of(&start))?;
-        return Ok(Box::new(BufReader::new(source)));
+/// Returns the error for a file in which no release could be read, or `None` if it may be one of
+/// releases. Not to be called before, because anybody may have written the first release.
+pub fn of_releases(path: &Path) -> Option<Error> {
+    let file = File::open(path).ok()?;
+    let is_file = file.metadata().is_ok_and(|about| about.is_file());
+    if !is_file || Form::of(path) == Some(Form::Parquet) {
+        return None;
     }
-    refused(Foreign::of(&start))?;
-    Ok(Box::new(BufReader::new(source)))
+    let (start, _) = peeked(unpacked(file).ok()?).ok()?;
+    Foreign::of_text(&start).map(|kind| Error::foreign(path, kind))
 }
 
 fn refused(kind: Option<Foreign>) -> io::Result<()> {

@@ -1,12 +1,12 @@
 //! Reads a text file with one line in memory.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::LineProblem;
-use crate::files::foreign;
+use crate::files::foreign::{self, GZIP};
 use crate::progress::Progress;
 
 /// Returns the text of a stream, decompressed if its first bytes show that it is gzipped.
@@ -33,6 +33,25 @@ pub fn names_separator(line: &str) -> bool {
         .get(..4)
         .filter(|start| start.eq_ignore_ascii_case("sep="));
     start.is_some() && !plain[4..].contains(char::is_alphanumeric)
+}
+
+/// Returns a stream, decompressed if its first bytes show that it is gzipped. Any other bytes are
+/// left to the reader.
+///
+/// # Errors
+/// Errors of reading the first bytes.
+pub fn unpacked<R: Read + Send + 'static>(mut source: R) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut start = Vec::new();
+    (&mut source)
+        .take(GZIP.len() as u64)
+        .read_to_end(&mut start)?;
+    let is_gzipped = start == GZIP;
+    let whole = Cursor::new(start).chain(source);
+    Ok(if is_gzipped {
+        Box::new(BufReader::new(MultiGzDecoder::new(whole)))
+    } else {
+        Box::new(BufReader::new(whole))
+    })
 }
 
 /// A file that reports how much of it is read.

@@ -9,7 +9,7 @@ use undertone_core::release::Release;
 
 use crate::error::{Error, Result};
 use crate::files::fields::{Fields, without_nan};
-use crate::files::lines::unzipped;
+use crate::files::lines::unpacked;
 
 /// The longest line, in bytes: enough for a release with a long id.
 pub const LINE_LIMIT: usize = 1 << 20;
@@ -119,7 +119,7 @@ impl Lines {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn new(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
-        let reader = unzipped(source).map_err(Error::io("read", name))?;
+        let reader = unpacked(source).map_err(Error::io("read", name))?;
         Ok(Self::plain(name, reader))
     }
 

@@ -8,6 +8,7 @@ use undertone::error::{Error, Result};
 use undertone::files::fields::no_such_field;
 use undertone::files::foreign;
 use undertone::files::form::Form;
+use undertone::files::lines::unpacked;
 use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Lines};
 use undertone_core::release::Release;
@@ -164,6 +165,16 @@ impl Counter {
     /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for slices of raw records,
     /// which have no fields.
     pub fn file(&mut self, path: &Path, format: Format) -> Result<()> {
+        let before = (self.counts.total(), self.rejected.total());
+        self.read(path, format)?;
+        let has_releases = self.counts.total() > before.0 || self.rejected.total() == before.1;
+        if has_releases || format == Format::Parquet {
+            return Ok(());
+        }
+        foreign::of_releases(path).map_or(Ok(()), Err)
+    }
+
+    fn read(&mut self, path: &Path, format: Format) -> Result<()> {
         match format {
             Format::Lines | Format::Raw => {
                 let mut file = File::open(path).map_err(Error::io("open", path))?;
@@ -214,7 +225,7 @@ impl Counter {
             Format::Lines => self.lines(name, Lines::new(name, source)?, true),
             Format::Raw => {
                 self.no_slices(name)?;
-                let source = foreign::records(source).map_err(Error::io("read", name))?;
+                let source = unpacked(source).map_err(Error::io("read", name))?;
                 self.threads(name, |expected, _, aside, progress| {
                     raw::count_stream(name, source, expected, aside, progress)
                 })
