@@ -418,7 +418,9 @@ pub fn of_releases(path: &Path) -> Option<Error> {
         return None;
     }
     let (start, _) = peeked(unpacked(file).ok()?).ok()?;
-    Foreign::of_text(&start).map(|kind| Error::foreign(path, kind))
+    // Damaged records are binary, too.
+    let kind = Foreign::of_text(&start).filter(|kind| *kind != BINARY)?;
+    Some(Error::foreign(path, kind))
 }
 
 fn refused(kind: Option<Foreign>) -> io::Result<()> {
