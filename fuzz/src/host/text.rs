@@ -1,15 +1,16 @@
 //! Any text as documents of a corpus.
 
+use std::collections::HashSet;
 use std::fs;
 
 use undertone::release::document;
 use undertone::text::{WordFilter, english_stop_words, message_body, read_word_list, sentences};
-use undertone_core::lexicon::words;
+use undertone_core::lexicon::{Word, words};
 
 /// Splits the input into sentences and words, as the command line does.
 ///
 /// Checked: sentences are in order, trimmed, and lose no letter or digit; a message's body has only
-/// lines of the message; a word list has the words of its text.
+/// lines of the message; a word list has the words of its text, numbers aside.
 pub fn text_sentences_lose_nothing(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let speaks = |text: &str| text.contains(char::is_alphanumeric);
@@ -25,11 +26,12 @@ pub fn text_sentences_lose_nothing(data: &[u8]) {
     assert!(!speaks(rest), "{rest:?}");
     assert_eq!(document::sentences(&text), all[..all.len().min(128)]);
 
-    let body = message_body(&text);
-    let mut lines = text.lines();
-    for line in body.lines() {
-        let own = |own: &str| own.trim_end_matches('\r') == line.trim_end_matches('\r');
-        assert!(lines.any(own), "{line:?}");
+    // Without a field of MIME nothing is decoded.
+    if !text.to_lowercase().contains("content-") {
+        let mut lines = text.split(['\n', '\r']);
+        for line in message_body(&text).split(['\n', '\r']) {
+            assert!(lines.any(|own| own == line), "{line:?}");
+        }
     }
 
     let stop = english_stop_words();
@@ -39,15 +41,11 @@ pub fn text_sentences_lose_nothing(data: &[u8]) {
     let folder = tempfile::tempdir().expect("room for a file");
     let path = folder.path().join("words.txt");
     fs::write(&path, data).expect("room for a file");
-    match read_word_list(&path) {
-        Ok(list) => assert_eq!(
-            list,
-            words(str::from_utf8(data).expect("it was read")).collect()
-        ),
-        Err(_) => assert!(
-            words(str::from_utf8(data).unwrap_or_default())
-                .next()
-                .is_none()
-        ),
+    // Other kinds of files are refused, and numbers may be counts.
+    if let Ok(list) = read_word_list(&path) {
+        let all: HashSet<Word> = words(&text).collect();
+        let is_count = |word: &Word| word.as_str().contains(char::is_numeric);
+        assert!(list.is_subset(&all));
+        assert!(all.difference(&list).all(is_count), "{list:?}");
     }
 }
