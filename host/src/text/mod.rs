@@ -231,9 +231,10 @@ pub(crate) fn number_beside(line: &str) -> Option<String> {
 ///   alternative, the text of HTML, and no attachments. Character sets apply only to parts encoded
 ///   in ASCII, because the rest of `message` is Unicode already.
 /// - The signature is the text after the last delimiter line `-- ` (RFC 3676, 4.3) or, without one,
-///   after the last line of only blanks and dashes. A message is never all signature.
-/// - Quotations are lines that start with `>` or `|`, and lines that introduce them ("… writes:",
-///   "In article …").
+///   after the last line of only blanks and dashes. A message is never all signature. In HTML only
+///   the delimiter counts, before `<br>`.
+/// - Quotations are lines that start with `>` or `|`, not in HTML, and lines that introduce them
+///   ("… writes:", "In article …").
 ///
 /// These are rules of thumb. They equal those of scikit-learn's 20 newsgroups data with
 /// `remove=('headers', 'footers', 'quotes')`, except for the delimiter and for messages without an
@@ -271,13 +272,16 @@ fn body_of(message: &str, depth: usize) -> String {
         mime_text(&(lines.collect::<Vec<_>>().join("\n") + "\n"), depth)
     });
     match decoded.flatten() {
-        Some((text, inner)) => {
-            let own = own_text(&text.lines().collect::<Vec<_>>());
+        Some((texts, inner)) => {
+            let lines = texts
+                .iter()
+                .flat_map(|(text, is_html)| text.lines().map(|line| (line, *is_html)));
+            let own = own_text(&lines.collect::<Vec<_>>());
             let texts = [own].into_iter().chain(inner);
             let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
             texts.join("\n")
         }
-        None => own_text(body),
+        None => own_text(&body.iter().map(|line| (*line, false)).collect::<Vec<_>>()),
     }
 }
 
@@ -355,18 +359,19 @@ fn repaired(line: &str) -> String {
     }
 }
 
-/// Returns the text of the readable parts of a MIME message, and the bodies of the messages of a
-/// digest, or of the message that is the whole content.
-fn mime_text(message: &str, depth: usize) -> Option<(String, Vec<String>)> {
+/// Returns the texts of the readable parts of a MIME message, each with whether it was HTML, and
+/// the bodies of the messages of a digest, or of the message that is the whole content.
+fn mime_text(message: &str, depth: usize) -> Option<(Vec<(String, bool)>, Vec<String>)> {
     /// Most messages within each other. Each is copied on the stack.
     const MOST: usize = 8;
     let parsed = MessageParser::default().parse(message)?;
-    let text_of = |is_read: &dyn Fn(usize, &MessagePart<'_>) -> bool| -> Option<String> {
+    let text_of = |is_read: &dyn Fn(usize, &MessagePart<'_>) -> bool| -> Option<Vec<_>> {
         let parts = parsed.parts.iter().enumerate();
         let parts = parts.filter(|(place, part)| is_read(*place, part));
         let texts = parts.filter_map(|(_, part)| part_text(message, part));
-        let text: String = texts.map(|text| text + "\n").collect();
-        (!text.trim().is_empty()).then_some(text)
+        let texts: Vec<(String, bool)> = texts.collect();
+        let is_filled = texts.iter().any(|(text, _)| !text.trim().is_empty());
+        is_filled.then_some(texts)
     };
     let is_attached = |part: &MessagePart<'_>| {
         let place = part.content_disposition();
@@ -399,12 +404,12 @@ fn mime_text(message: &str, depth: usize) -> Option<(String, Vec<String>)> {
     let inner: Vec<String> = inner.collect();
     // The plain alternative may be empty, and the type of the only part unknown.
     let other = || text_of(&|_, part| !is_attached(part)).filter(|_| inner.is_empty());
-    let text = bodies.or_else(other).unwrap_or_default();
-    Some((text, inner))
+    let texts = bodies.or_else(other).unwrap_or_default();
+    Some((texts, inner))
 }
 
-/// Returns the text of a part, or `None` if it has another type.
-fn part_text(message: &str, part: &MessagePart<'_>) -> Option<String> {
+/// Returns the lines of a part and whether it is HTML, or `None` if it has another type.
+fn part_text(message: &str, part: &MessagePart<'_>) -> Option<(String, bool)> {
     let kind = part.content_type();
     let is_text = match &part.body {
         PartType::Text(_) | PartType::Html(_) => kind.is_none_or(|kind| kind.ctype() != "message"),
@@ -435,11 +440,12 @@ fn part_text(message: &str, part: &MessagePart<'_>) -> Option<String> {
     };
     let text = text.trim_start_matches('\u{feff}');
     let is_html = kind.is_some_and(|kind| kind.subtype() == Some("html"));
-    Some(if is_html {
+    let text = if is_html {
         from_html(text)
     } else {
         text.to_owned()
-    })
+    };
+    Some((text + "\n", is_html))
 }
 
 /// Elements within a line. All others start and end lines, because their words stand apart.
@@ -485,6 +491,14 @@ fn from_html(html: &str) -> String {
             let end = lower[start..].find(&format!("</{name}"));
             start = end.map_or(html.len(), |end| start + end);
         } else if name == "br" {
+            // The blank after the dashes tells the delimiter of a signature from other dashes.
+            let line = text.rsplit(BREAK).next().unwrap_or_default();
+            if let Some(blank) = line.strip_prefix("--")
+                && (blank == "&nbsp;" || !blank.is_empty() && blank.trim().is_empty())
+            {
+                text.truncate(text.len() - blank.len());
+                text += "&#32;";
+            }
             text += BREAK;
         } else if !name.contains(':') && !INLINE.contains(&format!(" {name} ")) {
             text.truncate(text.trim_end().len());
@@ -637,41 +651,55 @@ fn from_charset(bytes: &[u8], name: &str) -> String {
     }
 }
 
-/// Returns the lines of a body without signature and quotations.
-fn own_text(body: &[&str]) -> String {
+/// Returns the lines of a body without signature and quotations. Each comes with whether it was
+/// HTML, whose cells and empty blocks are lines too, and no signs of a signature or quotation.
+fn own_text(body: &[(&str, bool)]) -> String {
     let body = without_margin(body);
     // Many programs strip the trailing blank of the delimiter.
-    let delimiter = |line: &&str| line.trim_end() == "--";
-    let ruler = |line: &&str| line.trim().trim_matches('-').is_empty();
+    let delimiter =
+        |(line, is_html): &(&str, bool)| *line == "-- " || !is_html && line.trim_end() == "--";
+    let ruler = |line: &str| line.trim().trim_matches('-').is_empty();
     let signature = body
         .iter()
         .rposition(delimiter)
         .filter(|line| *line > 0)
-        .or_else(|| body.iter().rposition(ruler))
+        .or_else(|| {
+            let last = body
+                .iter()
+                .rposition(|(line, is_html)| *is_html || ruler(line));
+            last.filter(|line| !body[*line].1)
+        })
         .filter(|line| *line > 0);
     let body = &body[..signature.unwrap_or(body.len())];
-    let own: Vec<&str> = body.iter().copied().filter(|line| !quotes(line)).collect();
-    without_margin(&own).join("\n")
+    let is_own = |(line, is_html): &&(&str, bool)| {
+        !introduces(line) && (*is_html || !line.starts_with(QUOTED))
+    };
+    let own: Vec<(&str, bool)> = body.iter().filter(is_own).copied().collect();
+    let own = without_margin(&own).iter().map(|(line, _)| *line);
+    own.collect::<Vec<_>>().join("\n")
 }
 
 /// Strips blank lines at both ends.
-fn without_margin<'a>(mut lines: &'a [&'a str]) -> &'a [&'a str] {
+fn without_margin<'a>(mut lines: &'a [(&'a str, bool)]) -> &'a [(&'a str, bool)] {
     while let [first, rest @ ..] = lines
-        && first.trim().is_empty()
+        && first.0.trim().is_empty()
     {
         lines = rest;
     }
     while let [rest @ .., last] = lines
-        && last.trim().is_empty()
+        && last.0.trim().is_empty()
     {
         lines = rest;
     }
     lines
 }
 
-/// Returns whether a line of a message is quoted or introduces a quotation.
-fn quotes(line: &str) -> bool {
-    ["In article", "Quoted from", "|", ">"]
+/// What quoted lines start with.
+const QUOTED: [char; 2] = ['>', '|'];
+
+/// Returns whether a line of a message introduces a quotation.
+fn introduces(line: &str) -> bool {
+    ["In article", "Quoted from"]
         .iter()
         .any(|start| line.starts_with(start))
         || ["writes in", "writes:", "wrote:", "says:", "said:"]
@@ -714,7 +742,8 @@ pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        end_of_sentences, english_stop_words, message_body, quotes, read_word_list, sentences,
+        QUOTED, end_of_sentences, english_stop_words, introduces, message_body, read_word_list,
+        sentences,
     };
     use proptest::prelude::*;
 
@@ -931,6 +960,23 @@ mod tests {
                  --b\nContent-Type: text/html\n\n<p>Soup.</p>\n--b--\n",
                 "Soup.",
             ),
+            // Cells and empty blocks of HTML are no signs of a signature or quotation.
+            (
+                "Content-Type: text/html\n\n<div>Soup.</div><div><br></div><p>&nbsp;</p>\
+                 <td>--</td><td> - </td><li>&gt; Bread</li><td>| Salt</td>\
+                 <p>-- </p><div>Ann wrote:</div><p>Hot.</p>-- <br><div>Bob</div>\n",
+                "Soup.\n\n\u{a0}\n--\n-\n> Bread\n| Salt\n--\nHot.",
+            ),
+            (
+                "Content-Type: text/html\n\n<p>Soup.</p><span>--&nbsp;</span><br>Bob\n",
+                "Soup.",
+            ),
+            (
+                "Content-Type: multipart/mixed; boundary=b\n\n\
+                 --b\nContent-Type: text/plain\n\n> Salt?\nSoup.\n\nBread.\n\
+                 --b\nContent-Type: text/html\n\n<p>Hot.</p>\n--b--\n",
+                "Soup.\n\nBread.\nHot.",
+            ),
             (
                 "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAAA\n",
                 "",
@@ -1102,7 +1148,7 @@ mod tests {
             for line in body.split('\n').filter(|_| !body.is_empty()) {
                 let is_there = rest.any(|other| other.trim_end_matches('\r') == line);
                 prop_assert!(is_there, "{line:?} is missing in this order");
-                prop_assert!(!quotes(line));
+                prop_assert!(!introduces(line) && !line.starts_with(QUOTED));
             }
         }
 
