@@ -226,7 +226,7 @@ pub(crate) fn number_beside(line: &str) -> Option<String> {
 /// quotations.
 ///
 /// - The header is the text before the first empty line. Without one, a text is all header if it
-///   begins with a well-known field and has only fields, and otherwise has no header.
+///   has only fields, two of which only messages have, and otherwise has no header.
 /// - If the header declares MIME, the text is taken from the decoded parts: the plain-text
 ///   alternative, the text of HTML, and no attachments. Character sets apply only to parts encoded
 ///   in ASCII, because the rest of `message` is Unicode already.
@@ -287,7 +287,7 @@ fn body_of(message: &str, depth: usize) -> String {
 
 /// Separates the header, with the line that ends it, from the body. A text that begins with a
 /// well-known field may have blank lines before it, end its header with a line of blanks, and have
-/// no body. The header of another text ends at its first empty line.
+/// no body if two fields are unmistakable. The header of another text ends at its first empty line.
 fn split_header<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let is_blank = |line: &&str| line.trim().is_empty();
     let start = lines.iter().position(|line| !is_blank(line)).unwrap_or(0);
@@ -304,7 +304,8 @@ fn split_header<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
         .take_while(|line| !is_blank(line) && is_part(line))
         .count();
     let end = match lines.get(count) {
-        None => count,
+        None if unmistakable(lines) >= 2 => count,
+        None => 0,
         Some(line) if is_blank(line) => count + 1,
         Some(_) => lines.iter().position(is_blank).map_or(0, |line| line + 1),
     };
@@ -324,8 +325,10 @@ fn is_known(line: &str) -> bool {
                          in-reply-to lines message-id mime-version newsgroups nntp-posting-host \
                          organization path received received-spf references reply-to return-path \
                          sender status subject to user-agent xref ";
-    let is_envelope = line.starts_with("From ") && line.contains('@');
-    is_envelope
+    let envelope = line
+        .strip_prefix("From ")
+        .and_then(|rest| rest.split_once(' '));
+    envelope.is_some_and(|(sender, _)| is_address(sender))
         || field(line).is_some_and(|name| {
             let starts = [
                 "arc-",
@@ -338,6 +341,24 @@ fn is_known(line: &str) -> bool {
             NAMES.contains(&format!(" {name} "))
                 || starts.iter().any(|start| name.starts_with(start))
         })
+}
+
+/// Counts the different fields of a header that ordinary texts do not have.
+fn unmistakable(header: &[&str]) -> usize {
+    const NAMES: &str = " content-transfer-encoding message-id mime-version newsgroups received \
+                         references return-path ";
+    let names = header.iter().filter_map(|line| {
+        let name = field(line)?;
+        let is_sender = name == "from" && line.split_whitespace().any(is_address);
+        (is_sender || NAMES.contains(&format!(" {name} "))).then_some(name)
+    });
+    names.collect::<HashSet<_>>().len()
+}
+
+/// Returns whether a word looks like the address of a mail.
+fn is_address(word: &str) -> bool {
+    let parts = word.split_once('@');
+    parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
 /// Returns whether a header declares how the text is encoded.
@@ -852,8 +873,21 @@ mod tests {
             ("one line", "one line"),
             ("two\nlines", "two\nlines"),
             ("> quoted", ""),
-            // Unless it begins with a well-known field and has only fields.
-            ("From: a@b.c\nSubject: bread\n and more\nLines: 3", ""),
+            // Unless it has only fields, two of which only messages have.
+            ("From: a@b.c\nSubject: bread\n and more\nMessage-ID: 3", ""),
+            (
+                "Date: 3\nFrom: Ann <a@b.c>\nFrom: a@b.c",
+                "Date: 3\nFrom: Ann <a@b.c>\nFrom: a@b.c",
+            ),
+            (
+                "From: Ann\nAnn: soup\nReferences: 2",
+                "From: Ann\nAnn: soup\nReferences: 2",
+            ),
+            ("Subject: bread\nX-ray: soup", "Subject: bread\nX-ray: soup"),
+            ("Content-Type: soup", "Content-Type: soup"),
+            ("From me @ sea\nsand: hot", "From me @ sea\nsand: hot"),
+            ("From a@b.c now\nFrom: a@b.c\nReceived: now", ""),
+            ("From a@b.c now\nA: b\n \nText.", "Text."),
             ("From: a@b.c\nBread.", "From: a@b.c\nBread."),
             ("A: b\nB: c", "A: b\nB: c"),
             ("\n \nFrom: a@b.c\n\nText.", "Text."),
