@@ -609,13 +609,20 @@ fn from_quoted_printable(raw: &str, charset: &str) -> String {
 /// Returns the name by which the decoders know a character set; empty for ASCII.
 fn charset_name(charset: &str) -> String {
     let lower = charset.trim().to_ascii_lowercase();
-    let plain: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
+    // A name may end in its year.
+    let plain = lower.chars().take_while(|c| *c != ':');
+    let plain: String = plain.filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.strip_prefix("cs").unwrap_or(&plain);
     let plain = plain.strip_prefix('x').unwrap_or(plain);
     let page = ["windows", "win", "cp", "ms", "ansi"]
         .iter()
         .find_map(|start| plain.strip_prefix(start));
     let name = match page.unwrap_or(plain) {
+        "ascii" | "usascii" => "",
+        "65000" | "utf7" | "unicode11utf7" | "unicode20utf7" => "utf-7",
+        "50220" | "50221" | "50222" => "iso-2022-jp",
+        name if name.starts_with("iso2022jp") => "iso-2022-jp",
+        _ if charset_decoder(lower.as_bytes()).is_some() => return lower,
         "932" | "943" | "sjis" | "31j" => "windows-31j",
         "949" | "uhc" => "windows-949",
         "950" | "big5" | "big5hkscs" => "big5",
@@ -627,14 +634,12 @@ fn charset_name(charset: &str) -> String {
         "51949" | "euckr" => "euc-kr",
         "10007" | "maccyrillic" | "macukrainian" | "macukraine" => "x-mac-cyrillic",
         "macroman" | "macwestern" => "macintosh",
-        "65000" | "utf7" | "unicode11utf7" | "unicode20utf7" => "utf-7",
         "65001" => "utf-8",
-        "50220" | "50221" | "50222" => "iso-2022-jp",
-        "ascii" | "usascii" => "",
-        name if name.starts_with("iso2022jp") => "iso-2022-jp",
         name if page.is_some() && name.starts_with("125") => return format!("windows-{name}"),
         name => {
+            // The order of Hebrew and Arabic letters may follow: implicit or explicit.
             let part = name.strip_prefix("iso8859").or(name.strip_prefix("8859"));
+            let part = part.map(|part| part.trim_end_matches(['i', 'e']));
             return part.map_or(lower, |part| format!("iso-8859-{part}"));
         }
     };
@@ -1073,6 +1078,17 @@ mod tests {
                 "こ",
             ),
             ("iso8859-5 iso_8859-5 ISO8859_5 8859_5", b"\xbf\xe0", "Пр"),
+            (
+                "iso-8859-8-i ISO-8859-8-E csISO88598i csISO88598e iso_8859-8:1988 iso8859-8-i",
+                b"\xf9\xec",
+                "של",
+            ),
+            ("iso-8859-6-i iso-8859-6-e csISO88596i 8859_6", b"\xe1", "ف"),
+            (
+                "ISO_8859-2:1987 iso8859-2:1987 latin2 csisolatin2",
+                b"\xb3",
+                "ł",
+            ),
             ("latin1 iso-8859-1 l1 unknown", b"f\xfcr", "für"),
             ("utf8 utf-8 cp65001 us-ascii", "für".as_bytes(), "für"),
         ] {
