@@ -470,14 +470,18 @@ fn part_text(message: &str, part: &MessagePart<'_>) -> Option<(String, bool)> {
 }
 
 /// Elements within a line. All others start and end lines, because their words stand apart.
-const INLINE: &str = " a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd \
-                      label mark q ruby s samp script small span strike strong style sub sup \
+const INLINE: &str = " a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins kbd \
+                      label mark nobr q ruby s samp script small span strike strong style sub sup \
                       template time tt u var wbr ";
 
 /// Returns the text of HTML.
 fn from_html(html: &str) -> String {
     let lower = html.to_ascii_lowercase();
-    let head_end = ["</head", "<body"].iter().find_map(|end| lower.find(end));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == ':' || c == '-';
+    let head_end = ["</head", "<body"].iter().find_map(|end| {
+        let mut places = lower.match_indices(end).map(|(at, _)| at);
+        places.find(|at| !lower[at + end.len()..].starts_with(is_name))
+    });
     let last_end = lower.rfind('>').unwrap_or(0);
     // After a value that does not end, no quotation mark counts: to look on would be quadratic.
     let mut is_whole = true;
@@ -488,13 +492,13 @@ fn from_html(html: &str) -> String {
         push_after_break(&html[start..tag], &mut text);
         let rest = &lower[tag + 1..];
         let name = rest.strip_prefix('/').unwrap_or(rest);
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == ':' || c == '-';
         let name = &name[..name.find(|c| !is_name(c)).unwrap_or(name.len())];
-        let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_ended = tag < last_end;
+        let is_tag = is_ended && name.starts_with(|c: char| c.is_ascii_alphabetic());
         start = if rest.starts_with("!--") {
             let end = rest[1..].find("-->");
             end.map_or(html.len(), |end| tag + 2 + end + 3)
-        } else if tag < last_end && (is_tag || rest.starts_with(['!', '?'])) {
+        } else if is_tag || is_ended && rest.starts_with(['!', '?']) {
             let end = is_whole.then(|| tag_end(rest)).flatten();
             is_whole = end.is_some();
             let end = end.or_else(|| rest.find('>').map(|at| at + 1));
@@ -503,12 +507,13 @@ fn from_html(html: &str) -> String {
             text += "&lt;";
             tag + 1
         };
-        if !is_tag || text.ends_with("&lt;") {
+        if !is_tag {
             continue;
         }
-        if name == "head" && !rest.starts_with('/') {
+        let is_filled = !rest.starts_with('/') && !html[..start].ends_with("/>");
+        if name == "head" && is_filled {
             start = head_end.unwrap_or(0).max(start);
-        } else if ["script", "style", "template"].contains(&name) && !rest.starts_with('/') {
+        } else if ["script", "style", "template"].contains(&name) && is_filled {
             let end = lower[start..].find(&format!("</{name}"));
             start = end.map_or(html.len(), |end| start + end);
         } else if name == "br" {
@@ -1125,6 +1130,11 @@ mod tests {
                 "Ab",
             ),
             ("A<!-- b", "A"),
+            ("A &lt;<script>if (x) {}</script>b", "A <b"),
+            ("<style x='y'/><script src=x />A<template/>b", "Ab"),
+            ("A<nobr>n</nobr>o<blink>ther</blink>", "Another"),
+            ("<head><title>x</title><body>A<header>b</header>", "A\nb\n"),
+            ("<head><header-x>x</head-x></head>A", "A"),
             ("", ""),
         ] {
             assert_eq!(super::from_html(html), text, "{html}");
