@@ -380,9 +380,12 @@ fn repaired(line: &str) -> String {
     }
 }
 
-/// Returns the texts of the readable parts of a MIME message, each with whether it was HTML, and
-/// the bodies of the messages of a digest, or of the message that is the whole content.
-fn mime_text(message: &str, depth: usize) -> Option<(Vec<(String, bool)>, Vec<String>)> {
+/// The lines of a part of a message, and whether it was HTML.
+type Part = (String, bool);
+
+/// Returns the readable parts of a MIME message, and the bodies of the messages of a digest, or of
+/// the message that is the whole content.
+fn mime_text(message: &str, depth: usize) -> Option<(Vec<Part>, Vec<String>)> {
     /// Most messages within each other. Each is copied on the stack.
     const MOST: usize = 8;
     let parsed = MessageParser::default().parse(message)?;
@@ -390,7 +393,7 @@ fn mime_text(message: &str, depth: usize) -> Option<(Vec<(String, bool)>, Vec<St
         let parts = parsed.parts.iter().enumerate();
         let parts = parts.filter(|(place, part)| is_read(*place, part));
         let texts = parts.filter_map(|(_, part)| part_text(message, part));
-        let texts: Vec<(String, bool)> = texts.collect();
+        let texts: Vec<Part> = texts.collect();
         let is_filled = texts.iter().any(|(text, _)| !text.trim().is_empty());
         is_filled.then_some(texts)
     };
@@ -429,8 +432,8 @@ fn mime_text(message: &str, depth: usize) -> Option<(Vec<(String, bool)>, Vec<St
     Some((texts, inner))
 }
 
-/// Returns the lines of a part and whether it is HTML, or `None` if it has another type.
-fn part_text(message: &str, part: &MessagePart<'_>) -> Option<(String, bool)> {
+/// Returns the text of a part, or `None` if it has another type.
+fn part_text(message: &str, part: &MessagePart<'_>) -> Option<Part> {
     let kind = part.content_type();
     let is_text = match &part.body {
         PartType::Text(_) | PartType::Html(_) => kind.is_none_or(|kind| kind.ctype() != "message"),
