@@ -93,6 +93,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
                 None => Line::Refused,
                 // It may be a header.
                 Some(_) if number == 1 => Line::Limited,
+                // It may have line ends of carriage returns.
+                _ if line.contains('\r') => Line::Limited,
                 Some((label, _)) if is_quoted(label) => Line::Refused,
                 Some((label, text)) => Line::Document(CorpusDocument {
                     id: format!("line-{number}"),
@@ -115,12 +117,15 @@ pub fn corpus_lines_match_json(data: &[u8]) {
             (found, expected) => panic!("line {number} is {found:?}, not {expected:?}"),
         }
     }
-    assert!(!error && found.next().is_none());
+    // At the end the first line of a table may turn out to be a header.
+    assert!((!error || !json) && found.next().is_none());
 }
 
 fn is_quoted(label: &str) -> bool {
-    let is_in = |mark| label.len() > 1 && label.starts_with(mark) && label.ends_with(mark);
-    is_in('"') || is_in('\'')
+    let inside = |mark| label.strip_prefix(mark)?.strip_suffix(mark);
+    ['"', '\'']
+        .iter()
+        .any(|mark| inside(*mark).is_some_and(|inside: &str| !inside.contains(*mark)))
 }
 
 #[derive(Debug)]
