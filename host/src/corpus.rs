@@ -15,6 +15,7 @@
 //! would look like one of the whole, and an omitted private text would look like a released one. No
 //! message quotes a line. Ids may be repeated.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, Read};
@@ -128,9 +129,18 @@ pub struct Corpus {
     lines: Lines<Box<dyn BufRead + Send>>,
     /// Whether a line that is not blank was read.
     started: bool,
-    /// The first document of a `.tsv` file if it may be a header: no other has its label yet.
-    header: Option<(u64, Option<String>)>,
+    header: Option<Header>,
     ended: bool,
+}
+
+/// The first document of a `.tsv` file if it may be a header: no other has its label yet.
+struct Header {
+    /// Its line number.
+    number: u64,
+    label: Option<String>,
+    /// The labels of the documents after it, and whether two have the same.
+    others: HashSet<Option<String>>,
+    repeats: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -242,10 +252,13 @@ impl Corpus {
                 (problem, _) => problem,
             });
             let Some(line) = line? else {
-                return self
-                    .header
-                    .as_ref()
-                    .map_or(Ok(None), |_| Err(LineProblem::Header));
+                // Where each document has a label of its own, the first one is like the others.
+                let is_header = self.header.as_ref().is_some_and(|header| header.repeats);
+                return if is_header {
+                    Err(LineProblem::Header)
+                } else {
+                    Ok(None)
+                };
             };
             if line.trim().is_empty() {
                 continue;
@@ -258,15 +271,20 @@ impl Corpus {
                     let is_first = !std::mem::replace(&mut self.started, true);
                     let document = from_tsv(line, number, is_first, &self.names)?;
                     if is_first && may_name_columns(line, &self.names) {
-                        self.header = Some((number, document.label.clone()));
+                        self.header = Some(Header {
+                            number,
+                            label: document.label.clone(),
+                            others: HashSet::new(),
+                            repeats: false,
+                        });
                     } else {
-                        self.header.take_if(|(_, label)| *label == document.label);
+                        self.header.take_if(|header| header.is_refuted(&document));
                     }
                     Ok(document)
                 }
             }?;
-            let is_public = self.keep.is_none() && !matches!(self.format, Format::Jsonl);
-            if is_public && document.label.as_deref().is_some_and(is_quoted) {
+            let label = document.label.as_deref().unwrap_or_default();
+            if self.keep.is_none() && self.is_quoted(label) {
                 return Err(LineProblem::QuotedLabel);
             }
             if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
@@ -274,6 +292,61 @@ impl Corpus {
             }
             return Ok(Some(document));
         }
+    }
+
+    /// Returns whether a label is in quotation marks that the format does not remove: in `.tsv`,
+    /// and after a blank in `.csv`.
+    fn is_quoted(&self, label: &str) -> bool {
+        let inside = |label: &str, mark: char| {
+            let inside = label.strip_prefix(mark)?.strip_suffix(mark)?;
+            Some(inside.contains(mark))
+        };
+        match self.format {
+            Format::Jsonl => false,
+            Format::Tsv => ['"', '\'']
+                .iter()
+                .any(|mark| inside(label, *mark) == Some(false)),
+            Format::Table => {
+                Form::of(&self.path) == Some(Form::Csv)
+                    && label.starts_with(' ')
+                    && inside(label.trim(), '"').is_some()
+            }
+        }
+    }
+
+    /// Reads on until it is known whether the first line is a header, for a caller that takes
+    /// only the first documents.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if the first line is a header.
+    #[doc(hidden)]
+    pub fn check_header(mut self) -> Result<()> {
+        while self.header.is_some() && !self.ended {
+            match self.next_document() {
+                Ok(Some(_)) => {}
+                Err(problem @ LineProblem::Header) => return Err(self.error(problem)),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&self, problem: LineProblem) -> Error {
+        let header = self.header.as_ref().map(|header| header.number);
+        let header = header.filter(|_| matches!(problem, LineProblem::Header));
+        Error::line(&self.path, header.unwrap_or(self.lines.number()), problem)
+    }
+}
+
+impl Header {
+    /// Follows a document after it. Returns whether the first line is no header: a document has its
+    /// label, or many have a label of their own.
+    fn is_refuted(&mut self, document: &CorpusDocument) -> bool {
+        const MOST: usize = 1000;
+        if !self.repeats {
+            self.repeats = !self.others.insert(document.label.clone());
+        }
+        self.label == document.label || !self.repeats && self.others.len() > MOST
     }
 }
 
@@ -286,12 +359,7 @@ impl Iterator for Corpus {
         }
         let next = self
             .next_document()
-            .map_err(|problem| {
-                let header = self.header.as_ref().map(|(number, _)| *number);
-                let header = header.filter(|_| matches!(problem, LineProblem::Header));
-                let number = header.unwrap_or(self.lines.number());
-                Error::line(&self.path, number, problem)
-            })
+            .map_err(|problem| self.error(problem))
             .transpose();
         self.ended = !matches!(next, Some(Ok(_)));
         next
@@ -335,14 +403,6 @@ fn line_id(line: u64) -> String {
     format!("line-{line}")
 }
 
-/// Returns whether a label is in quotation marks.
-fn is_quoted(label: &str) -> bool {
-    const MARKS: [&str; 6] = ["\"\"", "''", "“”", "„“", "‘’", "«»"];
-    let mut chars = label.trim().chars();
-    let ends = chars.next().zip(chars.next_back());
-    ends.is_some_and(|(first, last)| MARKS.iter().any(|pair| pair.chars().eq([first, last])))
-}
-
 /// Reads a line of a `.tsv` file.
 fn from_tsv(
     line: &str,
@@ -353,8 +413,10 @@ fn from_tsv(
     if is_first && names_separator(line) {
         return Err(LineProblem::Separator);
     }
-    // One in the text alone is no line end.
-    if line.split('\r').skip(1).any(|rest| rest.contains('\t')) {
+    // A text may have one; line ends have a label and a text after each.
+    let mut after = line.split('\r').skip(1);
+    let is_document = |part: &str| part.matches('\t').count() == 1;
+    if after.clone().nth(1).is_some() && after.all(is_document) {
         return Err(LineProblem::BareReturn);
     }
     let (label, text) = line.split_once('\t').ok_or(LineProblem::MissingTab)?;
@@ -424,19 +486,28 @@ const LABELS: [&str; 15] = [
     "v1",
 ];
 
-/// Returns whether a line is a header: it names a text column and a label column.
+/// Returns whether a cell may be the name of a column.
+fn is_word(cell: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    cell.chars().all(is_part)
+}
+
+/// Returns whether a line is a header: its cells are words, and name a text column and a label
+/// column.
 fn names_columns(line: &str, names: &FieldNames) -> bool {
     let has = |known: &[&str], name: &str| columns(line).any(|own| is_named(&own, known, name));
-    has(&TEXTS, &names.text) && (has(&LABELS, &names.label) || columns(line).nth(2).is_some())
+    let are_words = columns(line).all(|own| is_word(&own));
+    are_words
+        && has(&TEXTS, &names.text)
+        && (has(&LABELS, &names.label) || columns(line).nth(2).is_some())
 }
 
 /// Returns whether a line may be a header: its cells are words, and one is the name of a column.
 fn may_name_columns(line: &str, names: &FieldNames) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    let is_word = |cell: String| cell.contains(char::is_alphabetic) && cell.chars().all(is_part);
+    let is_name = |own: String| own.contains(char::is_alphabetic) && is_word(&own);
     let is_known =
         |own: String| is_named(&own, &TEXTS, &names.text) || is_named(&own, &LABELS, &names.label);
-    columns(line).all(is_word) && columns(line).any(is_known)
+    columns(line).all(is_name) && columns(line).any(is_known)
 }
 
 fn from_json(

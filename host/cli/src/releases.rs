@@ -206,10 +206,12 @@ impl Private<'_> {
             checked.held = Some(held);
         } else {
             let corpus = undertone_tables::corpus_watched(self.input(), &self.names, Some(keep))?;
-            for document in checked.documents(corpus) {
+            let mut corpus = corpus;
+            for document in checked.documents(corpus.by_ref()) {
                 absent.look_at(&document?);
                 checked.total += 1;
             }
+            corpus.check_header()?;
         }
         if checked.total > 0 {
             absent.check(&self.names, self.input(), self.keep_option)?;
@@ -331,7 +333,10 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    fn documents(&self, corpus: Corpus) -> impl Iterator<Item = Result<CorpusDocument>> + use<> {
+    fn documents<C: Iterator<Item = Result<CorpusDocument>>>(
+        &self,
+        corpus: C,
+    ) -> impl Iterator<Item = Result<CorpusDocument>> + use<C> {
         let most = self.private.arguments.limit.unwrap_or(usize::MAX);
         bodies(corpus.take(most), self.private.messages)
     }
