@@ -155,6 +155,10 @@ fn no_answer_is_no_error_and_a_missing_column_is_one() {
         fs::write(path.join(name), format!("{header}\n1,de;2\n")).unwrap();
         refuse(path, release(name), &[part]);
     }
+    // Marks around a part of a cell.
+    let marked = "language\tstars\tapp.mood\tnote\nde\t2\t\t\"Great\" game\n";
+    fs::write(path.join("a.tsv"), marked).unwrap();
+    assert_eq!(succeed(path, release("a.tsv")).lines().count(), 1);
     fs::write(path.join("a.jsonl"), documents(3, true)).unwrap();
     for (option, field) in [
         ("--keep", "stars"),

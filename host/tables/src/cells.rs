@@ -52,6 +52,8 @@ struct Place {
     line: u64,
     /// Line of the last opening quotation mark.
     opened: u64,
+    /// Whether a separator or a line end follows that mark in its cell.
+    is_needed: bool,
 }
 
 /// Position of a byte within a record.
@@ -62,6 +64,8 @@ enum At {
     Quoted,
     /// After a quotation mark, which ends a cell or is doubled.
     Mark,
+    /// After blanks that follow such a mark.
+    Blank,
     /// After other text that follows such a mark.
     Torn,
 }
@@ -72,7 +76,8 @@ impl At {
             (Self::Quoted, b'"') => Self::Mark,
             (Self::Quoted, _) | (Self::Start | Self::Mark, b'"') => Self::Quoted,
             (_, byte) if byte == separator || byte == b'\n' => Self::Start,
-            (Self::Mark | Self::Torn, _) => Self::Torn,
+            (Self::Mark | Self::Blank, b' ' | b'\t' | b'\r') => Self::Blank,
+            (Self::Mark | Self::Blank | Self::Torn, _) => Self::Torn,
             _ => Self::Plain,
         }
     }
@@ -111,11 +116,15 @@ impl Place {
     fn step(&mut self, byte: u8, length: usize) {
         if self.at == At::Start && byte == b'"' {
             self.opened = self.line;
+            self.is_needed = false;
         }
+        self.is_needed |= self.at == At::Quoted && (byte == self.separator || byte == b'\n');
         self.line += u64::from(byte == b'\n');
         let before = self.at;
         self.at = before.after(byte, self.separator);
-        if before == At::Mark && self.at == At::Torn {
+        // In TSV, marks around a part of a cell are usual, and change no other cell.
+        let is_fault = self.separator != b'\t' || self.is_needed;
+        if before != At::Torn && self.at == At::Torn && is_fault {
             self.report(BadLine::AfterMark, length);
         }
     }
@@ -238,6 +247,7 @@ impl Cells {
                 at: At::Start,
                 line: 1,
                 opened: 0,
+                is_needed: false,
             },
         };
         // Records with too few or too many fields are handled here, not by the reader.
@@ -333,10 +343,14 @@ pub(crate) fn other_separator(names: &[String], separator: u8, name: &str) -> Op
     let found = usual
         .iter()
         .find(|(c, _)| is_other(*c) && (parts(*c) || names.len() == 1 && names[0].contains(*c)));
-    let other = || {
+    let mut tried = HashSet::new();
+    let mut is_mark =
+        |c: &char| is_other(*c) && !c.is_alphanumeric() && !"-_. ".contains(*c) && tried.insert(*c);
+    let mut other = || {
+        // More is a text, in which each character would be tried.
+        let length: usize = names.iter().map(String::len).sum();
         let mut separators = names.iter().flat_map(|own| own.chars());
-        separators
-            .find(|c| is_other(*c) && !c.is_alphanumeric() && !"-_. ".contains(*c) && parts(*c))
+        separators.find(|c| length <= 4096 && is_mark(c) && parts(*c))
     };
     let other = found.map_or_else(
         || other().map(|c| format!("U+{:04X}", u32::from(c))),

@@ -295,7 +295,7 @@ fn bad_records_of_csv() {
             "line 3: cannot read on: text follows a closing quotation mark",
         ),
         (
-            b"text,x\n\"secret\" ,1\n",
+            b"text,x\n\"secret\" \"more\",1\n",
             "line 2: cannot read on: text follows a closing quotation mark",
         ),
         (
@@ -708,6 +708,35 @@ fn the_character_that_parts_columns_is_named() {
             .to_string();
         assert!(error.contains(part), "no \"{part}\" in: {error}");
     }
+    // A long text in the place of names is read once, not for each of its marks.
+    let long = format!("\"{}\",x\n", "A secret, it is! ".repeat(50_000));
+    let error = corpus(&put(&folder, "a.csv", long), &FieldNames::default(), None).err();
+    assert!(error.unwrap().to_string().contains("no column `text`"));
+}
+
+#[test]
+fn blanks_after_marks_and_marks_in_labels_are_read() {
+    let folder = TempDir::new().unwrap();
+    let content = concat!(
+        "label,text\n\"sport\",\"The ball\" \n\"sport\" ,\"tomatoes\"\t\r\n",
+        "\"\"\"Heroes\"\" and \"\"Villains\"\"\",film\n“Heroes”,film\n\"garden\", \"tomatoes\"\n",
+        "sport, \"ball\"\n garden,soup\n \"garden\",soup\n",
+    );
+    let path = put(&folder, "a.csv", content);
+    let found = documents(&path, &FieldNames::default());
+    let labels = found.iter().flatten().map(|own| own.label.as_deref());
+    let expected = [
+        "sport",
+        "sport ",
+        "\"Heroes\" and \"Villains\"",
+        "“Heroes”",
+        "garden",
+        "sport",
+        " garden",
+    ];
+    assert!(labels.eq(expected.map(Some)), "{found:?}");
+    let error = found.last().unwrap().as_ref().unwrap_err();
+    assert!(error.contains("the label is in quotation marks"), "{error}");
 }
 
 /// Invalid UTF-8 in a corpus is an error as in other formats, and becomes digits beside a release.
