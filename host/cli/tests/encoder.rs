@@ -295,12 +295,23 @@ fn finds_the_files_of_sentence_transformers() {
     let modules =
         r#"[{"type": "Transformer", "path": ""}, {"type": "Pooling", "path": ".\\1_Pooling"}]"#;
     beside(&path, "modules.json", &format!("\u{feff}{modules}"));
+    fs::remove_file(path.join("0_Transformer/sentence_bert_config.json")).unwrap();
     fs::rename(path.join("0_Transformer"), path.join("onnx/fp32")).unwrap();
     let tokenizer = format!("\u{feff}{}", fitting_tokenizer());
     beside(&path, "onnx/fp32/tokenizer.json", &tokenizer);
     let deep = path.join("onnx/fp32/model.onnx");
     let encoder = OnnxEncoder::open_with(&deep, &Runtime::Rten).unwrap();
     assert_eq!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+    // The files of other models do not count: two folders up, or after files of its own.
+    write_encoder(&path, "a/b", &Model::default(), &fitting_tokenizer());
+    for name in ["b", "b/1_Data"] {
+        fs::create_dir_all(path.join("a").join(name)).unwrap();
+        let encoder = OnnxEncoder::open_with(&path.join("a/b"), &Runtime::Rten).unwrap();
+        assert_ne!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
+    }
+    beside(&path, "onnx/fp32/sentence_bert_config.json", settings);
+    let encoder = OnnxEncoder::open_with(&deep, &Runtime::Rten).unwrap();
+    assert_ne!(encode(&encoder, "red"), [1.0, 0.0, 0.5]);
     // Without a list, the folders are the modules.
     fs::remove_file(path.join("modules.json")).unwrap();
     fs::create_dir(path.join("2_Normalize")).unwrap();

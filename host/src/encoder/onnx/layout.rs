@@ -14,6 +14,24 @@ const POOLING: &str = "1_Pooling";
 const POOLING_CONFIG: &str = "config.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
 
+/// The folder of the transformer in old versions.
+pub(super) const INNER: &str = "0_Transformer";
+
+/// The modules that have folders of their names, such as `2_Dense`.
+const KNOWN: [&str; 11] = [
+    "Pooling",
+    "Dense",
+    "Normalize",
+    "Dropout",
+    "LayerNorm",
+    "CNN",
+    "LSTM",
+    "WeightedLayerPooling",
+    "WordWeights",
+    "SpladePooling",
+    "Router",
+];
+
 /// The file names of a transformer's settings in versions of sentence-transformers.
 const TRANSFORMER: [&str; 7] = [
     "sentence_bert_config.json",
@@ -151,16 +169,18 @@ struct Prompts {
 }
 
 impl Layout {
-    /// Returns the first folder that has such files. Modules come first, because old versions put
-    /// the settings of the transformer into a folder of its own.
+    /// Returns the first folder that has such files. Those above a folder of the transformer come
+    /// first, because old versions put its settings there.
     pub(super) fn find(folders: &[PathBuf]) -> Option<&Path> {
-        let with = |names: &[&str]| {
-            let has = |folder: &&PathBuf| names.iter().any(|name| folder.join(name).exists());
-            folders.iter().find(has)
+        let has = |folder: &PathBuf| {
+            let mut files = [MODULES, PROMPTS].iter().chain(&TRANSFORMER);
+            files.any(|name| folder.join(name).exists()) || !folder_modules(folder).is_empty()
         };
-        let modules = with(&[MODULES, POOLING, "2_Dense", "2_Normalize"]);
-        let found = modules.or_else(|| with(&[PROMPTS]));
-        found.or_else(|| with(&TRANSFORMER)).map(PathBuf::as_path)
+        let is_own = |folder: &&PathBuf| has(folder) && !folder.ends_with(INNER);
+        let found = folders.iter().find(is_own);
+        found
+            .or_else(|| folders.iter().find(|folder| has(folder)))
+            .map(PathBuf::as_path)
     }
 
     /// Reads the files of a folder; each may be missing.
@@ -334,8 +354,9 @@ impl Layout {
 /// Names of the folders of modules after the first, such as `2_Dense`, in their order.
 fn folder_modules(folder: &Path) -> Vec<String> {
     let is_module = |name: &String| {
-        let name = name.as_bytes();
-        matches!(name, [b'1'..=b'9', b'_', first, ..] if first.is_ascii_uppercase())
+        let numbered = name.strip_prefix(|c: char| matches!(c, '1'..='9'));
+        let kind = numbered.and_then(|rest| rest.strip_prefix('_'));
+        kind.is_some_and(|kind| KNOWN.contains(&kind))
     };
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
 
-use self::layout::Layout;
+use self::layout::{INNER, Layout};
 use self::ort::OrtEngine;
 use self::rten::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE, each_alone};
@@ -62,7 +62,7 @@ impl Runtime {
 /// A sentence encoder in ONNX form with its tokenizer.
 ///
 /// The vector of a sentence is pooled from the vectors of its tokens, special tokens included. The
-/// files of sentence-transformers beside the model or up to two folders up determine how:
+/// files of sentence-transformers beside the model or above it determine how:
 /// `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json` and the default prompt of
 /// `config_sentence_transformers.json`. Unsupported modules and poolings are refused by name, and
 /// modules without their files. Without any of these files the vector is the mean, summed in the
@@ -543,11 +543,15 @@ impl Files {
         Ok(files)
     }
 
-    /// Reads the files of sentence-transformers beside the model or up to two folders up: exports
-    /// are in `onnx`, `0_Transformer`, `0_Transformer/onnx` or a folder with a name of the user.
+    /// Reads the files of sentence-transformers beside the model or one folder up, or two up from
+    /// a folder in `onnx` or `0_Transformer`.
     fn layout(&self) -> Result<Layout> {
         let (folder, above) = folders(&self.model);
-        let top = above.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let top = above.as_deref().filter(|above| {
+            let is_inner = |folder: &Path| folder.ends_with(FOLDER) || folder.ends_with(INNER);
+            is_inner(above) || folder.as_deref().is_some_and(is_inner)
+        });
+        let top = top.and_then(Path::parent).map(Path::to_owned);
         let folders: Vec<PathBuf> = folder.into_iter().chain(above).chain(top).collect();
         let found = Layout::find(&folders);
         found.map_or_else(|| Ok(Layout::default()), Layout::read)
