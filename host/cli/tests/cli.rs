@@ -229,6 +229,15 @@ fn limit_reads_only_the_first_documents() {
             .count(),
         2
     );
+    // A header is refused whatever the limit.
+    let text = "Kategorie\tText\nx\tThe ball\ny\tThe soup\ny\tThe tea\n";
+    fs::write(folder.join("h.tsv"), text).unwrap();
+    let release = privatize("b.pack", "1", "h.tsv", "h.jsonl");
+    refuse(
+        folder,
+        format!("{release} {more}"),
+        &["line 1: it names columns"],
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //!
 //! Text may be gzipped (`.txt.gz`, `.vec.gz`). Everything here is public.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -126,8 +126,8 @@ impl Vectors {
         // The number of coordinates, and the line that gives it.
         let mut first: Option<(usize, String)> = None;
         let mut promised = None;
-        // The number of lines with more coordinates, and the first of them.
-        let mut longer = (0, String::new());
+        // The numbers of lines with more coordinates, and the first of each length.
+        let mut longer: HashMap<usize, (usize, String)> = HashMap::new();
         let mut lines = Lines::new(reader, LINE_LIMIT);
         loop {
             let line = lines.number() + 1;
@@ -181,25 +181,21 @@ impl Vectors {
             if found > *columns
                 && word
                     .last()
-                    .is_some_and(|field| field.parse::<f32>().is_ok())
+                    .is_some_and(|field| field.parse::<f32>().is_ok_and(f32::is_finite))
             {
-                if longer.0 == 0 {
-                    longer.1 = format!("line {line}: {found} coordinates, but {source} {columns}");
-                }
-                longer.0 += 1;
+                let problem =
+                    || format!("line {line}: {found} coordinates, but {source} {columns}");
+                longer.entry(found).or_insert_with(|| (0, problem())).0 += 1;
             }
             if let Err(problem) = parse_values(values, &mut vectors) {
                 return wrong(damage(&text).map_or(problem, str::to_owned));
             }
             words.push(word.join(" "));
         }
-        // One longer line may have a word that is two numbers; most lines do not.
-        let others = words.len() - usize::from(promised.is_none() && !words.is_empty());
-        if longer.0 * 2 > others {
-            return Err(fail(path)(format!(
-                "{}; correct that, or remove it",
-                longer.1
-            )));
+        // Some words are phrases that end with a number; most are not.
+        let mut longer = longer.into_values();
+        if let Some((_, problem)) = longer.find(|(count, _)| count * 2 > words.len()) {
+            return Err(fail(path)(format!("{problem}; correct that, or remove it")));
         }
         if let Some(promised) = promised
             && promised != words.len() as u64
@@ -884,6 +880,12 @@ mod tests {
         assert_eq!(read("g.vec", blank_first.as_bytes()).unwrap(), read_glove);
         let spaced = read("g.vec", b"2 1\nnew york 1\nlos angeles 2\n").unwrap();
         assert_eq!(spaced.words, ["new york", "los angeles"]);
+        let spaced = read("g.vec", b"the 1\nwindows 95 1\nboeing 747 1\nball 2\n").unwrap();
+        assert_eq!(spaced.words, ["the", "windows 95", "boeing 747", "ball"]);
+        let spaced = read("g.vec", b"2 1\nnot nan 1\nto inf 2\n").unwrap();
+        assert_eq!(spaced.words, ["not nan", "to inf"]);
+        let marked = read("g.txt", b"<title> .1 .2\nball .2 .3\n").unwrap();
+        assert_eq!(marked.words, ["<title>", "ball"]);
         let mut gzipped = GzEncoder::new(Vec::new(), Compression::fast());
         gzipped.write_all(glove.as_bytes()).unwrap();
         assert_eq!(
@@ -912,15 +914,15 @@ mod tests {
                 &["line 2: 3 coordinates", "line 1 has 2"],
             ),
             (
-                b"3.0 3.0\na 1 2 3\n",
+                b"3.0 3.0\na 1 2 3\nb 1 2 3\n",
                 &["line 2: 3 coordinates", "line 1 has 1"],
             ),
             (
-                b"-1 3\na 1 2 3\n",
+                b"-1 3\na 1 2 3\nb 1 2 3\n",
                 &["line 2: 3 coordinates", "line 1 has 1"],
             ),
             (
-                b"\na 1\nb 1\nc 1 2\nd 1 2\n",
+                b"\na 1\nb 1\nc 1 2\nd 1 2\ne 1 2\n",
                 &["line 4: 2 coordinates", "line 2 has 1"],
             ),
             (

@@ -2,7 +2,7 @@
 
 pub mod informative;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -137,8 +137,8 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io);
 /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer than
-/// 64 KiB, a line without a number after its tab if others have one, a file most of whose lines
-/// have a number elsewhere beside a word, or a file without a word.
+/// 64 KiB, a line without a number after its tab if others have one, a file of more than three
+/// lines of which nine in ten have a number in another place, or a file without a word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let fail = |problem| {
         Error::input(format!(
@@ -149,9 +149,11 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let file = foreign::open_text(path)?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let mut list = HashSet::new();
-    // The first line with a number after a tab, with another column, and with another number.
-    let (mut counted, mut headed, mut numbered) = (None, None, None);
-    let (mut all, mut numbers) = (0u64, 0u64);
+    // The first line with a number after a tab, and with another column.
+    let (mut counted, mut headed) = (None, None);
+    // The first line with a number in each other place, and the number of these lines.
+    let mut numbered = BTreeMap::new();
+    let mut all = 0u64;
     loop {
         let number = lines.number() + 1;
         let line = match lines.next_line() {
@@ -169,8 +171,7 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
             headed = headed.or(Some(number));
         }
         if let Some(problem) = number_beside(line) {
-            numbers += 1;
-            numbered = numbered.or_else(|| Some(format!("line {number}: {problem}")));
+            numbered.entry(problem).or_insert((number, 0)).1 += 1;
         }
         list.extend(words(line));
     }
@@ -179,8 +180,10 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
             "line {headed}: after the tab is no number, as on line {counted}; remove the line"
         )));
     }
-    if let Some(problem) = numbered.filter(|_| numbers * 2 > all) {
-        return Err(fail(problem));
+    let mut numbered = numbered.into_iter();
+    let usual = numbered.find(|(_, (_, count))| all > 3 && count * 10 >= all * 9);
+    if let Some((problem, (number, _))) = usual {
+        return Err(fail(format!("line {number}: {problem}")));
     }
     if list.is_empty() {
         return Err(fail("it has no words".into()));
@@ -839,6 +842,13 @@ mod tests {
         assert_eq!(counted, ["19", "covid", "ed", "one", "three"]);
         assert_eq!(read(b"one\ttwo\ncovid 19\nand\n").unwrap().len(), 5);
         assert_eq!(read(b"one two three four 5\n").unwrap().len(), 5);
+        for few in [
+            "covid 19\nwindows 95\nball\n",
+            "3 pm\n4 pm\nball\n",
+            "covid 19\nwindows 95\n3 pm\n4 pm\n",
+        ] {
+            assert!(read(few.as_bytes()).is_ok(), "{few}");
+        }
         for (content, part) in [
             (&b"one\ntw\xff"[..], "line 2"),
             (
@@ -846,21 +856,33 @@ mod tests {
                 "line 1: after the tab is no number, as on line 2",
             ),
             (
-                b"\none 12\ntwo 3\nthree\n",
+                b"\none 12\ntwo 3\nthree 1\nfour 1\n",
                 "line 2: the number stands after a space",
             ),
             (
-                b"word,count\none,12\ntwo,3\n",
+                b"word,count\na,12\nb,3\nc,1\nd,1\ne,1\nf,1\ng,1\nh,1\ni,1\n",
                 "line 2: the number stands after a comma",
             ),
             (
-                b"one|12\n",
+                b"one|12\ntwo|3\nthree|2\nfour|1\n",
                 "line 1: the number stands after a vertical bar",
             ),
-            (b"one\tNN\t12\n", "line 1: the number stands after a tab"),
-            (b"one\t12\tNN\n", "line 1: the number stands after a tab"),
-            (b"12\tone\n", "line 1: the number stands before the word"),
-            (b"  12 one\n", "line 1: the number stands before the word"),
+            (
+                &b"one\tNN\t12\n".repeat(4),
+                "line 1: the number stands after a tab",
+            ),
+            (
+                &b"one\t12\tNN\n".repeat(4),
+                "line 1: the number stands after a tab",
+            ),
+            (
+                &b"12\tone\n".repeat(4),
+                "line 1: the number stands before the word",
+            ),
+            (
+                &b"  12 one\n".repeat(4),
+                "line 1: the number stands before the word",
+            ),
             (b"", "no word"),
             (b"--\n", "no word"),
         ] {
