@@ -77,6 +77,9 @@ const OTHERS: [(&[u8], Foreign); 3] = [
     ),
 ];
 
+/// The first bytes of DVC pointers.
+const DVC_LINE: &[u8] = b"outs:";
+
 /// The first bytes of most ORC files.
 const ORC_LINE: &[u8] = b"ORC\n";
 
@@ -84,12 +87,10 @@ const ORC_LINE: &[u8] = b"ORC\n";
 const RELEASE: &[u8] = b"UTR";
 
 /// First bytes of files, compared without regard to case, because web pages differ in it.
-const SIGNATURES: [(&[u8], Foreign); 64] = [
+const SIGNATURES: [(&[u8], Foreign); 62] = [
     (b"version https://git-lfs.github.com/spec/", LFS),
     (b"version https://hawser.github.com/spec/", LFS),
     (b"/annex/objects/", ANNEX),
-    (b"outs:\n", DVC),
-    (b"outs:\r\n", DVC),
     (
         b"# xet version",
         Foreign("a Xet pointer, not the file itself; download the file again"),
@@ -220,18 +221,21 @@ impl Foreign {
         if is_annex_link(start) {
             return Some(ANNEX);
         }
-        let line = start.split(|byte| *byte == b'\n').next().unwrap_or(start);
-        let is_line = |text: &&str| line.trim_ascii().eq_ignore_ascii_case(text.as_bytes());
-        if REFUSALS.iter().any(is_line) {
+        if is_refusal(start) {
             return Some(REFUSAL);
+        }
+        let rest = start.strip_prefix(DVC_LINE).map(<[u8]>::trim_ascii_start);
+        if rest.is_some_and(|rest| rest.starts_with(b"- md5:")) {
+            return Some(DVC);
         }
         let (signature, kind) = SIGNATURES
             .iter()
             .find(|(signature, _)| begins(start, signature))?;
         match *signature {
             LOW_BYTE_FIRST if start[2..].starts_with(&[0; 2]) => Some(UTF_32),
-            // A text may begin with a short signature.
-            short if short.len() < 4 && is_text(start) => None,
+            // A text may begin with a short signature, and a label or a word may be a tag.
+            short if (short.len() < 4 || *kind == IMAGE) && is_text(start) => None,
+            _ if *kind == WEB_PAGE && is_cell(start) => None,
             _ => Some(*kind),
         }
     }
@@ -243,7 +247,7 @@ impl Foreign {
         }
         let other = OTHERS
             .iter()
-            .find(|(signature, _)| start.starts_with(signature));
+            .find(|(signature, _)| start.starts_with(signature) && !is_text(start));
         match other {
             Some((_, kind)) => Some(*kind),
             None if start.starts_with(RELEASE) => None,
@@ -251,6 +255,29 @@ impl Foreign {
             None if is_utf16(start) => Some(UTF_16),
             None => is_binary(start).then_some(BINARY),
         }
+    }
+}
+
+/// Returns whether these are the error message of a server and nothing else.
+fn is_refusal(start: &[u8]) -> bool {
+    let is_all = |text: &&str| start.trim_ascii().eq_ignore_ascii_case(text.as_bytes());
+    REFUSALS.iter().any(is_all)
+}
+
+/// Returns whether the first tag is a cell or a word: a tab and a text follow, or coordinates.
+fn is_cell(start: &[u8]) -> bool {
+    let end = start.iter().position(|byte| *byte == b'>');
+    let rest = end.map_or(&b""[..], |end| &start[end + 1..]);
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
+    let is_number = |word: &str| word.parse::<f32>().is_ok();
+    match line {
+        [b'\t', next, ..] => *next != b'<' && *next != b'\r',
+        [b' ', ..] => {
+            let line = String::from_utf8_lossy(line);
+            let mut words = line.split_whitespace().take(2).peekable();
+            words.peek().is_some() && words.all(is_number)
+        }
+        _ => false,
     }
 }
 
@@ -371,13 +398,16 @@ fn begins(start: &[u8], with: &[u8]) -> bool {
 pub type FromStart<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// Reads the first line that is not blank, at most [`MOST`] bytes, and returns the whole stream. A
-/// pipe may not have more yet. More is read of a file that is not UTF-8 or may be an ORC file.
+/// pipe may not have more yet. More is read of a file that is not UTF-8, or may be an ORC file, a
+/// DVC pointer or an error message.
 fn peeked<R: Read>(mut source: R) -> io::Result<(Vec<u8>, FromStart<R>)> {
     let mut start = Vec::new();
     while start.len() < MOST
         && (!start.ends_with(b"\n")
             || significant(&start).is_empty()
             || start == ORC_LINE
+            || significant(&start).trim_ascii_end() == DVC_LINE
+            || is_refusal(significant(&start))
             || !is_utf8(&start))
     {
         if (&mut source).take(1).read_to_end(&mut start)? == 0 {
@@ -554,6 +584,9 @@ mod tests {
             (&wide("größe,text\n", u16::to_le_bytes), "UTF-16"),
             (&wide("спорт\tтекст о спорте\n", u16::to_be_bytes), "UTF-16"),
             (b"outs:\n- md5: a304", "dvc pull"),
+            (b"outs:\r\n- md5: a304\r\n", "dvc pull"),
+            (b"<title> 404 not found</title>", "web page"),
+            (b"GIF89a\x01\0", "image"),
             (b"../../.git/annex/objects/aa/bb/SHA256E", "git annex get"),
             (b"..\\.git\\annex\\objects\\aa", "git annex get"),
             (b"404: Not Found", "error message of a server"),
@@ -578,6 +611,14 @@ mod tests {
             b"x^2 + 1",
             b"ORC is a format",
             b"404: Not Found is a page",
+            b"Entry not found\nball\n",
+            b"outs:\nball\n",
+            b"<script>\tA text\n",
+            b"<!-- a -->\tA text\n",
+            b"<title> .1 -.2 .3\n",
+            b"GIF89a\tA text\n",
+            b"PAR1\tA text\n",
+            b"UNDRTONE\tA text\n",
             b"caf\xe9 noir\n",
             b"\x82\xa4\x82\xa2 Shift JIS",
             b"\x1b[1mred\x1b[0m \x01",
