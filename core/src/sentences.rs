@@ -536,18 +536,15 @@ impl<'a> Scanner<'a> {
                 let opens = ANY_LANGUAGE && strong && !closed && !token.address && is_opener(c);
                 return (after, opens && has_word && self.starts_sentence(after));
             }
-            Some(_) => {
-                let follower = self.follower(after);
-                match follower {
-                    Follower::Aside => false,
-                    _ if !strong && dots == 1 && self.is_item(token, at) => false,
-                    _ if strong || dots != 1 || closed => {
-                        let may_go_on = closed || !strong;
-                        !(may_go_on && follower == Follower::LowerCase)
-                    }
-                    _ => self.word_ends(token.start, at, follower, after),
+            Some(_) => match self.follower(after) {
+                Follower::Aside => false,
+                _ if !strong && dots == 1 && self.is_item(token, at) => false,
+                follower if strong || dots != 1 || closed => {
+                    let may_go_on = closed || !strong;
+                    !(may_go_on && follower == Follower::LowerCase)
                 }
-            }
+                follower => self.word_ends(token.start, at, follower, after),
+            },
         };
         (after, ends && has_word)
     }
@@ -696,8 +693,8 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// The letters, digits and full stops directly before `at`, in the text from `token` on, without
-    /// marks and invisible characters.
+    /// The letters, digits and full stops directly before `at`, from `token` on, without marks and
+    /// invisible characters.
     fn word(&mut self, token: usize, at: usize) -> Word {
         let mut word = Word::default();
         let mut place = token.max(at.saturating_sub(WORD_BYTES));
@@ -850,7 +847,7 @@ impl<'a> Scanner<'a> {
     /// `token`.
     fn emoticon(&mut self, at: usize, token: usize) -> Option<usize> {
         let (eyes, length) = self.char(at)?;
-        // Joiners also stand in words, and others are emoji only with the selector behind them.
+        // Joiners also stand in words. Some symbols are emoji only if the selector follows.
         let selected = eyes > '\u{ff}'
             && self.is(at + length, |c| c == '\u{fe0f}')
             && !is_letter_or_digit(eyes);
@@ -1024,7 +1021,7 @@ fn is_mouth(c: char) -> bool {
 }
 
 /// Symbols and pictographs, with joiners and colours. Boxed letters and circled digits are words;
-/// music signs, quotes and brackets are none of both.
+/// music signs, quotes and brackets are neither.
 fn is_emoji(c: char) -> bool {
     let in_blocks = matches!(
         c,

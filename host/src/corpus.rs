@@ -252,7 +252,7 @@ impl Corpus {
                 (problem, _) => problem,
             });
             let Some(line) = line? else {
-                // Where each document has a label of its own, the first one is like the others.
+                // If no label repeats, the first document is like the others.
                 let is_header = self.header.as_ref().is_some_and(|header| header.repeats);
                 return if is_header {
                     Err(LineProblem::Header)
@@ -446,6 +446,7 @@ fn is_named(column: &str, known: &[&str], name: &str) -> bool {
     parts.any(|part| known.contains(&part)) || column == name.to_lowercase()
 }
 
+/// Usual names of columns of texts.
 const TEXTS: [&str; 20] = [
     "text",
     "sentence",
@@ -468,6 +469,8 @@ const TEXTS: [&str; 20] = [
     "sms",
     "v2",
 ];
+
+/// Usual names of columns of labels.
 const LABELS: [&str; 15] = [
     "label",
     "labels",

@@ -448,7 +448,7 @@ pub fn of_releases(path: &Path) -> Option<Error> {
         return None;
     }
     let (start, _) = peeked(unpacked(file).ok()?).ok()?;
-    // Damaged records are binary, too.
+    // Damaged records are also binary.
     let kind = Foreign::of_text(&start).filter(|kind| *kind != BINARY)?;
     Some(Error::foreign(path, kind))
 }

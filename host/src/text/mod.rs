@@ -523,7 +523,7 @@ fn from_html(html: &str) -> String {
             let end = lower[start..].find(&format!("</{name}"));
             start = end.map_or(html.len(), |end| start + end);
         } else if name == "br" {
-            // The blank after the dashes tells the delimiter of a signature from other dashes.
+            // The delimiter of a signature has a blank after its dashes.
             let line = text.rsplit(BREAK).next().unwrap_or_default();
             if let Some(blank) = line.strip_prefix("--")
                 && (blank == "&nbsp;" || !blank.is_empty() && blank.trim().is_empty())
@@ -731,7 +731,7 @@ fn without_margin<'a>(mut lines: &'a [(&'a str, bool)]) -> &'a [(&'a str, bool)]
     lines
 }
 
-/// What quoted lines start with.
+/// The first characters of quoted lines.
 const QUOTED: [char; 2] = ['>', '|'];
 
 /// Returns whether a line of a message introduces a quotation.

@@ -5,6 +5,7 @@ use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use undertone::error::{Error, Result};
+use undertone::files::foreign::GZIP;
 use undertone::progress::Progress;
 use undertone_core::release::Release;
 
@@ -16,10 +17,8 @@ use super::turns::{Aside, Part, in_turns, numbers};
 /// Bytes that a thread reads at once, a whole number of records.
 const PART: u64 = 24 << 16;
 
-/// The first bytes of a gzipped file, but of no release.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// Whether a file can be read in parts: neither gzipped nor a pipe.
+/// Whether a file can be read in parts: neither gzipped nor a pipe. No release begins like a gzipped
+/// file.
 pub(crate) fn is_in_parts(file: &mut File) -> std::io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
