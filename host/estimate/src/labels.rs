@@ -100,7 +100,7 @@ const ROUNDS: usize = 8;
 
 /// The number of clusters of public texts that private texts are worth. Chosen on the suite of
 /// natural shifts in `RESULTS.md`.
-const GUESSED: f64 = 3.0;
+const GUESSED: f64 = 2.0;
 
 /// Least distance of a share from the ends of its interval, as a part of half its width: a share
 /// at an end would look like a mistake.
