@@ -1,8 +1,6 @@
 //! Kinds of releases that can be counted together.
 
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::num::NonZero;
 
 use undertone::release::document::Method;
@@ -14,61 +12,14 @@ use undertone_core::select::{MAX_CANDIDATES, Rule};
 /// The common part of releases that are counted together: all of their bytes but the outcome.
 ///
 /// Kinds are ordered by pack, mechanism, rule, order and ε.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind {
-    head: Head,
-    mechanism: Mechanism,
-    rule: Rule,
+    pack_id: [u8; 8],
+    /// The numbers of the byte form.
+    mechanism: u8,
+    rule: u8,
+    order: u16,
     epsilon: Epsilon,
-}
-
-/// The bytes of a release without its outcome, bytes 12 to 15.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Head {
-    /// Bytes 0 to 7: magic, version, mechanism, rule, order.
-    start: u64,
-    epsilon: u32,
-    /// Bytes 16 to 23.
-    pack: u64,
-}
-
-impl Head {
-    #[inline(always)]
-    pub(crate) fn split(record: &[u8; Release::BYTES]) -> (Self, u32) {
-        let long = |at: usize| {
-            u64::from_le_bytes(
-                record[at..at + 8]
-                    .try_into()
-                    .expect("eight bytes are eight"),
-            )
-        };
-        let short = |at: usize| {
-            u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes are four"))
-        };
-        let head = Self {
-            start: long(0),
-            epsilon: short(8),
-            pack: long(16),
-        };
-        (head, short(12))
-    }
-
-    fn record(&self, outcome: u32) -> [u8; Release::BYTES] {
-        let mut record = [0; Release::BYTES];
-        record[..8].copy_from_slice(&self.start.to_le_bytes());
-        record[8..12].copy_from_slice(&self.epsilon.to_le_bytes());
-        record[12..16].copy_from_slice(&outcome.to_le_bytes());
-        record[16..].copy_from_slice(&self.pack.to_le_bytes());
-        record
-    }
-
-    /// A hash below `slots`, which is a power of two.
-    #[inline(always)]
-    pub(crate) fn slot(&self, slots: usize) -> usize {
-        let mixed =
-            self.start.rotate_left(17) ^ u64::from(self.epsilon).rotate_left(32) ^ self.pack;
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (slots - 1)
-    }
 }
 
 impl Kind {
@@ -77,30 +28,20 @@ impl Kind {
     /// # Errors
     /// The errors of [`Release::from_bytes`].
     pub fn of_bytes(bytes: &[u8]) -> Result<(Self, u32), ReleaseFormatError> {
-        let release = Release::from_bytes(bytes)?;
-        let record = bytes
-            .try_into()
-            .map_err(|_| ReleaseFormatError::NotARelease)?;
-        let (head, outcome) = Head::split(record);
-        let kind = Self {
-            head,
-            mechanism: release.mechanism(),
-            rule: release.rule(),
-            epsilon: release.epsilon(),
-        };
-        Ok((kind, outcome))
+        Release::from_bytes(bytes).map(|release| Self::of(&release))
     }
 
     /// Splits a release into kind and outcome.
     pub fn of(release: &Release) -> (Self, u32) {
-        let (head, outcome) = Head::split(&release.to_bytes());
+        let [.., low, high] = *release.to_bytes().first_chunk::<8>().expect("24 bytes");
         let kind = Self {
-            head,
-            mechanism: release.mechanism(),
-            rule: release.rule(),
+            pack_id: release.pack_id(),
+            mechanism: release.mechanism() as u8,
+            rule: release.rule() as u8,
+            order: u16::from_le_bytes([low, high]),
             epsilon: release.epsilon(),
         };
-        (kind, outcome)
+        (kind, release.number())
     }
 
     /// The kind with these fields, which have the values of the byte form.
@@ -114,33 +55,40 @@ impl Kind {
         epsilon: Epsilon,
         order: u16,
     ) -> Result<Self, ReleaseFormatError> {
-        let [low, high] = order.to_le_bytes();
-        let head = Head {
-            start: u64::from_le_bytes([b'U', b'T', b'R', 1, mechanism, rule, low, high]),
-            epsilon: epsilon.micro(),
-            pack: u64::from_le_bytes(pack_id),
+        let kind = Self {
+            pack_id,
+            mechanism,
+            rule,
+            order,
+            epsilon,
         };
-        Ok(Self::of_bytes(&head.record(0))?.0)
+        Release::from_bytes(&kind.to_bytes(0)).map(|_| kind)
     }
 
     /// The byte form of a release of this kind.
     pub fn to_bytes(&self, outcome: u32) -> [u8; Release::BYTES] {
-        self.head.record(outcome)
+        let mut record = [0; Release::BYTES];
+        record[..6].copy_from_slice(&[b'U', b'T', b'R', 1, self.mechanism, self.rule]);
+        record[6..8].copy_from_slice(&self.order.to_le_bytes());
+        record[8..12].copy_from_slice(&self.epsilon.micro().to_le_bytes());
+        record[12..16].copy_from_slice(&outcome.to_le_bytes());
+        record[16..].copy_from_slice(&self.pack_id);
+        record
     }
 
     /// The identifier of the pack.
     pub fn pack_id(&self) -> [u8; 8] {
-        self.head.pack.to_le_bytes()
+        self.pack_id
     }
 
     /// The mechanism that selects outcomes.
     pub fn mechanism(&self) -> Mechanism {
-        self.mechanism
+        Mechanism::from_number(self.mechanism).expect("it is of a release")
     }
 
     /// The rule that draws outcomes.
     pub fn rule(&self) -> Rule {
-        self.rule
+        Rule::from_number(self.rule).expect("it is of a release")
     }
 
     /// The ε of a release.
@@ -151,23 +99,21 @@ impl Kind {
     /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, or the
     /// places of a drawn sentence; 0 for other mechanisms.
     pub fn order(&self) -> u16 {
-        let [.., low, high] = self.head.start.to_le_bytes();
-        u16::from_le_bytes([low, high])
+        self.order
     }
 
     /// The number of places, if the releases are about one drawn sentence of a text.
     pub fn places(&self) -> Option<NonZero<u16>> {
-        NonZero::new(self.order()).filter(|_| self.mechanism == Mechanism::Drawn)
+        NonZero::new(self.order).filter(|_| self.mechanism() == Mechanism::Drawn)
     }
 
     /// The number of outcomes of this kind under a pack of `candidates`, or for a question of
     /// `candidates` categories. Larger outcomes are forged or damaged. 0 if no geometry of this
     /// order has enough points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
-        if self.holds_points() || self.mechanism == Mechanism::Answer {
-            return self
-                .geometry(candidates)
-                .map_or(0, |own| own.points().into());
+        if self.holds_points() || self.mechanism() == Mechanism::Answer {
+            let geometry = self.geometry(candidates);
+            return geometry.map_or(0, |own| own.points().into());
         }
         self.answers(candidates).map_or(0, u64::from)
     }
@@ -176,7 +122,7 @@ impl Kind {
     /// known"; of a question of `candidates` categories these and "no answer". `None` if no device
     /// makes such releases.
     pub(crate) fn answers(&self, candidates: u32) -> Option<u32> {
-        match self.mechanism {
+        match self.mechanism() {
             Mechanism::Answer => candidates.checked_add(1),
             mechanism => mechanism.outcomes(candidates),
         }
@@ -185,7 +131,7 @@ impl Kind {
     /// Whether the releases name points for candidates.
     pub(crate) fn holds_points(&self) -> bool {
         matches!(
-            self.mechanism,
+            self.mechanism(),
             Mechanism::Projective | Mechanism::ProjectiveKnown
         )
     }
@@ -193,7 +139,7 @@ impl Kind {
     /// Whether "nothing known" is no outcome of these releases for the whole text.
     pub fn is_known(&self) -> bool {
         matches!(
-            self.mechanism,
+            self.mechanism(),
             Mechanism::WholeTextKnown | Mechanism::ProjectiveKnown
         )
     }
@@ -202,26 +148,11 @@ impl Kind {
     /// question of `candidates` categories.
     pub(crate) fn geometry(&self, candidates: u32) -> Option<Geometry> {
         let outcomes = self.answers(candidates)?;
-        match self.mechanism {
-            Mechanism::Answer => Geometry::of_answer(self.order(), outcomes),
-            _ if self.holds_points() => Geometry::new(self.order(), outcomes),
+        match self.mechanism() {
+            Mechanism::Answer => Geometry::of_answer(self.order, outcomes),
+            _ if self.holds_points() => Geometry::new(self.order, outcomes),
             _ => None,
         }
-    }
-
-    fn method(&self) -> Option<Method> {
-        match self.mechanism {
-            Mechanism::Depth | Mechanism::Scores => Some(Method::Sentence(self.rule)),
-            Mechanism::WholeText | Mechanism::WholeTextKnown => Some(Method::WholeText),
-            Mechanism::Projective | Mechanism::ProjectiveKnown => Some(Method::Projective),
-            _ => None,
-        }
-    }
-
-    fn key(&self) -> ([u8; 8], u8, u8, u16, u32) {
-        let numbers = (self.mechanism as u8, self.rule as u8);
-        let epsilon = self.epsilon.micro();
-        (self.pack_id(), numbers.0, numbers.1, self.order(), epsilon)
     }
 }
 
@@ -234,36 +165,34 @@ impl fmt::Debug for Kind {
 /// Formats like `pack 0123456789abcdef, scores, exponential, epsilon 0.5`.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pack = hex::encode(self.pack_id());
-        match self.mechanism {
-            Mechanism::Depth => write!(f, "pack {pack}, depth")?,
-            Mechanism::Scores => write!(f, "pack {pack}, scores")?,
-            Mechanism::WholeText => write!(f, "pack {pack}, whole text")?,
-            Mechanism::Projective => write!(f, "pack {pack}, projective")?,
-            Mechanism::WholeTextKnown => write!(f, "pack {pack}, whole text, candidates only")?,
-            Mechanism::ProjectiveKnown => write!(f, "pack {pack}, projective, candidates only")?,
-            Mechanism::Drawn => write!(f, "pack {pack}, drawn")?,
-            Mechanism::Answer => write!(f, "form {pack}, answer")?,
-            other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
-        }
-        match (self.mechanism, self.rule) {
-            (Mechanism::Depth | Mechanism::Scores, Rule::PermuteAndFlip) => {
-                f.write_str(", permute-and-flip")?;
-            }
-            (Mechanism::Depth | Mechanism::Scores, Rule::Exponential) => {
-                f.write_str(", exponential")?
-            }
+        let mechanism = self.mechanism();
+        let whole = match mechanism {
+            Mechanism::Answer => "form",
+            _ => "pack",
+        };
+        let (name, method) = match mechanism {
+            Mechanism::Depth => ("depth", Some(Method::Sentence(self.rule()))),
+            Mechanism::Scores => ("scores", Some(Method::Sentence(self.rule()))),
+            Mechanism::WholeText => ("whole text", Some(Method::WholeText)),
+            Mechanism::WholeTextKnown => ("whole text, candidates only", Some(Method::WholeText)),
+            Mechanism::Projective => ("projective", Some(Method::Projective)),
+            Mechanism::ProjectiveKnown => ("projective, candidates only", Some(Method::Projective)),
+            Mechanism::Drawn => ("drawn", None),
+            Mechanism::Answer => ("answer", None),
+            _ => ("of another mechanism", None),
+        };
+        write!(f, "{whole} {}, {name}", hex::encode(self.pack_id))?;
+        match method {
+            Some(Method::Sentence(Rule::PermuteAndFlip)) => f.write_str(", permute-and-flip")?,
+            Some(Method::Sentence(Rule::Exponential)) => f.write_str(", exponential")?,
             _ => {}
         }
-        if self.order() != 0 {
-            let name = if self.mechanism == Mechanism::Drawn {
-                "places"
-            } else {
-                "order"
-            };
-            write!(f, ", {name} {}", self.order())?;
+        match (self.order, mechanism) {
+            (0, _) => {}
+            (places, Mechanism::Drawn) => write!(f, ", places {places}")?,
+            (order, _) => write!(f, ", order {order}")?,
         }
-        match self.method() {
+        match method {
             Some(method) => {
                 let epsilon = method.epsilon_text(self.epsilon, MAX_CANDIDATES);
                 write!(f, ", epsilon {epsilon}")
@@ -273,34 +202,10 @@ impl fmt::Display for Kind {
     }
 }
 
-impl PartialEq for Kind {
-    fn eq(&self, other: &Self) -> bool {
-        self.head == other.head
-    }
-}
-
-impl Eq for Kind {}
-
-impl Hash for Kind {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.head.hash(state);
-    }
-}
-
-impl PartialOrd for Kind {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Kind {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
     use super::*;
 
     const RECORD: [u8; 24] = *b"UTR\x01\x07\x02\0\0\x20\xa1\x07\0\x2a\0\0\0packpack";

@@ -7,7 +7,6 @@ use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
 
 use super::expected::Outcomes;
-use super::kind::Head;
 use super::{
     Counts, Expected, Kind, MOST_KINDS, MOST_ROWS, MOST_SLICES, Reason, too_many_kinds,
     too_many_rows, too_many_slices,
@@ -23,11 +22,35 @@ const ARRAYS: usize = 1 << 22;
 /// Heads that are found without a hash map.
 const RECENT: usize = 64;
 
+/// The bytes of a release without its outcome: bytes 0 to 7, 8 to 11 and 16 to 23.
+type Head = [u64; 3];
+
+/// The head and the outcome of a record.
+#[inline(always)]
+fn split(record: &[u8; Release::BYTES]) -> (Head, u32) {
+    let word = |at: usize| {
+        u64::from_le_bytes(
+            record[at..at + 8]
+                .try_into()
+                .expect("eight bytes are eight"),
+        )
+    };
+    let middle = word(8);
+    let epsilon = middle & u64::from(u32::MAX);
+    ([word(0), epsilon, word(16)], (middle >> 32) as u32)
+}
+
+/// The place of a head in the cache.
+#[inline(always)]
+fn slot([start, epsilon, pack]: Head) -> usize {
+    let mixed = start.rotate_left(17) ^ epsilon.rotate_left(32) ^ pack;
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % RECENT
+}
+
 pub(crate) struct Tally<'a> {
     expected: &'a Expected,
-    /// The values of each slice, and the index of each.
-    slices: Vec<Vec<String>>,
-    known: HashMap<Vec<String>, usize>,
+    /// The index of each slice by its values.
+    slices: HashMap<Vec<String>, usize>,
     /// The tables of each kind and slice.
     tables: Vec<Table>,
     places: HashMap<(Head, usize), usize>,
@@ -55,16 +78,21 @@ pub(crate) enum Refused {
     Stop(undertone::error::Error),
 }
 
+impl From<Reason> for Refused {
+    fn from(reason: Reason) -> Self {
+        Self::Reject(reason, None)
+    }
+}
+
 impl<'a> Tally<'a> {
     pub(crate) fn new(expected: &'a Expected) -> Self {
         Self {
             expected,
-            slices: Vec::new(),
-            known: HashMap::new(),
+            slices: HashMap::new(),
             tables: Vec::new(),
             places: HashMap::new(),
             kinds: HashSet::new(),
-            recent: vec![(Head::default(), usize::MAX, usize::MAX); RECENT],
+            recent: vec![([0; 3], usize::MAX, usize::MAX); RECENT],
             arrays: 0,
             sparse: 0,
         }
@@ -76,7 +104,7 @@ impl<'a> Tally<'a> {
         values: &[String],
         record: &[u8; Release::BYTES],
     ) -> Result<usize, Refused> {
-        if let Some(place) = self.known.get(values) {
+        if let Some(place) = self.slices.get(values) {
             return Ok(*place);
         }
         self.check(record)?;
@@ -84,18 +112,13 @@ impl<'a> Tally<'a> {
         if place == MOST_SLICES {
             return Err(Refused::Stop(too_many_slices()));
         }
-        self.slices.push(values.to_vec());
-        self.known.insert(values.to_vec(), place);
+        self.slices.insert(values.to_vec(), place);
         Ok(place)
     }
 
     /// The index of the only slice of unsliced inputs.
     pub(crate) fn no_slice(&mut self) -> usize {
-        if self.slices.is_empty() {
-            self.slices.push(Vec::new());
-            self.known.insert(Vec::new(), 0);
-        }
-        0
+        *self.slices.entry(Vec::new()).or_insert(0)
     }
 
     /// Counts a record `count` times.
@@ -106,8 +129,8 @@ impl<'a> Tally<'a> {
         record: &[u8; Release::BYTES],
         times: u64,
     ) -> Result<(), Refused> {
-        let (head, outcome) = Head::split(record);
-        let (last, of, table) = self.recent[head.slot(RECENT)];
+        let (head, outcome) = split(record);
+        let (last, of, table) = self.recent[slot(head)];
         if last == head
             && of == slice
             && let Some(table) = self.tables.get_mut(table)
@@ -133,10 +156,10 @@ impl<'a> Tally<'a> {
             Some(place) => *place,
             None => self.table(head, slice, record)?,
         };
-        self.recent[head.slot(RECENT)] = (head, slice, place);
+        self.recent[slot(head)] = (head, slice, place);
         let table = &mut self.tables[place];
         if !table.outcomes.contains(outcome) {
-            return Err(no_such_outcome());
+            return Err(NO_SUCH_OUTCOME.into());
         }
         let index = outcome as usize;
         if index >= table.dense.len() && outcome < DENSE {
@@ -175,12 +198,10 @@ impl<'a> Tally<'a> {
         record: &[u8; Release::BYTES],
     ) -> Result<usize, Refused> {
         let (kind, outcomes) = self.check(record)?;
-        if !self.kinds.contains(&head) {
-            if self.kinds.len() == MOST_KINDS {
-                return Err(Refused::Stop(too_many_kinds()));
-            }
-            self.kinds.insert(head);
+        if self.kinds.len() == MOST_KINDS && !self.kinds.contains(&head) {
+            return Err(Refused::Stop(too_many_kinds()));
         }
+        self.kinds.insert(head);
         let place = self.tables.len();
         if place == MOST_SLICES {
             return Err(Refused::Stop(too_many_slices()));
@@ -198,11 +219,11 @@ impl<'a> Tally<'a> {
 
     /// The kind of a record and the outcomes of the kind, if it is valid and expected.
     pub(crate) fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, Outcomes), Refused> {
-        let (kind, outcome) = Kind::of_bytes(record)
-            .map_err(|_| Refused::Reject(Reason::Line(BadLine::NotARelease), None))?;
+        let (kind, outcome) =
+            Kind::of_bytes(record).map_err(|_| Reason::Line(BadLine::NotARelease))?;
         match self.expected.outcomes(&kind) {
             Ok(outcomes) if outcomes.contains(outcome) => Ok((kind, outcomes)),
-            Ok(_) => Err(no_such_outcome()),
+            Ok(_) => Err(NO_SUCH_OUTCOME.into()),
             Err(reason) => {
                 let other = reason == Reason::Line(BadLine::OtherPack);
                 Err(Refused::Reject(reason, other.then(|| kind.pack_id())))
@@ -212,16 +233,16 @@ impl<'a> Tally<'a> {
 
     /// Adds the tally to counts with the same slice columns.
     pub(crate) fn add_to(self, counts: &mut Counts) -> Result<()> {
+        let mut slices = vec![Vec::new(); self.slices.len()];
+        for (values, place) in self.slices {
+            slices[place] = values;
+        }
         for table in self.tables {
-            let dense = (0..).zip(table.dense);
-            let all = dense.chain(table.sparse);
-            let slice = self.slices.get(table.slice).cloned().unwrap_or_default();
-            counts.add_all(table.kind, slice, all)?;
+            let outcomes = (0..).zip(table.dense).chain(table.sparse);
+            counts.add_all(table.kind, slices[table.slice].clone(), outcomes)?;
         }
         counts.check()
     }
 }
 
-fn no_such_outcome() -> Refused {
-    Refused::Reject(Reason::Line(BadLine::NoSuchCandidate), None)
-}
+const NO_SUCH_OUTCOME: Reason = Reason::Line(BadLine::NoSuchCandidate);
