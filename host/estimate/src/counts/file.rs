@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
@@ -44,12 +44,68 @@ pub(crate) fn is_counts(path: &Path) -> Result<bool> {
     Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
 }
 
-pub(crate) fn read(path: &Path) -> Result<Counts> {
-    match Form::of(path) {
-        Some(Form::Parquet) => guarded(path, || read_parquet(path)),
-        Some(Form::Csv) => read_csv(path),
-        _ => Err(foreign::of_file(path)
-            .unwrap_or_else(|| wrong(path, "files of counts end in .parquet or .csv; rename it"))),
+impl Counts {
+    /// Reads a file that [`write`](Self::write) or another program wrote in this form: `.parquet`
+    /// or `.csv`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input), with the row, for another form;
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    pub fn read(path: &Path) -> Result<Self> {
+        match Form::of(path) {
+            Some(Form::Parquet) => guarded(path, || read_parquet(path)),
+            Some(Form::Csv) => {
+                let file = File::open(path).map_err(Error::io("open", path))?;
+                parse_csv(path, unzipped(file).map_err(Error::io("read", path))?)
+            }
+            _ => Err(foreign::of_file(path).unwrap_or_else(|| {
+                wrong(path, "files of counts end in .parquet or .csv; rename it")
+            })),
+        }
+    }
+
+    /// Parses counts in CSV. `name` names them in errors.
+    ///
+    /// # Errors
+    /// The errors of [`read`](Self::read).
+    pub fn from_csv(bytes: &[u8], name: &Path) -> Result<Self> {
+        parse_csv(name, bytes)
+    }
+
+    /// The counts as CSV.
+    pub fn to_csv(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_csv(self, &mut bytes).expect("memory takes all bytes");
+        bytes
+    }
+
+    /// Writes a file atomically: Parquet or CSV, by the extension of its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for another extension;
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.settled(path)?.commit()
+    }
+
+    /// Writes the file of [`write`](Self::write) to the disk without giving it its name yet.
+    ///
+    /// # Errors
+    /// The errors of [`write`](Self::write).
+    pub fn settled(&self, path: &Path) -> Result<AtomicFile> {
+        let form = Form::of_table(path).ok_or_else(|| {
+            Error::output(
+                path,
+                "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
+            )
+        })?;
+        let mut file = AtomicFile::create(path)?;
+        match form {
+            Form::Parquet => write_parquet(self, &mut file).map_err(unwritten(path))?,
+            _ => write_csv(self, &mut file).map_err(Error::io("write", path))?,
+        }
+        file.settle()?;
+        Ok(file)
     }
 }
 
@@ -75,16 +131,14 @@ impl Layout {
         Ok((Self { own, slices }, counts))
     }
 
-    /// Adds a row; `text` returns the value of a column.
-    fn add(
+    /// The kind, slice, outcome and count of a row; `text` returns the value of a column.
+    fn row(
         &self,
-        counts: &mut Counts,
-        text: impl Fn(usize) -> std::result::Result<String, String>,
-    ) -> std::result::Result<Result<()>, String> {
+        text: impl Fn(usize) -> Result<String, String>,
+    ) -> Result<(Kind, Vec<String>, u32, u64), String> {
         let [pack, mechanism, rule, epsilon, order, outcome, count] = self.own.map(&text);
-        let pack = pack?;
         let mut id = [0; 8];
-        hex::decode_to_slice(&pack, &mut id)
+        hex::decode_to_slice(pack?, &mut id)
             .map_err(|_| "the pack is wrong; wanted are 16 hexadecimal digits")?;
         let epsilon = epsilon?;
         let epsilon = epsilon
@@ -101,15 +155,11 @@ impl Layout {
         let outcome = number(outcome, "outcome")?;
         let count = number(count, "count")?;
         let slice = self.slices.iter().map(|place| text(*place));
-        let slice = slice.collect::<std::result::Result<Vec<String>, String>>()?;
-        Ok(counts.add(kind, slice, outcome, count))
+        Ok((kind, slice.collect::<Result<_, _>>()?, outcome, count))
     }
 }
 
-fn number<T: std::str::FromStr>(
-    text: std::result::Result<String, String>,
-    name: &str,
-) -> std::result::Result<T, String> {
+fn number<T: std::str::FromStr>(text: Result<String, String>, name: &str) -> Result<T, String> {
     let text = text?;
     let most = match name {
         "mechanism" | "rule" => "255",
@@ -117,11 +167,10 @@ fn number<T: std::str::FromStr>(
         "outcome" => "4294967295",
         _ => "9223372036854775807",
     };
-    let wanted = || {
+    text.parse().map_err(|_| {
         let found = said(&text);
         format!("the {name} is {found}; wanted is a whole number from 0 to {most}")
-    };
-    text.parse().map_err(|_| wanted())
+    })
 }
 
 /// Quotes a value for a message if it is a number. Other values may be private text of a wrong
@@ -140,31 +189,21 @@ fn too_long(name: &str) -> String {
     format!("the {name} is longer than {LONGEST_VALUE} bytes; count by something shorter")
 }
 
-fn read_csv(path: &Path) -> Result<Counts> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    parse_csv(path, unzipped(file).map_err(Error::io("read", path))?)
-}
-
-pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
+fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
     let file = without_mark(file).map_err(Error::io("read", path))?;
-    let problem = |problem: csv::Error| match problem.into_kind() {
-        csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
-        csv::ErrorKind::UnequalLengths {
-            pos,
-            expected_len,
-            len,
-        } => wrong(
-            path,
-            format!(
-                "line {} has {len} fields, the first line {expected_len}",
-                pos.map_or(0, |pos| pos.line())
+    let problem = |problem: csv::Error| {
+        let line = problem.position().map_or(0, csv::Position::line);
+        match problem.into_kind() {
+            csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => wrong(
+                path,
+                format!("line {line} has {len} fields, the first line {expected_len}"),
             ),
-        ),
-        csv::ErrorKind::Utf8 { pos, .. } => wrong(
-            path,
-            format!("line {} is not UTF-8", pos.map_or(0, |pos| pos.line())),
-        ),
-        other => wrong(path, format!("{other:?}")),
+            csv::ErrorKind::Utf8 { .. } => wrong(path, format!("line {line} is not UTF-8")),
+            other => wrong(path, format!("{other:?}")),
+        }
     };
     let mut reader = csv::Reader::from_reader(file);
     let names = reader.headers().map_err(problem)?;
@@ -183,8 +222,10 @@ pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
             text if text.len() > LONGEST_VALUE => Err(too_long(&names[place])),
             text => Ok(text.to_owned()),
         };
-        let added = layout.add(&mut counts, text);
-        added.map_err(|problem| wrong(path, format!("line {line}: {problem}")))??;
+        let row = layout.row(text);
+        let (kind, slice, outcome, count) =
+            row.map_err(|problem| wrong(path, format!("line {line}: {problem}")))?;
+        counts.add(kind, slice, outcome, count)?;
     }
     counts.check()?;
     Ok(counts)
@@ -202,7 +243,7 @@ fn read_parquet(path: &Path) -> Result<Counts> {
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(problem)?;
         let columns = (0..names.len()).map(|place| Column::open(&*group, place));
-        let columns = columns.collect::<std::result::Result<Vec<_>, _>>();
+        let columns = columns.collect::<Result<Vec<_>, _>>();
         let mut columns = columns.map_err(|problem| wrong(path, problem))?;
         loop {
             let mut rows = None;
@@ -225,8 +266,10 @@ fn read_parquet(path: &Path) -> Result<Counts> {
                         _ => format!("the {} is missing or no text", names[place]),
                     })
                 };
-                let added = layout.add(&mut counts, text);
-                added.map_err(|problem| wrong(path, format!("row {number}: {problem}")))??;
+                let row = layout.row(text);
+                let (kind, slice, outcome, count) =
+                    row.map_err(|problem| wrong(path, format!("row {number}: {problem}")))?;
+                counts.add(kind, slice, outcome, count)?;
             }
         }
     }
@@ -234,23 +277,7 @@ fn read_parquet(path: &Path) -> Result<Counts> {
     Ok(counts)
 }
 
-pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
-    let form = Form::of_table(path).ok_or_else(|| {
-        Error::output(
-            path,
-            "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
-        )
-    })?;
-    let mut file = AtomicFile::create(path)?;
-    match form {
-        Form::Parquet => write_parquet(counts, &mut file).map_err(unwritten(path))?,
-        _ => write_csv(counts, &mut file).map_err(Error::io("write", path))?,
-    }
-    file.settle()?;
-    Ok(file)
-}
-
-pub(crate) fn write_csv(counts: &Counts, file: impl Write) -> std::io::Result<()> {
+fn write_csv(counts: &Counts, file: impl Write) -> std::io::Result<()> {
     let mut writer = csv::Writer::from_writer(file);
     let (before, after) = COLUMNS.split_at(BEFORE_SLICES);
     let slices = counts.slices().iter().map(String::as_str);
@@ -276,16 +303,14 @@ pub(crate) fn write_csv(counts: &Counts, file: impl Write) -> std::io::Result<()
     writer.flush()
 }
 
-fn schema(counts: &Counts) -> std::result::Result<Type, ParquetError> {
+fn schema(counts: &Counts) -> Result<Type, ParquetError> {
     let column = |name: &str, physical, logical: Option<LogicalType>| {
-        let decimal = matches!(logical, Some(LogicalType::Decimal(_)));
         let column = Type::primitive_type_builder(name, physical)
             .with_repetition(Repetition::REQUIRED)
             .with_logical_type(logical);
-        let column = if decimal {
-            column.with_precision(10).with_scale(6)
-        } else {
-            column
+        let column = match name {
+            "epsilon" => column.with_precision(10).with_scale(6),
+            _ => column,
         };
         column.build().map(Arc::new)
     };
@@ -312,72 +337,41 @@ fn schema(counts: &Counts) -> std::result::Result<Type, ParquetError> {
         .build()
 }
 
-fn write_parquet(counts: &Counts, file: &mut AtomicFile) -> std::result::Result<(), ParquetError> {
-    type Group<'a, 'f> = SerializedRowGroupWriter<'a, &'f mut AtomicFile>;
-    fn texts<'a>(
-        group: &mut Group<'_, '_>,
-        texts: impl Iterator<Item = &'a str>,
-    ) -> std::result::Result<(), ParquetError> {
-        let texts: Vec<ByteArray> = texts.map(ByteArray::from).collect();
-        let mut column = group.next_column()?.expect("the schema has it");
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&texts, None, None)?;
-        column.close()
-    }
-    fn short(
-        group: &mut Group<'_, '_>,
-        values: impl Iterator<Item = i32>,
-    ) -> std::result::Result<(), ParquetError> {
-        let values: Vec<i32> = values.collect();
-        let mut column = group.next_column()?.expect("the schema has it");
-        column
-            .typed::<Int32Type>()
-            .write_batch(&values, None, None)?;
-        column.close()
-    }
-    fn long(
-        group: &mut Group<'_, '_>,
-        values: impl Iterator<Item = i64>,
-    ) -> std::result::Result<(), ParquetError> {
-        let values: Vec<i64> = values.collect();
-        let mut column = group.next_column()?.expect("the schema has it");
-        column
-            .typed::<Int64Type>()
-            .write_batch(&values, None, None)?;
-        column.close()
-    }
+/// Writes the next column of a row group.
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, &mut AtomicFile>,
+    values: impl Iterator<Item = T::T>,
+) -> Result<(), ParquetError> {
+    let values: Vec<T::T> = values.collect();
+    let mut column = group.next_column()?.expect("the schema has it");
+    column.typed::<T>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+fn write_parquet(counts: &Counts, file: &mut AtomicFile) -> Result<(), ParquetError> {
     let settings = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let settings = Arc::new(settings.build());
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema(counts)?), settings)?;
     let rows: Vec<Row<'_>> = counts.rows().collect();
     for rows in rows.chunks(GROUP) {
-        let mut group = writer.next_row_group()?;
-        let packs: Vec<String> = rows
-            .iter()
-            .map(|row| hex::encode(row.kind.pack_id()))
-            .collect();
-        texts(&mut group, packs.iter().map(String::as_str))?;
-        short(
-            &mut group,
-            rows.iter().map(|row| row.kind.mechanism() as i32),
-        )?;
-        short(&mut group, rows.iter().map(|row| row.kind.rule() as i32))?;
-        long(
-            &mut group,
-            rows.iter().map(|row| i64::from(row.kind.epsilon().micro())),
-        )?;
-        short(
-            &mut group,
-            rows.iter().map(|row| i32::from(row.kind.order())),
-        )?;
+        let mut own = writer.next_row_group()?;
+        let group = &mut own;
+        let kinds = || rows.iter().map(|row| row.kind);
+        let packs = kinds().map(|kind| hex::encode(kind.pack_id()).into_bytes().into());
+        write_column::<ByteArrayType>(group, packs)?;
+        write_column::<Int32Type>(group, kinds().map(|kind| kind.mechanism() as i32))?;
+        write_column::<Int32Type>(group, kinds().map(|kind| kind.rule() as i32))?;
+        write_column::<Int64Type>(group, kinds().map(|kind| kind.epsilon().micro().into()))?;
+        write_column::<Int32Type>(group, kinds().map(|kind| kind.order().into()))?;
         for place in 0..counts.slices().len() {
-            texts(&mut group, rows.iter().map(|row| row.slice[place].as_str()))?;
+            let texts = rows.iter().map(|row| row.slice[place].as_str().into());
+            write_column::<ByteArrayType>(group, texts)?;
         }
-        long(&mut group, rows.iter().map(|row| i64::from(row.outcome)))?;
+        write_column::<Int64Type>(group, rows.iter().map(|row| row.outcome.into()))?;
         // At most `MOST`.
-        long(&mut group, rows.iter().map(|row| row.count.cast_signed()))?;
-        group.close()?;
+        let numbers = rows.iter().map(|row| row.count.cast_signed());
+        write_column::<Int64Type>(group, numbers)?;
+        own.close()?;
     }
     writer.close()?;
     Ok(())

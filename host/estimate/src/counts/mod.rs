@@ -22,7 +22,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use undertone::error::{Error, Result};
 
@@ -101,10 +100,16 @@ pub struct Row<'a> {
     pub count: u64,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
     /// The number of these releases.
     pub fn total(&self) -> u64 {
         self.outcomes.values().copied().fold(0, u64::saturating_add)
+    }
+
+    fn copied(&self) -> impl Iterator<Item = (u32, u64)> + use<'a> {
+        self.outcomes
+            .iter()
+            .map(|(outcome, count)| (*outcome, *count))
     }
 }
 
@@ -125,7 +130,6 @@ impl Counts {
             } else {
                 continue;
             };
-            let name = name.clone();
             return Err(Error::argument(format!(
                 "cannot slice by `{name}`: {problem}"
             )));
@@ -160,11 +164,13 @@ impl Counts {
         if slice.len() != self.slices.len() {
             return Err(other_slices(&slice, &self.slices));
         }
+        let outcomes = outcomes.into_iter().filter(|(_, count)| *count > 0);
+        let mut outcomes = outcomes.peekable();
+        if outcomes.peek().is_none() {
+            return Ok(());
+        }
         let group = self.groups.entry((kind, slice)).or_default();
         for (outcome, count) in outcomes {
-            if count == 0 {
-                continue;
-            }
             let own = group.entry(outcome).or_insert_with(|| {
                 self.rows += 1;
                 0
@@ -175,9 +181,6 @@ impl Counts {
             if self.rows > MOST_ROWS {
                 return Err(too_many_rows());
             }
-        }
-        if group.is_empty() {
-            self.groups.retain(|_, group| !group.is_empty());
         }
         Ok(())
     }
@@ -192,24 +195,16 @@ impl Counts {
             return Err(other_slices(&other.slices, &self.slices));
         }
         for group in other.groups() {
-            let outcomes = group
-                .outcomes
-                .iter()
-                .map(|(outcome, count)| (*outcome, *count));
-            self.add_all(group.kind, group.slice.to_vec(), outcomes)?;
+            self.add_all(group.kind, group.slice.to_vec(), group.copied())?;
         }
         self.check()
     }
 
     /// Checks the limits that require a pass over all counts.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut kinds = 0;
-        let mut last = None;
-        for (kind, _) in self.groups.keys() {
-            kinds += usize::from(last != Some(kind));
-            last = Some(kind);
-        }
-        if kinds > MOST_KINDS {
+        let mut kinds: Vec<Kind> = self.groups.keys().map(|(kind, _)| *kind).collect();
+        kinds.dedup();
+        if kinds.len() > MOST_KINDS {
             return Err(too_many_kinds());
         }
         if self.groups.len() > MOST_SLICES {
@@ -232,11 +227,7 @@ impl Counts {
         let mut counts = Self::new(slices.to_vec())?;
         for group in self.groups() {
             let slice = places.iter().map(|place| group.slice[*place].clone());
-            let outcomes = group
-                .outcomes
-                .iter()
-                .map(|(outcome, count)| (*outcome, *count));
-            counts.add_all(group.kind, slice.collect(), outcomes)?;
+            counts.add_all(group.kind, slice.collect(), group.copied())?;
         }
         Ok(counts)
     }
@@ -253,67 +244,24 @@ impl Counts {
     /// All counts, in the order of kinds, values and outcomes.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.groups().flat_map(|group| {
-            group.outcomes.iter().map(move |(outcome, count)| Row {
+            group.copied().map(move |(outcome, count)| Row {
                 kind: group.kind,
                 slice: group.slice,
-                outcome: *outcome,
-                count: *count,
+                outcome,
+                count,
             })
         })
     }
 
     /// The number of counted releases.
     pub fn total(&self) -> u64 {
-        self.groups()
-            .map(|group| group.total())
-            .fold(0, u64::saturating_add)
+        let totals = self.groups().map(|group| group.total());
+        totals.fold(0, u64::saturating_add)
     }
 
     /// Whether there are no counts.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
-    }
-
-    /// Reads a file that [`write`](Self::write) or another program wrote in this form: `.parquet`
-    /// or `.csv`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input), with the row, for another form;
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
-    pub fn read(path: &Path) -> Result<Self> {
-        file::read(path)
-    }
-
-    /// Writes a file atomically: Parquet or CSV, by the extension of its name.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for another extension;
-    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
-    pub fn write(&self, path: &Path) -> Result<()> {
-        self.settled(path)?.commit()
-    }
-
-    /// The counts as CSV.
-    pub fn to_csv(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        file::write_csv(self, &mut bytes).expect("memory takes all bytes");
-        bytes
-    }
-
-    /// Parses counts in CSV. `name` names them in errors.
-    ///
-    /// # Errors
-    /// The errors of [`read`](Self::read).
-    pub fn from_csv(bytes: &[u8], name: &Path) -> Result<Self> {
-        file::parse_csv(name, bytes)
-    }
-
-    /// Writes the file of [`write`](Self::write) to the disk without giving it its name yet.
-    ///
-    /// # Errors
-    /// The errors of [`write`](Self::write).
-    pub fn settled(&self, path: &Path) -> Result<undertone::files::atomic::AtomicFile> {
-        file::settled(self, path)
     }
 }
 
