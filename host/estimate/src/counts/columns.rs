@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parquet::basic::Type;
 use parquet::errors::ParquetError;
@@ -15,7 +16,8 @@ use undertone_tables::columns::{Form, Pages, Values, open, place, problem, said,
 
 use super::counter::Thread;
 use super::dictionary::{Entries, Rows};
-use super::turns::{Aside, Part, in_turns, numbers};
+use super::tally::Refused;
+use super::turns::{Aside, Part, in_turns};
 use super::{Expected, LONGEST_VALUE, Reason};
 
 const RELEASE: &str = "release";
@@ -185,8 +187,12 @@ pub(crate) fn count<'a>(
             slices: HashMap::new(),
         })
     };
-    let work = |state: &mut State<'a>, part: u64, aside: &mut Part<'_, '_>| {
-        let index = usize::try_from(part).expect("row groups are counted in memory");
+    let groups = AtomicUsize::new(0);
+    let next = || {
+        let index = groups.fetch_add(1, Ordering::Relaxed);
+        Ok((index < firsts.len()).then_some((index as u64, index)))
+    };
+    let work = |state: &mut State<'a>, index: usize, aside: &mut Part<'_, '_>| {
         let State {
             thread,
             file,
@@ -219,15 +225,16 @@ pub(crate) fn count<'a>(
                 return Ok(());
             }
             for row in 0..rows {
-                if !batch.count(row, first + row as u64 + 1, thread, slices)? && aside.is_wanted() {
-                    aside.push(batch.line(row).as_bytes())?;
+                if let Err(refused) = batch.count(row, thread, slices) {
+                    thread.reject(refused, first + row as u64 + 1)?;
+                    aside.push(|| batch.line(row))?;
                 }
             }
             first += rows as u64;
             progress.advance(rows as u64);
         }
     };
-    let states = in_turns(numbers(firsts.len() as u64), aside, start, work)?;
+    let states = in_turns(next, aside, start, work)?;
     Ok(states.into_iter().map(|state| state.thread).collect())
 }
 
@@ -301,20 +308,16 @@ impl<'n> Batch<'n> {
                 let mut values = self.values.iter();
                 values.all(|column| column.place(before) == column.place(row))
             };
-            let counted = match last {
-                Some((before, slice)) if same(before) => self
-                    .record(row)
-                    .map(|record| thread.tally.count(slice, &record, *times)),
-                _ => self.record(row).and_then(|record| {
-                    let slice = self.place_of_slice(row, &record, thread, slices)?;
-                    Ok(slice.and_then(|slice| {
-                        last = Some((row, slice));
-                        thread.tally.count(slice, &record, *times)
-                    }))
-                }),
-            };
+            let counted = self.record(row).map_err(Refused::from).and_then(|record| {
+                let slice = match last {
+                    Some((before, slice)) if same(before) => slice,
+                    _ => self.place_of_slice(row, &record, thread, slices)?,
+                };
+                last = Some((row, slice));
+                thread.tally.count(slice, &record, *times)
+            });
             // Nothing is rejected any more, but a limit may be exceeded.
-            if let Ok(Err(refused)) = counted {
+            if let Err(refused) = counted {
                 thread.reject(refused, 0)?;
             }
         }
@@ -332,27 +335,17 @@ impl<'n> Batch<'n> {
         Ok(rows)
     }
 
-    /// Counts a row. False if it was rejected.
+    /// Counts a row.
     #[inline(always)]
     fn count(
         &self,
         row: usize,
-        number: u64,
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<bool> {
-        let counted = self.record(row).and_then(|record| {
-            let slice = self.place_of_slice(row, &record, thread, slices)?;
-            Ok(slice.and_then(|slice| thread.tally.count(slice, &record, 1)))
-        });
-        match counted {
-            Ok(Ok(())) => Ok(true),
-            Ok(Err(refused)) => thread.reject(refused, number).map(|()| false),
-            Err(reason) => {
-                thread.rejected.add(reason, 1, number, None);
-                Ok(false)
-            }
-        }
+    ) -> Result<(), Refused> {
+        let record = self.record(row)?;
+        let slice = self.place_of_slice(row, &record, thread, slices)?;
+        thread.tally.count(slice, &record, 1)
     }
 
     #[inline(always)]
@@ -379,9 +372,9 @@ impl<'n> Batch<'n> {
         record: &[u8; Release::BYTES],
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<Result<usize, super::tally::Refused>, Reason> {
+    ) -> Result<usize, Refused> {
         if self.values.is_empty() {
-            Ok(Ok(thread.tally.no_slice()))
+            Ok(thread.tally.no_slice())
         } else {
             self.slice(row, record, thread, slices)
         }
@@ -393,25 +386,19 @@ impl<'n> Batch<'n> {
         record: &[u8; Release::BYTES],
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<Result<usize, super::tally::Refused>, Reason> {
-        let mut key = std::mem::take(&mut thread.key);
-        key.clear();
+    ) -> Result<usize, Refused> {
+        thread.key.clear();
         for column in &self.values {
-            column.key(row, &mut key);
+            column.key(row, &mut thread.key);
         }
-        let found = match slices.get(&key) {
-            Some(place) => Ok(Ok(*place)),
-            None => {
-                let texts = self.values.iter().map(|column| column.text(row));
-                texts.collect::<Result<Vec<_>, _>>().map(|texts| {
-                    let place = thread.tally.slice(&texts, record)?;
-                    slices.insert(key.clone(), place);
-                    Ok(place)
-                })
-            }
-        };
-        thread.key = key;
-        found
+        if let Some(place) = slices.get(&thread.key) {
+            return Ok(*place);
+        }
+        let texts = self.values.iter().map(|column| column.text(row));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        let place = thread.tally.slice(&texts, record)?;
+        slices.insert(thread.key.clone(), place);
+        Ok(place)
     }
 
     /// A row as a line of JSON.

@@ -78,7 +78,6 @@ pub struct Counted {
 /// A line or record that is not an expected release is counted under its reason and does not stop
 /// the others.
 pub struct Counter {
-    by: Vec<String>,
     expected: Expected,
     counts: Counts,
     rejected: Rejected,
@@ -138,8 +137,7 @@ impl Counter {
     /// The errors of [`Counts::new`].
     pub fn new(by: Vec<String>, expected: Expected) -> Result<Self> {
         Ok(Self {
-            counts: Counts::new(by.clone())?,
-            by,
+            counts: Counts::new(by)?,
             expected,
             rejected: Rejected::default(),
             aside: None,
@@ -177,16 +175,8 @@ impl Counter {
     fn read(&mut self, path: &Path, format: Format) -> Result<()> {
         match format {
             Format::Lines | Format::Raw => {
-                let mut file = File::open(path).map_err(Error::io("open", path))?;
-                let in_parts = raw::is_in_parts(&mut file).map_err(Error::io("read", path))?;
-                if format == Format::Raw && in_parts {
-                    self.no_slices(path)?;
-                    self.threads(path, |expected, _, aside, progress| {
-                        raw::count_parts(path, expected, aside, progress)
-                    })
-                } else {
-                    self.stream(path, file, format)
-                }
+                let file = File::open(path).map_err(Error::io("open", path))?;
+                self.stream(path, file, format)
             }
             Format::Parquet if !file::is_counts(path)? => {
                 self.threads(path, |expected, by, aside, progress| {
@@ -199,7 +189,12 @@ impl Counter {
                 if !names.iter().any(|name| name == "release") {
                     return self.add(path, &Counts::read(path)?);
                 }
-                if let Some(absent) = self.by.iter().find(|name| !names.contains(name)) {
+                if let Some(absent) = self
+                    .counts
+                    .slices()
+                    .iter()
+                    .find(|name| !names.contains(name))
+                {
                     return Err(no_such_field(path, "column", absent, &names));
                 }
                 // Columns of empty cells are there, though no line has the field.
@@ -224,10 +219,17 @@ impl Counter {
         match format {
             Format::Lines => self.lines(name, Lines::new(name, source)?, true),
             Format::Raw => {
-                self.no_slices(name)?;
+                if !self.counts.slices().is_empty() {
+                    return Err(Error::argument(format!(
+                        "`{}` has raw records, which have no fields, so it cannot be sliced by \
+                         {}; leave ⟨by⟩ out, or give JSON lines or Parquet",
+                        name.display(),
+                        self.counts.slices().join(", ")
+                    )));
+                }
                 let source = unpacked(source).map_err(Error::io("read", name))?;
                 self.threads(name, |expected, _, aside, progress| {
-                    raw::count_stream(name, source, expected, aside, progress)
+                    raw::count(name, source, expected, aside, progress)
                 })
             }
             Format::Parquet | Format::Csv | Format::Counts => Err(Error::argument(
@@ -271,19 +273,6 @@ impl Counter {
         })
     }
 
-    fn no_slices(&self, path: &Path) -> Result<()> {
-        if self.by.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::argument(format!(
-                "`{}` has raw records, which have no fields, so it cannot be sliced by \
-                 {}; leave ⟨by⟩ out, or give JSON lines or Parquet",
-                path.display(),
-                self.by.join(", ")
-            )))
-        }
-    }
-
     fn threads(
         &mut self,
         path: &Path,
@@ -300,7 +289,8 @@ impl Counter {
             .aside
             .as_mut()
             .map(|(path, writer)| Aside { writer, path });
-        let threads = count(&self.expected, &self.by, aside, &self.progress)?;
+        let by = self.counts.slices();
+        let threads = count(&self.expected, by, aside, &self.progress)?;
         for thread in threads {
             self.rejected.merge(&thread.rejected);
             thread.tally.add_to(&mut self.counts)?;
@@ -313,30 +303,31 @@ impl Counter {
     /// # Errors
     /// The errors of [`Counts::by`] and [`Counts::merge`].
     pub fn add(&mut self, path: &Path, counts: &Counts) -> Result<()> {
-        if !self.started && self.by.is_empty() {
-            self.by = counts.slices().to_vec();
-            self.counts = Counts::new(self.by.clone())?;
+        if !self.started && self.counts.slices().is_empty() {
+            self.counts = Counts::new(counts.slices().to_vec())?;
         }
         self.started = true;
         self.rejected.start(path);
-        if self.by.is_empty() && !counts.slices().is_empty() {
-            return Err(Error::input(format!(
-                "cannot take counts from `{}`: it is sliced by {}, and earlier inputs \
-                 are not; name the slices of all with ⟨by⟩",
-                path.display(),
-                counts.slices().join(", ")
-            )));
+        let (by, theirs) = (self.counts.slices().to_vec(), counts.slices());
+        let unfit = |problem: String| {
+            let path = path.display();
+            Err(Error::input(format!(
+                "cannot take counts from `{path}`: {problem}"
+            )))
+        };
+        if by.is_empty() && !theirs.is_empty() {
+            return unfit(format!(
+                "it is sliced by {}, and earlier inputs are not; name the slices of all with ⟨by⟩",
+                theirs.join(", ")
+            ));
         }
-        let missing = self.by.iter().find(|name| !counts.slices().contains(name));
-        if let Some(name) = missing {
-            return Err(Error::input(format!(
-                "cannot take counts from `{}`: it has no column `{name}`; count the \
-                 releases anew with ⟨by {name}⟩",
-                path.display()
-            )));
+        if let Some(name) = by.iter().find(|name| !theirs.contains(name)) {
+            return unfit(format!(
+                "it has no column `{name}`; count the releases anew with ⟨by {name}⟩"
+            ));
         }
         let mut number = 0;
-        for group in counts.by(&self.by)?.groups() {
+        for group in counts.by(&by)?.groups() {
             let outcomes = self.expected.outcomes(&group.kind);
             for (&outcome, &count) in group.outcomes {
                 number += 1;

@@ -58,7 +58,7 @@ struct Pieces<'p, 't, 'a> {
 
 impl Write for Pieces<'_, '_, '_> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.part.push(piece).map_err(|error| {
+        self.part.push(|| piece).map_err(|error| {
             self.failed = Some(error);
             io::Error::other("a piece of a line cannot be set aside")
         })?;
@@ -73,8 +73,6 @@ impl Write for Pieces<'_, '_, '_> {
 /// State of one thread.
 struct State<'e> {
     thread: Thread<'e>,
-    /// Buffer for the values of a slice.
-    values: Vec<String>,
     absent: Absent,
 }
 
@@ -92,15 +90,14 @@ pub(crate) fn count<'e>(
     let start = || {
         Ok(State {
             thread: Thread::new(expected),
-            values: Vec::new(),
             absent: Absent::new(absent),
         })
     };
     let work =
         |state: &mut State<'e>, Work { batch, too_long }: Work<'_>, aside: &mut Part<'_, '_>| {
             for (number, line) in batch.lines() {
-                if !state.count(line, number, by)? && aside.is_wanted() {
-                    aside.push(line)?;
+                if !state.count(line, number, by)? {
+                    aside.push(|| line)?;
                 }
             }
             progress.advance(batch.line_count() as u64);
@@ -109,10 +106,7 @@ pub(crate) fn count<'e>(
             };
             progress.advance(1);
             let reason = Reason::Line(BadLine::TooLong);
-            state.thread.rejected.add(reason, 1, number, None);
-            if !aside.is_wanted() {
-                return Ok(());
-            }
+            state.thread.reject(reason.into(), number)?;
             let mut pieces = Pieces {
                 part: aside,
                 failed: None,
@@ -138,46 +132,27 @@ impl State<'_> {
         let counted = text.and_then(|text| {
             ReleaseLine::with(text, |line| {
                 self.absent.look_at(&line.fields);
-                values_of(&line, by, &mut self.values)?;
-                Ok(line.release.to_bytes())
+                let values = by.iter().map(|name| value_of(&line, name));
+                let values = values.collect::<Result<Vec<_>, Reason>>()?;
+                Ok((values, line.release.to_bytes()))
             })
         });
         match counted {
-            Err(reason) => {
-                self.thread.rejected.add(reason, 1, number, None);
-                Ok(false)
-            }
-            Ok(record) => self.thread.count(&self.values, &record, number),
+            Err(reason) => self.thread.reject(reason.into(), number).map(|()| false),
+            Ok((values, record)) => self.thread.count(&values, &record, number),
         }
     }
-}
-
-fn values_of(
-    line: &ReleaseLine<'_>,
-    by: &[String],
-    values: &mut Vec<String>,
-) -> Result<(), Reason> {
-    values.clear();
-    for name in by {
-        values.push(value_of(line, name)?);
-    }
-    Ok(())
 }
 
 fn value_of(line: &ReleaseLine<'_>, name: &str) -> Result<String, Reason> {
     let value = line.fields.find(name).map_err(|Twice| Reason::NotAValue)?;
     let value = value.ok_or(Reason::NoValue)?;
-    let value = serde_json::from_str(value.get()).map_err(|_| Reason::NotAValue)?;
-    text(&value)
-}
-
-fn text(value: &Value) -> Result<String, Reason> {
-    match value {
+    match serde_json::from_str(value.get()).map_err(|_| Reason::NotAValue)? {
         Value::Null => Err(Reason::NoValue),
         Value::Bool(value) => Ok(value.to_string()),
         Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
         Value::String(text) if text.len() > LONGEST_VALUE => Err(Reason::LongValue),
-        Value::String(text) => Ok(text.clone()),
+        Value::String(text) => Ok(text),
         _ => Err(Reason::NotAValue),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -12,14 +11,6 @@ use undertone::error::{Error, Result};
 pub(crate) struct Aside<'w> {
     pub(crate) writer: &'w mut (dyn Write + Send),
     pub(crate) path: &'w Path,
-}
-
-impl Aside<'_> {
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.writer
-            .write_all(bytes)
-            .map_err(Error::io("write", self.path))
-    }
 }
 
 /// Rejects are buffered up to this many bytes.
@@ -67,18 +58,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'t, 'a> Part<'t, 'a> {
-    /// Whether rejects are written anywhere.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.turns.waits
-    }
-
-    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
-        self.held.extend_from_slice(line);
-        if self.held.len() > HELD {
-            self.flush()
-        } else {
-            Ok(())
+    /// Appends a reject, if rejects are written anywhere.
+    pub(crate) fn push<B: AsRef<[u8]>>(&mut self, line: impl FnOnce() -> B) -> Result<()> {
+        if self.turns.waits {
+            self.held.extend_from_slice(line().as_ref());
         }
+        if self.held.len() > HELD {
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Waits for the turn of this part and writes. Does nothing after a failure elsewhere.
@@ -88,8 +76,10 @@ impl<'t, 'a> Part<'t, 'a> {
             now = (self.turns.changed.wait(now)).unwrap_or_else(PoisonError::into_inner);
         }
         drop(now);
-        if let Some(aside) = &mut *lock(&self.turns.aside) {
-            aside.write(&self.held)?;
+        if let Some(Aside { writer, path }) = &mut *lock(&self.turns.aside) {
+            writer
+                .write_all(&self.held)
+                .map_err(Error::io("write", path))?;
         }
         self.held.clear();
         Ok(())
@@ -102,15 +92,6 @@ impl<'t, 'a> Part<'t, 'a> {
             self.turns.changed.notify_all();
         }
         Ok(())
-    }
-}
-
-/// The parts from 0 to `parts`, each of which is its number.
-pub(crate) fn numbers(parts: u64) -> impl Fn() -> Result<Option<(u64, u64)>> + Sync {
-    let next = AtomicU64::new(0);
-    move || {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        Ok((number < parts).then_some((number, number)))
     }
 }
 
